@@ -1,0 +1,1 @@
+"""Readers of evidence: recordings, coverage files, test results. One reader per format."""

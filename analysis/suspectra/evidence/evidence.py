@@ -1,0 +1,227 @@
+"""What a reader hands over: the tests, how they ended, and what each executed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+
+from suspectra.errors import Problem
+from suspectra.location import Location
+from suspectra.spectrum import Edges, Elements, Function, Row, Spectrum
+
+
+class Verdict(str, Enum):
+    """How a test ended. Only PASSED, XPASSED, FAILED and ERROR say something about the code."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"  # setup or teardown failed
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"  # failed as expected: no news, so neither passed nor failed
+    XPASSED = "xpassed"  # passed although a failure was expected (strict: FAILED)
+
+    @property
+    def failing(self) -> bool:
+        """Whether the test counts as failed."""
+        return self in (Verdict.FAILED, Verdict.ERROR)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the test counts at all."""
+        return self not in (Verdict.SKIPPED, Verdict.XFAILED)
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test of a run.
+
+    Parameters
+    ----------
+    name : str
+        The test's full id, for pytest its node id.
+    verdict : Verdict
+    location : Location, optional
+        Where the test is defined, relative to the workspace.
+    phases : dict of str to str
+        pytest's own outcome of each phase: ``setup``, ``call``, ``teardown``.
+    message : str
+        The first line of the failure, empty for a test that passed.
+    seconds : float
+    flaky : bool
+        The test was run again in the same session and ended differently.
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    name: str
+    verdict: Verdict
+    location: Location | None = None
+    phases: dict[str, str] = field(default_factory=dict)
+    message: str = ""
+    seconds: float = 0.0
+    flaky: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredFile:
+    """The statements of one source file, as it was when the tests ran.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace, forward slashes.
+    digest : str or None
+        SHA-256 (hexadecimal) of the file's bytes as they were run; None when the evidence does not say.
+    line, end_line : ndarray of int32, shape (k,)
+        Lines of each executable statement, in ascending order of `line`.
+    function : ndarray of int32, shape (k,)
+        Index into `functions`, -1 at module level.
+    functions : tuple of (name, line, end_line)
+    is_test : bool
+        Test code: measured, but not a suspect unless asked for.
+    """
+
+    path: str
+    digest: str | None
+    line: np.ndarray
+    end_line: np.ndarray
+    function: np.ndarray
+    functions: tuple[tuple[str, int, int], ...]
+    is_test: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeEvidence:
+    """Traversed control-flow edges: the table, each test's sorted indices into it, and counts if known."""
+
+    edges: Edges
+    rows: tuple[Row, ...]
+    counts: tuple[np.ndarray, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """One consistent state of the evidence.
+
+    Parameters
+    ----------
+    source : str
+        Where it was read from, as the user would name it.
+    tests : tuple of TestResult
+    files : tuple of MeasuredFile
+    rows : tuple of ndarray of int32
+        For each test the sorted indices of the statements it executed, counted over all `files` in order.
+        A reader that reads again hands over the same array objects for tests that did not change.
+    at_import : ndarray of int32
+        Statements that ran outside any test, mostly while modules were imported.
+    edges : EdgeEvidence, optional
+    problems : tuple of Problem
+        What could not be read or matched. Never empty because something was dropped in silence.
+    """
+
+    source: str
+    tests: tuple[TestResult, ...]
+    files: tuple[MeasuredFile, ...]
+    rows: tuple[Row, ...]
+    at_import: Row
+    edges: EdgeEvidence | None = None
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def elements(self) -> Elements:
+        """The statements of all files in one table: the same object as long as the files are the same."""
+        return join_files(self.files)
+
+    def spectrum(self, *, include_tests: bool = False, previous: Spectrum | None = None) -> Spectrum:
+        """The spectrum of the tests that count.
+
+        Parameters
+        ----------
+        include_tests : bool
+            Let test code be suspected too.
+        previous : Spectrum, optional
+            The spectrum of the evidence before this; what did not change is shared with it.
+        """
+        kept = [i for i, test in enumerate(self.tests) if test.verdict.counted]
+        tests = tuple(self.tests[i].name for i in kept)
+        failed = np.array([self.tests[i].verdict.failing for i in kept], bool)
+        rows = _take(self.rows, kept)
+        edge_rows = _take(self.edges.rows, kept) if self.edges else None
+        edge_counts = _take(self.edges.counts, kept) if self.edges and self.edges.counts else None
+        candidates = self.candidates(include_tests)
+        if (
+            previous is not None
+            and previous.elements is self.elements
+            and previous.edges is (self.edges.edges if self.edges else None)
+            and np.array_equal(previous.candidates, candidates)
+        ):
+            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts)
+        return Spectrum(
+            tests,
+            failed,
+            self.elements,
+            rows,
+            candidates,
+            self.edges.edges if self.edges else None,
+            edge_rows,
+            edge_counts,
+        )
+
+    def candidates(self, include_tests: bool) -> np.ndarray:
+        """Which elements may be suspects, as a mask."""
+        sizes = [len(file.line) for file in self.files]
+        allowed = [include_tests or not file.is_test for file in self.files]
+        return np.repeat(np.array(allowed, bool), sizes)
+
+
+class EvidenceSource(Protocol):
+    """A place evidence comes from, read again whenever it changes."""
+
+    def watched(self) -> Sequence[str]:
+        """Absolute paths of the files and folders to watch."""
+        ...
+
+    def read(self) -> Evidence:
+        """The present state.
+
+        An implementation keeps what it read before: rows, files and edges of what did not change are handed over
+        as the same objects.
+
+        Raises
+        ------
+        EvidenceError
+            When nothing can be read.
+        """
+        ...
+
+
+@lru_cache(maxsize=8)
+def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
+    """One element table of all files, in their order."""
+    sizes = [len(file.line) for file in files]
+    functions, offsets = [], []
+    for index, file in enumerate(files):
+        offsets.append(len(functions))
+        functions += [Function(index, *function) for function in file.functions]
+
+    def column(values: Callable[[int, MeasuredFile], np.ndarray]) -> np.ndarray:
+        parts = [values(i, file) for i, file in enumerate(files)]
+        return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, np.int32)
+
+    return Elements(
+        tuple(file.path for file in files),
+        np.repeat(np.arange(len(files), dtype=np.int32), sizes),
+        column(lambda _, file: file.line),
+        column(lambda _, file: file.end_line),
+        column(lambda i, file: np.where(file.function >= 0, file.function + offsets[i], -1)),
+        tuple(functions),
+    )
+
+
+def _take(items: Sequence, kept: Sequence[int]) -> tuple:
+    return tuple(items[i] for i in kept)

@@ -1,0 +1,97 @@
+"""The pipeline: evidence in, report out. The only place that knows the order of the stages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from suspectra.errors import NothingToRank, Problem
+from suspectra.evidence.evidence import Evidence
+from suspectra.program import Program
+from suspectra.report import RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.technique import Technique
+
+
+class Localizer:
+    """Keeps a ranking current.
+
+    Each stage hands the next what did not change as the same objects, so an update costs what changed and not
+    what there is.
+
+    Parameters
+    ----------
+    technique : Technique
+    include_tests : bool
+        Let test code be suspected too.
+
+    Attributes
+    ----------
+    evidence : Evidence or None
+        The last evidence that was given.
+    report : RankedReport or None
+        The last good ranking; it stays when newer evidence gives none.
+    """
+
+    def __init__(self, technique: Technique, *, include_tests: bool = False):
+        self.technique = technique
+        self.include_tests = include_tests
+        self.evidence: Evidence | None = None
+        self.report: RankedReport | None = None
+        self._spectrum: Spectrum | None = None
+
+    def update(self, evidence: Evidence) -> RankedReport:
+        """Rank new evidence.
+
+        Raises
+        ------
+        NothingToRank
+            When the evidence gives no ranking; `report` is then still the last good one.
+        """
+        self.evidence = evidence
+        self._spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)
+        return self._localize()
+
+    def select(self, technique: Technique, *, include_tests: bool | None = None) -> RankedReport:
+        """Rank the same evidence by another technique.
+
+        Raises
+        ------
+        NothingToRank
+            When there is no evidence yet, or it gives no ranking.
+        """
+        self.technique = technique
+        if include_tests is not None and include_tests != self.include_tests:
+            self.include_tests = include_tests
+            self._spectrum = None
+        if self.evidence is None:
+            raise NothingToRank(Problem("", "", "there is no evidence yet", "run the tests with suspectra record"))
+        return self.update(self.evidence)
+
+    def _localize(self) -> RankedReport:
+        spectrum, evidence = self._spectrum, self.evidence
+        try:
+            self.report = self.technique.localize(spectrum, Program(evidence.files))
+        except NothingToRank as error:
+            raise NothingToRank(_in_context(error.problem, evidence)) from None
+        return self.report
+
+    def problems(self) -> list[Problem]:
+        """Everything the reader of the present ranking should know: of the evidence, then of the ranking."""
+        found = list(self.evidence.problems) if self.evidence else []
+        if self.report is not None and self.evidence is not None:
+            found += [replace(doubt, file=self.evidence.source) for doubt in self.report.doubts()]
+        return found
+
+
+def _in_context(problem: Problem, evidence: Evidence) -> Problem:
+    """Name the evidence, and say more where its tests tell more than the counts do."""
+    errors = [test for test in evidence.tests if test.phases.get("setup") == "failed"]
+    cause = problem.cause
+    if not evidence.tests:
+        cause = "it holds no tests"
+    skipped = sum(not test.verdict.counted for test in evidence.tests)
+    if skipped:
+        cause += f"; {skipped} were skipped or failed as expected"
+    if errors and len(errors) == len(evidence.tests):
+        cause = f"all {len(errors)} tests failed in setup"
+    return replace(problem, file=problem.file or evidence.source, cause=cause)

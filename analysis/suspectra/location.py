@@ -1,0 +1,35 @@
+"""A place in the user's sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Location:
+    """Lines of one file.
+
+    Parameters
+    ----------
+    file : str
+        Path relative to the workspace, with forward slashes.
+    line, end_line : int
+        First and last line, counted from 1, both included.
+
+    Examples
+    --------
+    >>> print(Location("src/cart.py", 12, 14))
+    src/cart.py:12-14
+    """
+
+    file: str
+    line: int
+    end_line: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.line <= self.end_line:
+            raise ValueError(f"not a range of lines: {self.line}-{self.end_line}")
+
+    def __str__(self) -> str:
+        last = f"-{self.end_line}" if self.end_line != self.line else ""
+        return f"{self.file}:{self.line}{last}"

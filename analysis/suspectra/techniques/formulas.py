@@ -1,0 +1,579 @@
+"""Spectrum-based risk evaluation formulas, and cloning of failed tests as a switch on any of them.
+
+The 33 formulas of paper 004 (Table 1), further ones users ask for, and the measures of paper 003. A formula sees
+nothing but the four counts of an element, so it is computed once for each distinct pair (ef, ep).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from suspectra.errors import NothingToRank, Problem, UsageError
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Counts, Spectrum
+from suspectra.techniques.technique import Technique, TechniqueInfo
+
+
+@dataclass(frozen=True, eq=False)
+class Four:
+    """The four counts as real numbers (cloning makes them fractions), with F and P."""
+
+    ef: np.ndarray
+    ep: np.ndarray
+    nf: np.ndarray
+    np: np.ndarray
+    F: float
+    P: float
+
+    @classmethod
+    def of(cls, counts: Counts, clone_failed: bool = False) -> Four:
+        """Take the counts of a spectrum, failed tests cloned c = P/F times when asked (paper 004, §2.3)."""
+        c = counts.passed / counts.failed if clone_failed and counts.passed and counts.failed else 1.0
+        ef, nf = counts.ef * c, counts.nf * c
+        return cls(ef, counts.ep.astype(float), nf, counts.np.astype(float), counts.failed * c, counts.passed)
+
+
+Score = Callable[..., np.ndarray]
+
+
+@dataclass(frozen=True)
+class FormulaSpec:
+    """A published formula: its description, its function of the four counts, its parameters' defaults."""
+
+    info: TechniqueInfo
+    score: Score
+    parameters: dict[str, float] = field(default_factory=dict, hash=False)
+
+
+FORMULAS: dict[str, FormulaSpec] = {}
+
+
+def formula(
+    name: str, title: str, text: str, paper: str, *, group: str = "", advice: str = "", **parameters: float
+) -> Callable[[Score], Score]:
+    """Register a scoring function under its name."""
+
+    def register(score: Score) -> Score:
+        info = TechniqueInfo(name, title, "formula", paper, text, "lines", advice, group)
+        FORMULAS[name] = FormulaSpec(info, score, parameters)
+        return score
+
+    return register
+
+
+def ratio(above: np.ndarray, below: np.ndarray | float, at_zero: np.ndarray | float = 0.0) -> np.ndarray:
+    """The quotient; 0/0 is `at_zero`, anything else over 0 is infinite.
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 0.0, 3.0]), np.array([2.0, 0.0, 0.0])).tolist()
+    [0.5, 0.0, inf]
+    """
+    above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient = above / below
+    return np.where((above == 0) & (below == 0), at_zero, quotient)
+
+
+NAISH = "Naish, Lee & Ramamohanarao 2011"
+GROUPED = "paper 004, Table 1"
+
+
+@formula(
+    "naish1",
+    "Naish1",
+    "-1 if ef < F, else np",
+    NAISH,
+    group="ER1",
+    advice="Optimal for a program with one deterministic fault; useless once there are two.",
+)
+def _naish1(n: Four) -> np.ndarray:
+    return np.where(n.nf > 0, -1.0, n.np)
+
+
+@formula(
+    "naish2",
+    "Naish2",
+    "ef - ep / (P + 1)",
+    NAISH,
+    group="ER1",
+    advice="Optimal for a single fault, and milder than Naish1 with several.",
+)
+@formula(
+    "op2",
+    "Op2",
+    "ef - ep / (P + 1)",
+    NAISH,
+    group="ER1",
+    advice="Optimal for a single fault; the name most tools use for Naish2.",
+)
+def _naish2(n: Four) -> np.ndarray:
+    return n.ef - n.ep / (n.P + 1)
+
+
+@formula("anderberg", "Anderberg", "ef / (ef + 2 * (nf + ep))", "Anderberg 1973", group="ER2")
+def _anderberg(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.ef + 2 * (n.nf + n.ep))
+
+
+@formula("dice", "Dice", "2 * ef / (ef + nf + ep)", "Dice 1945", group="ER2")
+def _dice(n: Four) -> np.ndarray:
+    return ratio(2 * n.ef, n.ef + n.nf + n.ep)
+
+
+@formula("goodman", "Goodman", "(2 * ef - nf - ep) / (2 * ef + nf + ep)", "Goodman & Kruskal 1954", group="ER2")
+def _goodman(n: Four) -> np.ndarray:
+    return ratio(2 * n.ef - n.nf - n.ep, 2 * n.ef + n.nf + n.ep)
+
+
+@formula("jaccard", "Jaccard", "ef / (ef + nf + ep)", "Jaccard 1901; Chen et al. 2002", group="ER2")
+def _jaccard(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.ef + n.nf + n.ep)
+
+
+@formula("sorensen-dice", "Sørensen-Dice", "2 * ef / (2 * ef + nf + ep)", "Duarte et al. 1999", group="ER2")
+def _sorensen_dice(n: Four) -> np.ndarray:
+    return ratio(2 * n.ef, 2 * n.ef + n.nf + n.ep)
+
+
+@formula("cbi-inc", "CBI Inc.", "ef / (ef + ep) - F / (F + P)", "Liblit et al. 2005", group="ER3")
+def _cbi_inc(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.ef + n.ep) - n.F / (n.F + n.P)
+
+
+@formula("qe", "qe", "ef / (ef + ep)", "Lee et al. 2009", group="ER3")
+@formula(
+    "sbi",
+    "SBI",
+    "ef / (ef + ep)",
+    "Yu, Jones & Harrold 2008, after Liblit et al. 2005",
+    group="ER3",
+    advice="Statement-based isolation: the share of a line's runs that failed.",
+)
+def _qe(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.ef + n.ep)
+
+
+@formula(
+    "tarantula",
+    "Tarantula",
+    "(ef / F) / (ef / F + ep / P)",
+    "Jones, Harrold & Stasko 2002",
+    group="ER3",
+    advice="The classic, kept for comparison: it puts a line one failing test reached by chance first.",
+)
+def _tarantula(n: Four) -> np.ndarray:
+    failed, passed = ratio(n.ef, n.F), ratio(n.ep, n.P)
+    return ratio(failed, failed + passed)
+
+
+@formula("euclid", "Euclid", "sqrt(ef + np)", "Krause 1973", group="ER4")
+def _euclid(n: Four) -> np.ndarray:
+    return np.sqrt(n.ef + n.np)
+
+
+@formula("hamann", "Hamann", "(ef + np - nf - ep) / (F + P)", "Hamann 1961", group="ER4")
+def _hamann(n: Four) -> np.ndarray:
+    return (n.ef + n.np - n.nf - n.ep) / (n.F + n.P)
+
+
+@formula("hamming", "Hamming etc.", "ef + np", "Hamming 1950", group="ER4")
+def _hamming(n: Four) -> np.ndarray:
+    return n.ef + n.np
+
+
+@formula(
+    "rogers-tanimoto",
+    "Rogers & Tanimoto",
+    "(ef + np) / (ef + np + 2 * (nf + ep))",
+    "Rogers & Tanimoto 1960",
+    group="ER4",
+)
+def _rogers_tanimoto(n: Four) -> np.ndarray:
+    return ratio(n.ef + n.np, n.ef + n.np + 2 * (n.nf + n.ep))
+
+
+@formula("simple-matching", "Simple Matching", "(ef + np) / (F + P)", "da Silva Meyer et al. 2004", group="ER4")
+def _simple_matching(n: Four) -> np.ndarray:
+    return (n.ef + n.np) / (n.F + n.P)
+
+
+@formula("sokal", "Sokal", "2 * (ef + np) / (2 * (ef + np) + nf + ep)", "Lourenço et al. 2004", group="ER4")
+def _sokal(n: Four) -> np.ndarray:
+    return ratio(2 * (n.ef + n.np), 2 * (n.ef + n.np) + n.nf + n.ep)
+
+
+@formula(
+    "wong2",
+    "Wong2",
+    "ef - ep",
+    "Wong et al. 2007",
+    group="ER4",
+    advice="Poor where passed tests are many; cloning helps it most.",
+)
+def _wong2(n: Four) -> np.ndarray:
+    return n.ef - n.ep
+
+
+@formula("binary", "Binary", "0 if ef < F, else 1", NAISH, group="ER5")
+def _binary(n: Four) -> np.ndarray:
+    return np.where(n.nf > 0, 0.0, 1.0)
+
+
+@formula("russell-rao", "Russell & Rao", "ef / (F + P)", "Russell & Rao 1940", group="ER5")
+def _russell_rao(n: Four) -> np.ndarray:
+    return n.ef / (n.F + n.P)
+
+
+@formula("wong1", "Wong1", "ef", "Wong et al. 2007", group="ER5")
+def _wong1(n: Four) -> np.ndarray:
+    return n.ef
+
+
+@formula(
+    "rogot1",
+    "Rogot1",
+    "1/2 * (ef / (2 * ef + nf + ep) + np / (2 * np + nf + ep))",
+    "Rogot & Goldberg 1966",
+    group="ER6",
+)
+def _rogot1(n: Four) -> np.ndarray:
+    wrong = n.nf + n.ep
+    return (ratio(n.ef, 2 * n.ef + wrong, 0.5) + ratio(n.np, 2 * n.np + wrong, 0.5)) / 2
+
+
+@formula(
+    "scott",
+    "Scott",
+    "(4 * ef * np - 4 * nf * ep - (nf - ep)^2) / ((2 * ef + nf + ep) * (2 * np + nf + ep))",
+    "Scott 1955",
+    group="ER6",
+)
+def _scott(n: Four) -> np.ndarray:
+    wrong = n.nf + n.ep
+    above = 4 * n.ef * n.np - 4 * n.nf * n.ep - (n.nf - n.ep) ** 2
+    return ratio(above, (2 * n.ef + wrong) * (2 * n.np + wrong), 1.0)
+
+
+@formula("ample", "AMPLE", "abs(ef / F - ep / P)", "Dallmeier, Lindig & Zeller 2005")
+def _ample(n: Four) -> np.ndarray:
+    return np.abs(_ample2(n))
+
+
+@formula("ample2", "AMPLE2", "ef / F - ep / P", NAISH)
+def _ample2(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.F) - ratio(n.ep, n.P)
+
+
+@formula(
+    "arithmetic-mean",
+    "Arithmetic Mean",
+    "(2 * ef * np - 2 * nf * ep) / ((ef + ep) * (np + nf) + F * P)",
+    "Rogot & Goldberg 1966",
+)
+def _arithmetic_mean(n: Four) -> np.ndarray:
+    return ratio(2 * (n.ef * n.np - n.nf * n.ep), (n.ef + n.ep) * (n.np + n.nf) + n.F * n.P, 1.0)
+
+
+@formula("cohen", "Cohen", "(2 * ef * np - 2 * nf * ep) / ((ef + ep) * P + (nf + np) * F)", "Cohen 1960")
+def _cohen(n: Four) -> np.ndarray:
+    return ratio(2 * (n.ef * n.np - n.nf * n.ep), (n.ef + n.ep) * n.P + (n.nf + n.np) * n.F, 1.0)
+
+
+@formula("fleiss", "Fleiss", "(4 * ef * np - 4 * nf * ep - (nf - ep)^2) / (2 * F + 2 * P)", "Fleiss 1965")
+def _fleiss(n: Four) -> np.ndarray:
+    return (4 * n.ef * n.np - 4 * n.nf * n.ep - (n.nf - n.ep) ** 2) / (2 * (n.F + n.P))
+
+
+@formula("kulczynski1", "Kulczynski1", "ef / (nf + ep)", "Lourenço et al. 2004")
+def _kulczynski1(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.nf + n.ep)
+
+
+@formula(
+    "kulczynski2",
+    "Kulczynski2",
+    "1/2 * (ef / F + ef / (ef + ep))",
+    "Lourenço et al. 2004",
+    advice="Robust with few failing tests.",
+)
+def _kulczynski2(n: Four) -> np.ndarray:
+    return (ratio(n.ef, n.F) + ratio(n.ef, n.ef + n.ep)) / 2
+
+
+@formula("m1", "M1", "(ef + np) / (nf + ep)", "Everitt 1978")
+def _m1(n: Four) -> np.ndarray:
+    return ratio(n.ef + n.np, n.nf + n.ep)
+
+
+@formula("m2", "M2", "ef / (ef + np + 2 * (nf + ep))", "Everitt 1978")
+def _m2(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.ef + n.np + 2 * (n.nf + n.ep))
+
+
+@formula(
+    "ochiai",
+    "Ochiai",
+    "ef / sqrt(F * (ef + ep))",
+    "Ochiai 1957; Abreu et al. 2006",
+    advice="The default: strong with one fault or several, and never silly.",
+)
+def _ochiai(n: Four) -> np.ndarray:
+    return ratio(n.ef, np.sqrt(n.F * (n.ef + n.ep)))
+
+
+@formula(
+    "wong3",
+    "Wong3",
+    "ef - h, h = ep up to 2, 2 + 0.1 * (ep - 2) up to 10, 2.8 + 0.001 * (ep - 10) beyond",
+    "Wong et al. 2007",
+)
+def _wong3(n: Four) -> np.ndarray:
+    h = np.where(n.ep <= 2, n.ep, np.where(n.ep <= 10, 2 + 0.1 * (n.ep - 2), 2.8 + 0.001 * (n.ep - 10)))
+    return n.ef - h
+
+
+@formula(
+    "dstar",
+    "DStar",
+    "ef^exponent / (nf + ep)",
+    "Wong et al. 2014",
+    exponent=2.0,
+    advice="Strong with one fault. A line that exactly the failing tests execute scores infinity.",
+)
+def _dstar(n: Four, exponent: float) -> np.ndarray:
+    return ratio(n.ef**exponent, n.nf + n.ep)
+
+
+@formula("barinel", "Barinel", "1 - ep / (ep + ef)", "Abreu, Zoeteweij & van Gemund 2009")
+def _barinel(n: Four) -> np.ndarray:
+    return 1 - ratio(n.ep, n.ep + n.ef, 1.0)
+
+
+@formula("zoltar", "Zoltar", "ef / (ef + nf + ep + 10000 * nf * ep / ef)", "Gonzalez 2007")
+def _zoltar(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.ef + n.nf + n.ep + ratio(10000 * n.nf * n.ep, n.ef))
+
+
+@formula("ochiai2", "Ochiai2", "ef * np / sqrt((ef + ep) * (np + nf) * F * P)", "Ochiai 1957")
+def _ochiai2(n: Four) -> np.ndarray:
+    # without passed tests the limit is 1 for lines every failing test executes, and 0 for the others
+    alone = np.where(n.nf == 0, 1.0, 0.0) if n.P == 0 else 0.0
+    return ratio(n.ef * n.np, np.sqrt((n.ef + n.ep) * (n.np + n.nf) * n.F * n.P), alone)
+
+
+@formula("overlap", "Overlap", "ef / min(ef, nf, ep)", "Krause 1973")
+def _overlap(n: Four) -> np.ndarray:
+    return ratio(n.ef, np.minimum(n.ef, np.minimum(n.nf, n.ep)), 1.0)
+
+
+@formula(
+    "harmonic-mean",
+    "Harmonic Mean",
+    "(ef * np - nf * ep) * ((ef + ep) * (np + nf) + F * P) / ((ef + ep) * (np + nf) * F * P)",
+    "Rogot & Goldberg 1966",
+)
+def _harmonic_mean(n: Four) -> np.ndarray:
+    split, totals = (n.ef + n.ep) * (n.np + n.nf), n.F * n.P
+    # no limit where every test executes the line: it differs with the side it is approached from
+    return ratio((n.ef * n.np - n.nf * n.ep) * (split + totals), split * totals, -np.inf)
+
+
+@formula(
+    "geometric-mean",
+    "Geometric Mean",
+    "(ef * np - nf * ep) / sqrt((ef + ep) * (np + nf) * F * P)",
+    "Maxwell & Pilliner 1968",
+)
+def _geometric_mean(n: Four) -> np.ndarray:
+    return ratio(n.ef * n.np - n.nf * n.ep, np.sqrt((n.ef + n.ep) * (n.np + n.nf) * n.F * n.P))
+
+
+@formula("rogot2", "Rogot2", "1/4 * (ef / (ef + ep) + ef / F + np / P + np / (np + nf))", "Rogot & Goldberg 1966")
+def _rogot2(n: Four) -> np.ndarray:
+    parts = ratio(n.ef, n.ef + n.ep), ratio(n.ef, n.F), ratio(n.np, n.P), ratio(n.np, n.np + n.nf)
+    return sum(parts) / 4
+
+
+@formula(
+    "crosstab",
+    "Crosstab",
+    "±χ²(ef, ep, nf, np) / (F + P), + if ef / F > ep / P",
+    "Wong, Wei, Qi & Zhao 2008",
+    advice="A statistical view: how surely execution and failure go together.",
+)
+def _crosstab(n: Four) -> np.ndarray:
+    total = n.F + n.P
+    chi = np.zeros_like(n.ef)
+    for seen, outcome, side in (
+        (n.ef, n.F, n.ef + n.ep),
+        (n.ep, n.P, n.ef + n.ep),
+        (n.nf, n.F, n.nf + n.np),
+        (n.np, n.P, n.nf + n.np),
+    ):
+        expected = side * outcome / total
+        chi = chi + ratio((seen - expected) ** 2, expected)
+    return np.sign(n.ef * n.P - n.ep * n.F) * chi / total
+
+
+@formula(
+    "gp13",
+    "GP13",
+    "ef * (1 + 1 / (2 * ep + ef))",
+    "Yoo 2012; Xie et al. 2013",
+    advice="Found by genetic programming; optimal for a single fault.",
+)
+def _gp13(n: Four) -> np.ndarray:
+    return n.ef + ratio(n.ef, 2 * n.ep + n.ef)
+
+
+@formula("f1", "F1", "2 * ef / (F + ef + ep)", "paper 003")
+def _f1(n: Four) -> np.ndarray:
+    return ratio(2 * n.ef, n.F + n.ef + n.ep)
+
+
+def _lift(n: Four) -> np.ndarray:
+    """How far the share of failures among a line's runs lies above the base rate F/(F+P)."""
+    return ratio(n.ef, n.ef + n.ep) - n.F / (n.F + n.P)
+
+
+@formula("relative-f1", "Relative F1", "2 * (ef + ep) / (F + ef + ep) * (ef / (ef + ep) - F / (F + P))", "paper 003")
+def _relative_f1(n: Four) -> np.ndarray:
+    return ratio(2 * (n.ef + n.ep), n.F + n.ef + n.ep) * _lift(n)
+
+
+@formula("relative-ochiai", "Relative Ochiai", "sqrt((ef + ep) / F) * (ef / (ef + ep) - F / (F + P))", "paper 003")
+def _relative_ochiai(n: Four) -> np.ndarray:
+    return np.sqrt(ratio(n.ef + n.ep, n.F)) * _lift(n)
+
+
+@formula("relative-jaccard", "Relative Jaccard", "ef / (F + ep) - F / (F + P)", "paper 003")
+def _relative_jaccard(n: Four) -> np.ndarray:
+    return ratio(n.ef, n.F + n.ep) - n.F / (n.F + n.P)
+
+
+@dataclass(frozen=True)
+class Formula(Technique):
+    """Rank statements by a risk evaluation formula.
+
+    Parameters
+    ----------
+    spec : FormulaSpec
+    clone : bool
+        Clone the failed tests until they are as many as the passed ones (paper 004): ef and nf are multiplied
+        by c = P/F, a rational number that is not rounded.
+    parameters : tuple of (str, float)
+        Values for the formula's own parameters, such as DStar's ``exponent``.
+    """
+
+    spec: FormulaSpec
+    clone: bool = False
+    parameters: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def info(self) -> TechniqueInfo:  # type: ignore[override]
+        """The formula's description."""
+        return self.spec.info
+
+    @property
+    def clone_failed(self) -> bool:
+        """Whether failed tests are cloned."""
+        return self.clone
+
+    def score(self, counts: Counts) -> np.ndarray:
+        """Suspiciousness of every column, shape (n,); may be infinite, never NaN."""
+        passed = counts.passed + 1
+        pairs, inverse = np.unique(counts.ef * passed + counts.ep, return_inverse=True)
+        ef, ep = np.divmod(pairs, passed)
+        distinct = Four.of(Counts(ef, ep, counts.failed, counts.passed), self.clone)
+        return self.spec.score(distinct, **dict(self.parameters))[inverse]
+
+    def localize(self, spectrum: Spectrum, program: object = None) -> RankedReport:
+        """Score every statement; the program's structure is not used."""
+        require_failure(spectrum)
+        return RankedReport.from_scores(self, spectrum, self.score(spectrum.counts))
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """The counts in words, and the formula with the numbers put in."""
+        s = report.suspect(position)
+        counts = report.spectrum.counts
+        cloned = Four.of(Counts(np.zeros(0), np.zeros(0), counts.failed, counts.passed), self.clone)
+        sentences = [in_words(s.ef, s.ep, counts)]
+        if self.clone and cloned.F != counts.failed:
+            sentences.append(
+                f"Failed tests count {cloned.F / counts.failed:.4g} times each, so that they weigh as much as"
+                f" the {counts.passed} passed ones."
+            )
+        c = cloned.F / counts.failed
+        numbers = {"ef": s.ef * c, "ep": s.ep, "nf": s.nf * c, "np": s.np, "F": cloned.F, "P": cloned.P}
+        substituted = substitute(self.info.formula, numbers | dict(self.parameters))
+        tie = f", tied with {s.tied - 1} more" if s.tied > 1 else ""
+        return Explanation(
+            f"Suspect {s.rank_best} of {len(report)}{tie}: {self.info.title} {s.score:.4g}",
+            tuple(sentences),
+            self.info.formula,
+            f"{substituted} = {s.score:.6g}",
+        )
+
+
+def substitute(formula_text: str, numbers: dict[str, float]) -> str:
+    """The formula with numbers for names; the numbers alone where it is told in words.
+
+    Examples
+    --------
+    >>> substitute("ef / (ef + ep)", {"ef": 2, "ep": 3})
+    '2 / (2 + 3)'
+    """
+    names = set(re.findall(r"[^\W\d]\w*", formula_text)) - {"sqrt", "abs", "min"}
+    if not names <= numbers.keys():
+        return ", ".join(f"{name} {value:.6g}" for name, value in numbers.items()) + ": score"
+    return re.sub(r"[^\W\d]\w*", lambda m: f"{numbers[m[0]]:.6g}" if m[0] in numbers else m[0], formula_text)
+
+
+def in_words(ef: int, ep: int, counts: Counts) -> str:
+    """The four counts as a sentence a newcomer understands."""
+    if not ef and not ep:
+        return "No test executes this line."
+    if not counts.passed:
+        return f"{ef} of {counts.failed} failing tests execute this line; no test passed."
+    return f"{_share(ef, counts.failed)} failing and {_share(ep, counts.passed)} passing tests execute this line."
+
+
+def _share(count: int, total: int) -> str:
+    return f"All {total}" if count == total and total > 1 else f"{count} of {total}"
+
+
+def require_failure(spectrum: Spectrum) -> None:
+    """Refuse to rank without a failing test: every score would be noise.
+
+    Raises
+    ------
+    NothingToRank
+    """
+    if spectrum.counts.failed:
+        return
+    passed = spectrum.counts.passed
+    cause = (
+        f"no test failed ({passed} passed), so there is nothing to localize" if passed else "no test passed or failed"
+    )
+    raise NothingToRank(Problem("", "", cause, "record a run in which the test that shows the fault fails"))
+
+
+def make_formula(name: str, *, clone_failed: bool = False, **parameters: float) -> Formula:
+    """A formula by name.
+
+    Raises
+    ------
+    UsageError
+        For a parameter the formula does not have.
+    """
+    spec = FORMULAS[name]
+    for given in parameters:
+        if given not in spec.parameters:
+            known = ", ".join(spec.parameters) or "none"
+            raise UsageError(Problem("", name, f"it has no parameter {given!r}", f"its parameters: {known}"))
+    return Formula(spec, clone_failed, tuple({**spec.parameters, **parameters}.items()))
