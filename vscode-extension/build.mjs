@@ -1,0 +1,33 @@
+// Bundles the extension, and collects the licences of what went into the bundle.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { build } from 'esbuild';
+
+const { metafile } = await build({
+  entryPoints: ['src/extension.ts'],
+  outfile: 'dist/extension.js',
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node20',
+  external: ['vscode'],
+  minify: true,
+  sourcemap: 'external',
+  metafile: true,
+  logLevel: 'warning',
+});
+
+function packageOf(file) {
+  const folder = dirname(file);
+  return existsSync(join(folder, 'package.json')) && JSON.parse(readFileSync(join(folder, 'package.json'))).name
+    ? folder
+    : packageOf(folder);
+}
+
+const inputs = Object.keys(metafile.inputs).filter((file) => file.includes('node_modules/'));
+const notices = [...new Set(inputs.map(packageOf))].sort().map((folder) => {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json')));
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+  return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8').trim() : ''}\n`;
+});
+writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices.join(`\n${'-'.repeat(80)}\n\n`));

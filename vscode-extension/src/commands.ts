@@ -1,0 +1,120 @@
+/** The commands of the palette, the view and the lenses. */
+
+import * as vscode from 'vscode';
+
+import type { Server } from './client';
+import { type Explanation, methods, serverCommands, type Suspect, type Technique } from './protocol';
+
+/** Register everything in the category “Suspectra”. */
+export function registerCommands(server: Server): vscode.Disposable {
+  const step = (command: string) => async () => {
+    if (!(await server.command(command, cursor()))) {
+      vscode.window.setStatusBarMessage('$(search) There are no suspects to go to', 4000);
+    }
+  };
+  const commands: Record<string, (suspect?: Suspect) => Promise<unknown>> = {
+    localize: () => server.command(serverCommands.localize),
+    runTests: () => server.command(serverCommands.runTests),
+    nextSuspect: step(serverCommands.nextSuspect),
+    previousSuspect: step(serverCommands.previousSuspect),
+    firstSuspect: step(serverCommands.firstSuspect),
+    explain: (suspect) => server.command(serverCommands.explain, ...place(suspect)),
+    markExamined: (suspect) => server.command(serverCommands.markExamined, ...place(suspect)),
+    clearExamined: () => server.command(serverCommands.clearExamined),
+    selectTechnique: () => selectTechnique(server),
+    restart: () => server.restart(),
+    showOutput: async () => server.output.show(),
+  };
+  return vscode.Disposable.from(
+    ...Object.entries(commands).map(([name, run]) =>
+      vscode.commands.registerCommand(`suspectra.ui.${name}`, (argument?: unknown) =>
+        answering(() => run(isSuspect(argument) ? argument : undefined)),
+      ),
+    ),
+  );
+}
+
+/** Explanations of suspects, shown as rendered Markdown beside the code. */
+export class Explanations implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private static readonly uri = vscode.Uri.from({ scheme: 'suspectra', path: '/Explain Suspect.md' });
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  private readonly registration = vscode.workspace.registerTextDocumentContentProvider('suspectra', this);
+  private markdown = '';
+
+  readonly onDidChange = this.changed.event;
+
+  constructor(server: Server) {
+    server.onDidExecute(({ command, result }) => {
+      if (command === serverCommands.explain) {
+        void this.show(result as Explanation | null);
+      }
+    });
+  }
+
+  private async show(explanation: Explanation | null): Promise<void> {
+    if (!explanation) {
+      vscode.window.setStatusBarMessage('$(search) This line is no suspect', 4000);
+      return;
+    }
+    this.markdown = explanation.markdown;
+    this.changed.fire(Explanations.uri);
+    await vscode.commands.executeCommand('markdown.showPreviewToSide', Explanations.uri);
+  }
+
+  provideTextDocumentContent(): string {
+    return this.markdown;
+  }
+
+  dispose(): void {
+    this.registration.dispose();
+    this.changed.dispose();
+  }
+}
+
+async function selectTechnique(server: Server): Promise<void> {
+  const techniques = await server.request<Technique[]>(methods.techniques, {});
+  const picked = await vscode.window.showQuickPick(
+    techniques.map((technique) => ({
+      label: technique.title,
+      description: technique.name,
+      detail: [technique.description, technique.paper].filter(Boolean).join(' · '),
+      name: technique.name,
+    })),
+    {
+      title: 'Rank the suspects with',
+      placeHolder: 'For this session. The setting suspectra.technique keeps a choice',
+      matchOnDescription: true,
+      matchOnDetail: true,
+    },
+  );
+  if (picked) {
+    await server.command(serverCommands.selectTechnique, picked.name);
+  }
+}
+
+/** A command that fails answers the person who gave it. */
+async function answering(run: () => Promise<unknown>): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    void vscode.window.showErrorMessage(`Suspectra: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function cursor() {
+  const editor = vscode.window.activeTextEditor;
+  return editor && { uri: editor.document.uri.toString(), position: editor.selection.active };
+}
+
+/** The place a command is about, as (uri, line): the row it was given on, else the line with the cursor. */
+function place(suspect: Suspect | undefined): [string, number] | [] {
+  if (suspect) {
+    return [suspect.uri, suspect.range.start.line];
+  }
+  const here = cursor();
+  return here ? [here.uri, here.position.line] : [];
+}
+
+function isSuspect(argument: unknown): argument is Suspect {
+  return typeof argument === 'object' && argument !== null && 'uri' in argument && 'rankBest' in argument;
+}

@@ -1,0 +1,88 @@
+/** What the server and the extension say to each other beyond LSP. The server declares the same in its protocol and commands modules. */
+
+import type { Location, Range } from 'vscode-languageclient';
+
+export type State =
+  | 'noEvidence'
+  | 'ranking'
+  | 'ready'
+  | 'noFailingTests'
+  | 'error'
+  | 'runningTests'
+  | 'stale';
+
+/** Params of the `suspectra/status` notification. */
+export interface Status {
+  state: State;
+  message: string;
+  technique: string;
+  suspects: number;
+  failed: number;
+  passed: number;
+}
+
+/** Result of the `suspectra/suspects` request. */
+export interface Suspects {
+  technique: string;
+  cloneFailed: boolean;
+  passed: number;
+  failed: number;
+  elements: number;
+  state: State;
+  suspects: Suspect[];
+}
+
+export interface Suspect {
+  uri: string;
+  range: Range;
+  /** Relative to the workspace folder. */
+  file: string;
+  /** Counted from 1, as people and the command line count. */
+  line: number;
+  endLine: number;
+  function: string;
+  score: number;
+  rankBest: number;
+  rankAverage: number;
+  rankWorst: number;
+  ef: number;
+  ep: number;
+  nf: number;
+  np: number;
+  failingTests: string[];
+  examined: boolean;
+  band: 'high' | 'medium' | 'low';
+}
+
+/** One item of the `suspectra/techniques` result. */
+export interface Technique {
+  name: string;
+  title: string;
+  paper: string;
+  description: string;
+}
+
+/** Result of the command `suspectra.explain`. */
+export interface Explanation {
+  markdown: string;
+  location: Location;
+}
+
+export const methods = {
+  status: 'suspectra/status',
+  suspects: 'suspectra/suspects',
+  techniques: 'suspectra/techniques',
+} as const;
+
+/** Commands the server executes. The extension's own are `suspectra.ui.*`: the client library claims the server's ids for itself. */
+export const serverCommands = {
+  localize: 'suspectra.localize',
+  nextSuspect: 'suspectra.nextSuspect',
+  previousSuspect: 'suspectra.previousSuspect',
+  firstSuspect: 'suspectra.firstSuspect',
+  explain: 'suspectra.explain',
+  markExamined: 'suspectra.markExamined',
+  clearExamined: 'suspectra.clearExamined',
+  selectTechnique: 'suspectra.selectTechnique',
+  runTests: 'suspectra.runTests',
+} as const;

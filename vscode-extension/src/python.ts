@@ -1,0 +1,159 @@
+/** Finding a Python that can run the server. Knows nothing of VS Code. */
+
+import { execFile } from 'node:child_process';
+import { homedir } from 'node:os';
+import * as path from 'node:path';
+
+export const MINIMUM = [3, 10] as const;
+
+/** A way to start Python, and why it is worth trying. */
+export interface Interpreter {
+  command: string;
+  args: string[];
+  origin: string;
+}
+
+/** What an interpreter said about itself. */
+export type Answer =
+  | { python: string; suspectra: string | undefined }
+  | { failure: string };
+
+export type Search =
+  | { found: Interpreter; python: string; suspectra: string; tried: string[] }
+  | { problem: string; cure: string; tried: string[] };
+
+export interface Surroundings {
+  /** The setting `suspectra.interpreter`. */
+  setting: readonly string[];
+  /** The interpreter selected in the Python extension, where that is installed. */
+  active: string | undefined;
+  /** Paths of the workspace folders. */
+  folders: readonly string[];
+  /** In an untrusted workspace nothing that the workspace could have put there is started. */
+  trusted: boolean;
+  platform: NodeJS.Platform;
+}
+
+/** The interpreters to try, best first. A setting is an order: then nothing else is tried. */
+export function candidates(around: Surroundings): Interpreter[] {
+  const [command, ...args] = around.setting.map((part) => fillIn(part, around.folders[0]));
+  if (command) {
+    return [{ command, args, origin: 'the setting suspectra.interpreter' }];
+  }
+  const windows = around.platform === 'win32';
+  const plain = (command: string, origin: string): Interpreter => ({ command, args: [], origin });
+  const onPath = (windows ? ['python', 'python3'] : ['python3', 'python']).map((name) =>
+    plain(name, 'the PATH'),
+  );
+  if (!around.trusted) {
+    return onPath;
+  }
+  const join = windows ? path.win32.join : path.posix.join;
+  const inFolders = around.folders.flatMap((folder) =>
+    ['.venv', 'venv'].map((name) =>
+      plain(
+        windows ? join(folder, name, 'Scripts', 'python.exe') : join(folder, name, 'bin', 'python'),
+        `the workspace's ${name}`,
+      ),
+    ),
+  );
+  const active = around.active ? [plain(around.active, 'the Python extension')] : [];
+  return [...active, ...inFolders, ...onPath];
+}
+
+// Runs under any Python from 2.7 on, so that one that is too old can say so.
+const PROBE = `
+import sys
+version = ""
+try:
+    from importlib import metadata, util
+    if util.find_spec("suspectra_server"):
+        version = metadata.version("suspectra")
+except Exception:
+    pass
+sys.stdout.write(".".join(str(n) for n in sys.version_info[:3]) + " " + version)
+`;
+
+/** Ask an interpreter for its version and for Suspectra's. It is started outside the workspace, so that no file there can shadow a module. */
+export function ask(interpreter: Interpreter, cwd: string): Promise<Answer> {
+  return new Promise((resolve) => {
+    execFile(
+      interpreter.command,
+      [...interpreter.args, '-c', PROBE],
+      { cwd, timeout: 20_000, windowsHide: true },
+      (error, stdout, stderr) => {
+        const [, python, suspectra] = /^(\d+\.\d+\.\d+) (\S*)/.exec(stdout) ?? [];
+        if (!error && python) {
+          resolve({ python, suspectra: suspectra || undefined });
+        } else if (error && 'code' in error && error.code === 'ENOENT') {
+          resolve({ failure: 'not found' });
+        } else {
+          const said = stderr.trim().split('\n').at(-1);
+          resolve({ failure: said || error?.message || 'gave no version' });
+        }
+      },
+    );
+  });
+}
+
+/** The first interpreter that is new enough and has Suspectra; if there is none, what to do about the nearest one. */
+export async function search(
+  interpreters: readonly Interpreter[],
+  ask: (interpreter: Interpreter) => Promise<Answer>,
+): Promise<Search> {
+  const tried: string[] = [];
+  let without: Interpreter | undefined;
+  let old: { interpreter: Interpreter; python: string } | undefined;
+  for (const interpreter of interpreters) {
+    const answer = await ask(interpreter);
+    tried.push(`${shown(interpreter)} (${interpreter.origin}): ${verdict(answer)}`);
+    if ('failure' in answer) {
+      continue;
+    }
+    if (!newEnough(answer.python)) {
+      old ??= { interpreter, python: answer.python };
+    } else if (answer.suspectra === undefined) {
+      without ??= interpreter;
+    } else {
+      return { found: interpreter, python: answer.python, suspectra: answer.suspectra, tried };
+    }
+  }
+  if (without) {
+    return {
+      problem: `Suspectra is not installed in ${shown(without)}`,
+      cure: `${shown(without)} -m pip install suspectra`,
+      tried,
+    };
+  }
+  const wanted = MINIMUM.join('.');
+  const cure = `Select Python ${wanted} or newer, or set suspectra.interpreter to one`;
+  const problem = old
+    ? `${shown(old.interpreter)} is Python ${old.python}; Suspectra needs ${wanted} or newer`
+    : interpreters.length === 1
+      ? `${shown(interpreters[0] as Interpreter)} does not start`
+      : 'No Python was found';
+  return { problem, cure, tried };
+}
+
+function verdict(answer: Answer): string {
+  if ('failure' in answer) {
+    return answer.failure;
+  }
+  const suspectra = answer.suspectra ? `Suspectra ${answer.suspectra}` : 'no Suspectra';
+  return `Python ${answer.python}${newEnough(answer.python) ? '' : ', too old'}, ${suspectra}`;
+}
+
+function newEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1]);
+}
+
+function shown(interpreter: Interpreter): string {
+  return [interpreter.command, ...interpreter.args]
+    .map((part) => (/\s/.test(part) ? `"${part}"` : part))
+    .join(' ');
+}
+
+function fillIn(text: string, folder: string | undefined): string {
+  return text.replaceAll('${workspaceFolder}', folder ?? '').replace(/^~(?=$|[\\/])/, homedir());
+}

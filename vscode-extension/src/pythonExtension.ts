@@ -1,0 +1,41 @@
+/** The environment selected in Microsoft's Python extension, where that is installed. Nothing here needs it. */
+
+import * as vscode from 'vscode';
+
+// The part of that extension's public API that is used here.
+interface PythonApi {
+  environments: {
+    getActiveEnvironmentPath(resource?: vscode.Uri): { path: string };
+    resolveEnvironment(
+      path: { path: string },
+    ): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
+    onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
+  };
+}
+
+/** The selected interpreter of the first workspace folder. */
+export async function activeInterpreter(): Promise<string | undefined> {
+  const api = await pythonApi();
+  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
+  const environment = await api?.environments.resolveEnvironment(
+    api.environments.getActiveEnvironmentPath(folder),
+  );
+  return environment?.executable.uri?.fsPath;
+}
+
+/** Calls `changed` whenever another interpreter is selected. */
+export async function onDidChangeInterpreter(
+  changed: () => void,
+): Promise<vscode.Disposable | undefined> {
+  return (await pythonApi())?.environments.onDidChangeActiveEnvironmentPath(changed);
+}
+
+async function pythonApi(): Promise<PythonApi | undefined> {
+  const extension = vscode.extensions.getExtension<PythonApi>('ms-python.python');
+  try {
+    const api = await extension?.activate();
+    return api?.environments ? api : undefined;
+  } catch {
+    return undefined; // it failed to start, and has said so itself
+  }
+}

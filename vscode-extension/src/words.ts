@@ -1,0 +1,102 @@
+/** What people read: texts for statuses and suspects. Knows nothing of VS Code. */
+
+import type { Status, Suspect } from './protocol';
+
+/** What the extension itself may add to the server's states: it is on its way, or it can't be started. */
+export type Condition = Status | { state: 'starting' } | { state: 'noServer'; problem: string; cure: string };
+
+export interface StatusWords {
+  /** With VS Code's `$(icon)` marks. */
+  text: string;
+  tooltip: string;
+  /** For a screen reader. */
+  label: string;
+  warning: boolean;
+}
+
+/** The text of the status item. */
+export function statusWords(condition: Condition): StatusWords {
+  const words = (icon: string, said: string, tooltip: string, warning = false): StatusWords => ({
+    text: `$(${icon}) ${said}`,
+    tooltip,
+    label: `Suspectra: ${said}`,
+    warning,
+  });
+  switch (condition.state) {
+    case 'starting':
+      return words('loading~spin', 'Suspectra', 'Starting the server');
+    case 'noServer':
+      return words('warning', 'Suspectra', `${condition.problem}. To mend it: ${condition.cure}`, true);
+    case 'noEvidence':
+      return words('search', 'No test run', condition.message || 'There is no recorded test run yet');
+    case 'ranking':
+      return words('loading~spin', 'Ranking', condition.message || 'Ranking the suspects');
+    case 'runningTests':
+      return words('loading~spin', 'Running tests', condition.message || 'Recording a test run');
+    case 'noFailingTests':
+      return words('pass', `${condition.passed} passed`, condition.message || 'No test failed in the last run');
+    case 'error':
+      return words('warning', 'Suspectra', condition.message, true);
+    case 'ready':
+      return words('search', plural(condition.suspects, 'suspect'), runWords(condition));
+    case 'stale':
+      return words(
+        'history',
+        plural(condition.suspects, 'suspect'),
+        condition.message || `${runWords(condition)}. The sources have changed since`,
+      );
+  }
+}
+
+function runWords(status: Status): string {
+  return `${status.technique} over ${plural(status.failed, 'failing test')} and ${status.passed} passing`;
+}
+
+/** The rank as people read it: ties share a span. */
+export function rankWords(suspect: Pick<Suspect, 'rankBest' | 'rankWorst'>): string {
+  const { rankBest, rankWorst } = suspect;
+  return rankBest === rankWorst ? `${rankBest}` : `${rankBest}–${rankWorst}`;
+}
+
+/** Scores have no common scale: four significant digits serve all of them. */
+export function scoreWords(score: number): string {
+  return Number.isInteger(score) ? `${score}` : `${Number(score.toPrecision(4))}`;
+}
+
+/** The main text of a row: what is suspected. */
+export function suspectName(suspect: Suspect): string {
+  return suspect.function || '(module level)';
+}
+
+/** The lesser text of a row: where, and how much. */
+export function suspectPlace(suspect: Suspect): string {
+  const lines = suspect.endLine > suspect.line ? `${suspect.line}-${suspect.endLine}` : `${suspect.line}`;
+  return `${suspect.file}:${lines}`;
+}
+
+/** A row for a screen reader, colours and icons put into words. */
+export function suspectLabel(suspect: Suspect): string {
+  return [
+    `Rank ${rankWords(suspect).replace('–', ' to ')}`,
+    suspectName(suspect),
+    suspectPlace(suspect).replace(/:(\d.*)$/, ', line $1'),
+    `score ${scoreWords(suspect.score)}`,
+    `${suspect.band} suspicion`,
+    ...(suspect.examined ? ['examined'] : []),
+  ].join(', ');
+}
+
+/** Everything about a row, as Markdown. */
+export function suspectDetails(suspect: Suspect, technique: string): string {
+  const shown = suspect.failingTests.slice(0, 8).map((test) => `- \`${test}\``);
+  const more = suspect.failingTests.length - shown.length;
+  return [
+    `**Rank ${rankWords(suspect)}** · ${technique} ${scoreWords(suspect.score)}`,
+    `${suspect.ef} of ${suspect.ef + suspect.nf} failing and ${suspect.ep} of ${suspect.ep + suspect.np} passing tests execute it.`,
+    ...(shown.length ? [[`Failing tests:`, '', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')] : []),
+  ].join('\n\n');
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
