@@ -1,0 +1,63 @@
+# make demo · make test · make e2e · make bench · make lint    Each sets up what it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := examples/ledger
+
+.PHONY: help setup demo test test-python test-extension e2e lint format docs package bench clean
+
+help:
+	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
+	@echo "make test     all tests that need Python 3.10+, Node 20+ and a C compiler"
+	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
+	@echo "make bench    every speed claim, measured"
+	@echo "make package  the wheel and the VS Code extension"
+	@echo "make lint · make format · make docs · make clean"
+
+$(VENV)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Suspectra needs Python 3.10 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+node_modules/.ready: package.json package-lock.json
+	@command -v npm >/dev/null || { echo "the extension needs Node 20 or newer with npm"; exit 1; }
+	npm ci --no-audit --no-fund
+	@touch $@
+
+setup: $(VENV)/.ready node_modules/.ready
+
+demo: $(VENV)/.ready
+	@echo "── running the tests of $(DEMO); some fail, that is the point"
+	@cd $(DEMO) && $(abspath $(BIN))/suspectra record -- pytest -q --tb=line; test $$? -le 1
+	@echo; echo "── the suspects"
+	@cd $(DEMO) && $(abspath $(BIN))/suspectra rank --top 10
+	@cd $(DEMO) && $(abspath $(BIN))/suspectra report --html $(abspath $(DEMO))/suspects.html
+
+test: test-python test-extension
+
+test-python: $(VENV)/.ready
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-extension: node_modules/.ready $(VENV)/.ready
+	npm test
+
+e2e: setup
+	tests/e2e/run
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	npm run lint
+
+format: setup
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+package: setup
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	npm run package
+
+clean:
+	rm -rf $(VENV) node_modules dist artifacts .e2e vscode-extension/dist vscode-extension/node_modules

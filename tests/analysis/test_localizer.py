@@ -1,0 +1,119 @@
+"""The pipeline: evidence in, report out, the last good report kept."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suspectra.errors import NothingToRank, Problem
+from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult, Verdict
+from suspectra.localizer import Localizer
+from suspectra.techniques import make_technique
+
+LINES = 5
+
+
+def measured(path, is_test=False):
+    lines = np.arange(1, LINES + 1, dtype=np.int32)
+    return MeasuredFile(path, None, lines, lines, np.full(LINES, -1, np.int32), (), is_test)
+
+
+FILES = (measured("app.py"), measured("tests/test_app.py", is_test=True))
+
+
+def evidence(tests, files=FILES, problems=(), rows=None):
+    """Evidence from {name: (verdict, executed elements)}."""
+    rows = rows or tuple(np.array(hits, np.int32) for _, hits in tests.values())
+    results = tuple(TestResult(name, verdict) for name, (verdict, _) in tests.items())
+    return Evidence("recording", results, files, rows, np.zeros(0, np.int32), None, problems)
+
+
+CLEAR = {"fails": (Verdict.FAILED, [0, 2, 5]), "passes": (Verdict.PASSED, [0, 5])}
+
+
+def test_a_ranking():
+    report = Localizer(make_technique("ochiai")).update(evidence(CLEAR))
+    assert str(report.suspect(0).location) == "app.py:3"
+    assert report.suspect(0).failing_tests == ("fails",)
+    assert len(report) == LINES  # test code is no suspect
+
+
+def test_test_code_when_asked_for():
+    localizer = Localizer(make_technique("ochiai"))
+    localizer.update(evidence(CLEAR))
+    assert len(localizer.select(make_technique("ochiai"), include_tests=True)) == 2 * LINES
+
+
+def test_skipped_and_expected_failures_say_nothing():
+    more = CLEAR | {"skip": (Verdict.SKIPPED, [1]), "xfail": (Verdict.XFAILED, [1]), "xpass": (Verdict.XPASSED, [1])}
+    report = Localizer(make_technique("ochiai")).update(evidence(more))
+    assert report.spectrum.tests == ("fails", "passes", "xpass")
+    assert (report.spectrum.counts.failed, report.spectrum.counts.passed) == (1, 2)
+
+
+def test_an_error_in_setup_is_a_failure():
+    report = Localizer(make_technique("ochiai")).update(evidence(CLEAR | {"error": (Verdict.ERROR, [1])}))
+    assert report.spectrum.counts.failed == 2
+
+
+def test_the_last_good_ranking_stays():
+    localizer = Localizer(make_technique("ochiai"))
+    good = localizer.update(evidence(CLEAR))
+    with pytest.raises(NothingToRank, match="no test failed"):
+        localizer.update(evidence({"passes": (Verdict.PASSED, [0])}))
+    assert localizer.report is good
+
+
+@pytest.mark.parametrize(
+    ("tests", "said"),
+    [
+        ({}, "holds no tests"),
+        ({"a": (Verdict.PASSED, [0])}, r"no test failed \(1 passed\)"),
+        ({"a": (Verdict.SKIPPED, [0])}, "no test passed or failed; 1 were skipped"),
+    ],
+)
+def test_nothing_to_rank_says_why_and_where(tests, said):
+    with pytest.raises(NothingToRank, match=said) as caught:
+        Localizer(make_technique("ochiai")).update(evidence(tests))
+    assert caught.value.problem.file == "recording"
+    assert caught.value.problem.cure
+
+
+def test_before_any_evidence():
+    with pytest.raises(NothingToRank, match="no evidence yet"):
+        Localizer(make_technique("ochiai")).select(make_technique("jaccard"))
+
+
+def test_problems_of_the_evidence_come_first():
+    torn = Problem("log", "byte 7", "torn", "nothing")
+    localizer = Localizer(make_technique("ochiai"))
+    localizer.update(evidence({"fails": (Verdict.FAILED, [0])}, problems=(torn,)))
+    first, second = localizer.problems()
+    assert first is torn
+    assert second.file == "recording"
+
+
+row = st.lists(st.integers(0, 2 * LINES - 1), unique=True).map(sorted)
+suites = st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.sampled_from(Verdict), row), max_size=6)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(suites, st.sampled_from(["ochiai", "dstar", "naish1"])), min_size=1, max_size=5))
+def test_a_ranking_kept_current_equals_one_from_scratch(steps):
+    kept = Localizer(make_technique("ochiai"))
+    rows = {}
+    for tests, technique in steps:
+        rows = {
+            name: rows[name] if name in rows and rows[name].tolist() == hits else np.array(hits, np.int32)
+            for name, (_, hits) in tests.items()
+        }
+        given_now = evidence(tests, rows=tuple(rows.values()))
+        kept.technique = make_technique(technique)
+        fresh = Localizer(make_technique(technique))
+        try:
+            expected = fresh.update(given_now)
+        except NothingToRank:
+            with pytest.raises(NothingToRank):
+                kept.update(given_now)
+            continue
+        assert kept.update(given_now).suspects() == expected.suspects()

@@ -1,0 +1,98 @@
+"""Ranked reports: the order, the ranks of ties, and what a report says of itself."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from suspectra.report import RankedReport, round_significant
+from suspectra.spectrum import Spectrum
+from suspectra.techniques import make_technique
+
+OCHIAI = make_technique("ochiai")
+
+
+def ranked(scores, executed=None):
+    scores = np.asarray(scores, float)
+    row = np.ones(len(scores)) if executed is None else executed
+    return RankedReport.from_scores(OCHIAI, Spectrum.from_matrix([row], failed=[True]), scores)
+
+
+def test_the_avl_example_of_paper_003():
+    report = ranked([9, 9, 9, 8, 8, 7, 6, 6, 6])
+    assert report.standard_rank.tolist() == [1.5, 1.5, 1.5, 4, 4, 5.5, 7.5, 7.5, 7.5]
+
+
+def test_ranks_of_a_tie():
+    report = ranked([1, 3, 2, 3])
+    first = report.suspect(0)
+    assert (first.location.line, first.rank_best, first.rank_average, first.rank_worst, first.tied) == (2, 1, 1.5, 2, 2)
+    assert [s.location.line for s in report.suspects()] == [2, 4, 3, 1]
+    assert len(report.suspects(top=2)) == 2
+    assert report.position.tolist() == [3, 0, 2, 1]
+
+
+def test_scores_equal_on_paper_are_a_tie():
+    assert ranked([0.1 + 0.2, 0.3]).rank_worst.tolist() == [2, 2]
+
+
+def test_infinite_scores_lead_and_nan_trails():
+    report = ranked([1, np.inf, np.nan, -np.inf, 2])
+    assert report.order.tolist() == [1, 4, 0, 2, 3]
+    assert report.rank_best.tolist() == [1, 2, 3, 4, 4]
+
+
+def test_what_no_test_executes_ranks_last_together():
+    report = ranked([0.5, 9, -1, 8], executed=[1, 0, 1, 0])
+    assert report.order.tolist() == [0, 2, 1, 3]
+    assert report.rank_best.tolist() == [1, 2, 3, 3]
+    assert report.scores.tolist() == [0.5, -1, -1, -1]
+
+
+def test_only_candidates_are_ranked():
+    spectrum = Spectrum.from_matrix([[1, 1, 1]], failed=[True])
+    spectrum.candidates[1] = False
+    report = OCHIAI.localize(spectrum)
+    assert report.order.tolist() == [0, 2]
+    assert report.position.tolist() == [0, -1, 1]
+
+
+def test_nothing_to_order():
+    report = ranked([])
+    assert len(report) == 0
+    assert report.suspects() == []
+    report.doubts()
+
+
+def test_a_huge_tie_is_said():
+    spectrum = Spectrum.from_matrix(np.ones((2, 50)), failed=[True, False])
+    (doubt,) = OCHIAI.localize(spectrum).doubts()
+    assert "50 of the 50" in doubt.cause
+
+
+def test_no_passing_test_is_said():
+    (doubt,) = OCHIAI.localize(Spectrum.from_matrix([[1, 0]], failed=[True])).doubts()
+    assert "no test passed" in doubt.cause
+
+
+def test_a_clear_ranking_has_no_doubts():
+    assert OCHIAI.localize(Spectrum.from_matrix([[1, 0], [0, 1]], failed=[True, False])).doubts() == []
+
+
+@given(hnp.arrays(float, st.integers(1, 60), elements=st.floats(allow_nan=True, allow_infinity=True)))
+def test_ranks_agree_with_their_definitions(scores):
+    report = ranked(scores)
+    rounded = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+    for position, element in enumerate(report.order):
+        higher, equal = (rounded > rounded[element]).sum(), (rounded == rounded[element]).sum()
+        assert report.rank_best[position] == higher + 1
+        assert report.rank_worst[position] == higher + equal
+        assert report.rank_average[position] == higher + (equal + 1) / 2
+        assert report.standard_rank[position] == higher + equal / 2
+    assert sorted(report.order.tolist()) == list(range(len(scores)))
+
+
+@given(st.floats(1e-280, 1e280), st.sampled_from([-1, 1]))
+def test_rounding_stays_close(value, sign):
+    assert round_significant(np.array([sign * value]))[0] == pytest.approx(sign * value, rel=1e-11)

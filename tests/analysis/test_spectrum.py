@@ -1,0 +1,84 @@
+"""The spectrum: counting, sharing what did not change, finding elements."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suspectra.spectrum import Counts, Elements, Function, Spectrum
+
+
+def elements():
+    """Two files; in the second a multi-line statement (2-5) holds a lambda's statement (3)."""
+    return Elements(
+        ("a.py", "b.py"),
+        np.array([0, 0, 1, 1, 1], np.int32),
+        np.array([1, 2, 1, 2, 3], np.int32),
+        np.array([1, 2, 1, 5, 3], np.int32),
+        np.array([-1, 0, -1, 1, 1], np.int32),
+        (Function(0, "f", 2, 3), Function(1, "C.g", 2, 6)),
+    )
+
+
+def test_elements_are_found_by_line():
+    table = elements()
+    assert table.at("b.py", 3) == 4  # the innermost wins
+    assert table.at("b.py", 5) == 3
+    assert table.at("b.py", 9) is None
+    assert table.at("nowhere.py", 1) is None
+    assert table.of_file("b.py") == slice(2, 5)
+    assert str(table.location(3)) == "b.py:2-5"
+    assert [table.function_name(i) for i in range(5)] == ["", "f", "", "C.g", "C.g"]
+
+
+def test_failing_tests_by_element():
+    spectrum = Spectrum.from_matrix([[1, 1, 0], [0, 1, 0], [1, 1, 1]], failed=[True, False, True])
+    assert [spectrum.failing_tests(i) for i in range(3)] == [("t1", "t3"), ("t1", "t3"), ("t3",)]
+    assert spectrum.tests_executing(0).tolist() == [0, 2]
+
+
+def test_without_failing_tests_nobody_fails():
+    spectrum = Spectrum.from_matrix([[1, 0]], failed=[False])
+    assert spectrum.failing_tests(0) == ()
+    assert (spectrum.counts.failed, spectrum.counts.passed) == (0, 1)
+
+
+def test_shapes_are_checked():
+    with pytest.raises(ValueError, match="same length"):
+        Spectrum.from_matrix([[1], [0]], failed=[True])
+
+
+def test_edges_must_be_there():
+    with pytest.raises(ValueError, match="no control-flow edges"):
+        _ = Spectrum.from_matrix([[1]], failed=[True]).edge_hit_counts
+
+
+def matrices(columns=6):
+    row = st.lists(st.booleans(), min_size=columns, max_size=columns)
+    return st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(row, st.booleans()), min_size=1)
+
+
+@given(matrices(), matrices())
+def test_counts_carried_over_equal_counts_from_nothing(before, after):
+    """Whatever changes between two runs, the carried counts are those of a fresh start."""
+
+    def parts(tests, known):
+        # an unchanged test keeps its row object, as a reader promises
+        rows = {
+            name: known[name] if name in known and before.get(name, (None,))[0] == hits else np.flatnonzero(hits)
+            for name, (hits, _) in tests.items()
+        }
+        return tuple(tests), np.array([bad for _, bad in tests.values()]), rows
+
+    tests, failed, rows = parts(before, {})
+    first = Spectrum.from_matrix([hits for hits, _ in before.values()], failed, tests=tests)
+    first = first.with_rows(tests, failed, tuple(rows.values()))
+    assert first.counts.failed == sum(failed)
+    tests, failed, rows = parts(after, rows)
+    second = first.with_rows(tests, failed, tuple(rows.values()))
+    fresh = Counts.of(tuple(rows.values()), failed, 6)
+    assert second.counts.ef.tolist() == fresh.ef.tolist()
+    assert second.counts.ep.tolist() == fresh.ep.tolist()
+    assert (second.counts.failed, second.counts.passed) == (fresh.failed, fresh.passed)
+    assert (second.counts.nf >= 0).all()
+    assert (second.counts.np >= 0).all()
