@@ -1,0 +1,381 @@
+"""Counts of arcs and lines of compiled functions, from the counters of any number of runs at once.
+
+A compiler counts only the arcs that are off a spanning tree of a function's graph. What enters a block leaves it, so
+the counts of the tree's arcs follow: cut the tree at an arc, and the flow through that arc is what the counted arcs
+carry into the part cut off, less what they carry out. With the blocks in depth-first order such a part is a range,
+and the sum over a range is the difference of two running sums. Every count is thus a linear function of the
+counters, and one pass over a matrix solves all functions in all runs, exactly, in integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import groupby
+
+import numpy as np
+from scipy import sparse
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.program.c_object import ENTRY, EXIT, FAKE, ON_TREE, CFunction
+
+LineKey = tuple[int, str, int]
+"""A line of a program: (number of the object, source file as compiled, line)."""
+
+
+class CFlow:
+    """The flow through the functions of one or more objects.
+
+    Functions stand one after another: blocks, arcs and counters are numbered through.
+
+    Parameters
+    ----------
+    functions : sequence of CFunction
+    objects : sequence of int, optional
+        For each function the object it is of; functions of different objects own their lines apart. One object if
+        left out.
+    owns_all_lines : bool
+        clang's rule, by which a block counts for each of its lines and not for the last one alone.
+
+    Attributes
+    ----------
+    first_block, first_arc, first_counter : ndarray of int64, shape (functions + 1,)
+        Where each function begins.
+    source, target, flags : ndarray of int32, shape (arcs,)
+        Blocks at the ends of each arc, numbered through all functions, and its flags.
+    lines : tuple of (object, file, line)
+        The executable lines.
+
+    Raises
+    ------
+    EvidenceError
+        A function's uncounted arcs form a circle, so that its counts can't be told: the file is damaged.
+
+    Examples
+    --------
+    A loop that was entered once and went round six times; the arcs 0→2 and 3→2 are counted.
+
+    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
+    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
+    >>> flow = CFlow([loop])
+    >>> flow.arc_counts(np.array([[1, 6]])).tolist()
+    [[1], [6], [1], [6]]
+    """
+
+    def __init__(
+        self,
+        functions: Sequence[CFunction],
+        objects: Sequence[int] | None = None,
+        owns_all_lines: bool = False,
+    ):
+        self.functions = tuple(functions)
+        self.objects = tuple(objects) if objects is not None else (0,) * len(self.functions)
+        self.owns_all_lines = owns_all_lines
+        self.first_block = _starts([f.blocks for f in self.functions])
+        self.first_arc = _starts([len(f.arcs) for f in self.functions])
+        self.first_counter = _starts([len(f.counted) for f in self.functions])
+        arcs = np.array([arc for f in self.functions for arc in f.arcs], np.int32).reshape(-1, 3)
+        shift = np.repeat(self.first_block[:-1], np.diff(self.first_arc)).astype(np.int32)
+        self.source, self.target, self.flags = arcs[:, 0] + shift, arcs[:, 1] + shift, arcs[:, 2]
+        self.counted = np.flatnonzero((self.flags & ON_TREE) == 0)
+        self._order_blocks()
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of all functions."""
+        return int(self.first_block[-1])
+
+    @property
+    def counters(self) -> int:
+        """Number of counters of all functions."""
+        return len(self.counted)
+
+    def arc_counts(self, counters: np.ndarray) -> np.ndarray:
+        """How often each arc was taken.
+
+        Parameters
+        ----------
+        counters : ndarray of int64, shape (runs, counters)
+
+        Returns
+        -------
+        ndarray of int64, shape (arcs, runs)
+            A count can be negative where flow is not conserved: after ``longjmp``, in a run that was killed, or in
+            a profile that threads wrote without ``-fprofile-update=atomic``. gcov prints it as it is; to ask
+            whether an arc was taken, compare with zero.
+        """
+        given = np.ascontiguousarray(np.asarray(counters, np.int64).T)
+        counts = np.empty((len(self.source), given.shape[1]), np.int64)
+        counts[self.counted] = given
+        running = np.zeros((self.blocks + 1, given.shape[1]), np.int64)
+        np.cumsum(self._imbalance @ given, axis=0, out=running[1:])
+        counts[self._tree] = (running[self._cut_end] - running[self._cut_start]) * self._cut_sign[:, None]
+        return counts
+
+    def block_counts(self, arcs: np.ndarray) -> np.ndarray:
+        """How often each block was entered; shape (blocks, runs) from arc counts of shape (arcs, runs)."""
+        return self._entering @ arcs
+
+    def lines_executed(self, arcs: np.ndarray) -> np.ndarray:
+        """Whether each line was executed; shape (lines, runs) from arc counts of shape (arcs, runs).
+
+        A line is executed when one of its blocks is: what flows through a block either entered the line's blocks
+        from elsewhere or goes round inside them, and gcov's count adds up both.
+        """
+        taken = (arcs > 0).astype(np.int32)
+        return (self._owner @ ((self._entering @ taken) > 0).astype(np.int32)) > 0
+
+    def line_counts(self, arcs: np.ndarray) -> np.ndarray:
+        """How often each line was executed, by gcov's rule; shape (lines, runs).
+
+        The count of a line is what enters its blocks from blocks of other lines, plus the circles that stay inside
+        the line. A line without blocks of its own has the sum of its blocks' counts.
+        """
+        counts = self._line_entries @ arcs
+        for line, inner in self._inner_arcs:
+            source, target = self.source[inner].tolist(), self.target[inner].tolist()
+            for run in np.flatnonzero((arcs[inner] > 0).any(axis=0)):
+                counts[line, run] += _circles(source, target, arcs[inner, run].tolist())
+        return counts
+
+    @cached_property
+    def lines(self) -> tuple[LineKey, ...]:
+        """The executable lines, sorted."""
+        return self._ownership[0]
+
+    @cached_property
+    def visible(self) -> np.ndarray:
+        """The arcs that are control flow, in their order: those of calls that may not return are left out."""
+        return np.flatnonzero((self.flags & FAKE) == 0)
+
+    @cached_property
+    def block_lines(self) -> tuple[np.ndarray, np.ndarray]:
+        """(block, index into `lines`) of every line a block holds, without repetition, sorted by block."""
+        index = {key: i for i, key in enumerate(self.lines)}
+        pairs = {
+            (int(base) + block, index[(owner, file, line)])
+            for function, owner, base in zip(self.functions, self.objects, self.first_block, strict=False)
+            if not function.artificial
+            for block, file, line in function.lines
+        }
+        table = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+        return table[:, 0], table[:, 1]
+
+    def _order_blocks(self) -> None:
+        """Lay the blocks in depth-first order of the spanning trees, and each tree arc's cut as a range of it."""
+        tree = np.flatnonzero(self.flags & ON_TREE)
+        neighbours: list[list[tuple[int, int]]] = [[] for _ in range(self.blocks)]
+        for arc, source, target in zip(
+            tree.tolist(), self.source[tree].tolist(), self.target[tree].tolist(), strict=True
+        ):
+            neighbours[source].append((target, arc))
+            neighbours[target].append((source, arc))
+        closing = -1  # the arc from exit to entry that makes a run of the function a circle
+        for function, base in zip(self.functions, self.first_block.tolist(), strict=False):
+            if function.blocks > EXIT:
+                neighbours[base + ENTRY].append((base + EXIT, closing))
+                neighbours[base + EXIT].append((base + ENTRY, closing))
+        place, end, through = self._walk(neighbours)
+        below = np.array([arc for arc in through if arc >= 0], np.int64)
+        if len(below) != len(tree):
+            raise self._circular(np.setdiff1d(tree, below)[0])
+        head = np.flatnonzero(np.array(through, np.int64) >= 0)  # the block a cut's range starts with
+        self._tree, self._cut_start, self._cut_end = below, place[head], end[head]
+        # flow into the range through its arc makes up for what the counted arcs lack
+        self._cut_sign = np.where(self.target[below] == head, -1, 1)
+        count = np.arange(self.counters)
+        ones = np.ones(self.counters, np.int64)
+        self._imbalance = sparse.csr_array(
+            (
+                np.concatenate([ones, -ones]),
+                (
+                    np.concatenate([place[self.target[self.counted]], place[self.source[self.counted]]]),
+                    np.concatenate([count, count]),
+                ),
+            ),
+            shape=(self.blocks, self.counters),
+        )
+
+    def _walk(self, neighbours: list[list[tuple[int, int]]]) -> tuple[np.ndarray, np.ndarray, list[int]]:
+        """Depth-first: each block's place, the end of its range, and the arc it was reached through (-2: a root)."""
+        place, end = np.full(self.blocks, -1, np.int64), np.zeros(self.blocks, np.int64)
+        through = [-2] * self.blocks
+        seen, order = [False] * self.blocks, 0
+        for root in range(self.blocks):
+            if seen[root]:
+                continue
+            seen[root] = True
+            stack = [root]
+            while stack:
+                block = stack.pop()
+                if block < 0:
+                    end[~block] = order
+                    continue
+                place[block] = order
+                order += 1
+                stack.append(~block)
+                for other, arc in neighbours[block]:
+                    if not seen[other]:
+                        seen[other], through[other] = True, arc
+                        stack.append(other)
+        return place, end, through
+
+    def _circular(self, arc: int) -> EvidenceError:
+        function = self.functions[int(np.searchsorted(self.first_arc, arc, "right")) - 1]
+        cause = f"the uncounted arcs of function {function.name} form a circle, so its counts can't be told"
+        cure = "build the object again: its notes are damaged"
+        return EvidenceError(Problem(function.file, f"line {function.line}", cause, cure))
+
+    @cached_property
+    def _entering(self) -> sparse.csr_array:
+        """Blocks × arcs: the arcs that enter a block; for an entry those that leave it."""
+        entry = np.isin(self.source, self.first_block[:-1] + ENTRY)
+        row = np.concatenate([self.target, self.source[entry]])
+        column = np.concatenate([np.arange(len(self.target)), np.flatnonzero(entry)])
+        return _incidence(row, column, (self.blocks, len(self.source)))
+
+    @cached_property
+    def _ownership(self) -> tuple[tuple[LineKey, ...], list[tuple[int, int]], list[tuple[int, int]]]:
+        """The lines, the (line, block) pairs by which a line is counted, and those of lines that own no block."""
+        owned: set[tuple[LineKey, int, int]] = set()
+        holding: list[tuple[LineKey, int, int]] = []
+        groups = self._groups()
+        for number, (function, owner, base) in enumerate(
+            zip(self.functions, self.objects, self.first_block.tolist(), strict=False)
+        ):
+            if function.artificial:
+                continue
+            for block, lines in _locations(function):
+                # an instance of a template has its lines for itself, -1 stands for all other functions
+                keys = [((owner, *at), number if number in groups and _within(function, at) else -1) for at in lines]
+                holding += [(key, part, base + block) for key, part in keys]
+                if self.owns_all_lines and block:
+                    owned.update((key, part, base + block) for key, part in keys)
+                elif not self.owns_all_lines and 0 < block < function.blocks - 1:
+                    owned.add((*keys[-1], base + block))
+        lines = tuple(sorted({key for key, _, _ in holding}))
+        index = {key: i for i, key in enumerate(lines)}
+        owners = {(key, part) for key, part, _ in owned}
+        return (
+            lines,
+            sorted((index[key], block) for key, _, block in owned),
+            [(index[key], block) for key, part, block in holding if (key, part) not in owners],
+        )
+
+    def _groups(self) -> set[int]:
+        """Functions that begin on the same line of an object's source as another: instances of one template."""
+        starts: dict[LineKey, list[int]] = {}
+        for number, (function, owner) in enumerate(zip(self.functions, self.objects, strict=True)):
+            if not function.artificial:
+                starts.setdefault((owner, function.file, function.line), []).append(number)
+        return {number for group in starts.values() if len(group) > 1 for number in group}
+
+    @cached_property
+    def _owner(self) -> sparse.csr_array:
+        """Lines × blocks."""
+        _, owned, loose = self._ownership
+        pairs = np.array(sorted(set(owned) | set(loose)), np.int64).reshape(-1, 2)
+        return _incidence(pairs[:, 0], pairs[:, 1], (len(self.lines), self.blocks))
+
+    @cached_property
+    def _owned_arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(line, arc, whether the arc comes from a block of the same line) of every arc into a line's blocks."""
+        _, owned, _ = self._ownership
+        pairs = np.array(owned, np.int64).reshape(-1, 2)
+        owner = _incidence(pairs[:, 0], pairs[:, 1], (len(self.lines), self.blocks))
+        into = (owner @ _incidence(self.target, np.arange(len(self.target)), self._shape)).tocoo()
+        line, arc = into.coords
+        key = line.astype(np.int64) * self.blocks + self.source[arc]
+        return line, arc, np.isin(key, pairs[:, 0] * self.blocks + pairs[:, 1])
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        return self.blocks, len(self.source)
+
+    @cached_property
+    def _line_entries(self) -> sparse.csr_array:
+        """Lines × arcs: the arcs a line's count adds up, but for its inner circles."""
+        line, arc, inner = self._owned_arcs
+        loose = np.array(self._ownership[2], np.int64).reshape(-1, 2)
+        entering = _incidence(line[~inner], arc[~inner], (len(self.lines), len(self.source)))
+        return entering + _summing(loose, (len(self.lines), self.blocks)) @ self._entering
+
+    @cached_property
+    def _inner_arcs(self) -> list[tuple[int, np.ndarray]]:
+        """Lines with arcs between their own blocks that can form a circle, and these arcs."""
+        line, arc, inner = self._owned_arcs
+        order = np.lexsort((arc[inner], line[inner]))
+        line, arc = line[inner][order], arc[inner][order]
+        starts = np.flatnonzero(np.diff(line, prepend=-1))
+        groups = zip(line[starts].tolist(), np.split(arc, starts[1:]), strict=False) if len(line) else ()
+        # a circle needs an arc that goes back; without one the blocks' numbers only rise
+        return [(at, arcs) for at, arcs in groups if _can_circle(self.source[arcs], self.target[arcs])]
+
+
+def _locations(function: CFunction) -> list[tuple[int, list[tuple[str, int]]]]:
+    """Each block's lines, a list for every stretch of one file, in ascending order."""
+    stretches = groupby(function.lines, key=lambda line: line[:2])
+    return [(block, sorted((file, line) for _, _, line in held)) for (block, file), held in stretches]
+
+
+def _within(function: CFunction, at: tuple[str, int]) -> bool:
+    return at[0] == function.file and function.line <= at[1] <= function.end_line
+
+
+def _can_circle(source: np.ndarray, target: np.ndarray) -> bool:
+    names, packed = np.unique(np.concatenate([source, target]), return_inverse=True)
+    graph = _incidence(packed[: len(source)], packed[len(source) :], (len(names), len(names)))
+    parts, _ = sparse.csgraph.connected_components(graph, directed=True, connection="strong")
+    return parts < len(names) or bool((source == target).any())
+
+
+def _circles(source: list[int], target: list[int], count: list[int]) -> int:
+    """How often the flow goes round: circles are taken out one by one, each with the least count on it."""
+    leaving: dict[int, list[int]] = {}
+    for arc, block in enumerate(source):
+        leaving.setdefault(block, []).append(arc)
+    total = 0
+    for root in sorted(leaving):
+        while circle := _circle_through(root, leaving, target, count):
+            least = min(count[arc] for arc in circle)
+            total += least
+            for arc in circle:
+                count[arc] -= least
+    return total
+
+
+def _circle_through(root: int, leaving: dict[int, list[int]], target: list[int], count: list[int]) -> list[int]:
+    """A path of arcs with flow from a block back to itself, empty when there is none."""
+    seen, path = {root}, []
+    trail = [iter(leaving[root])]
+    while trail:
+        for arc in trail[-1]:
+            if count[arc] <= 0:
+                continue
+            if target[arc] == root:
+                return [*path, arc]
+            if target[arc] not in seen:
+                seen.add(target[arc])
+                path.append(arc)
+                trail.append(iter(leaving.get(target[arc], ())))
+                break
+        else:
+            trail.pop()
+            if path:
+                path.pop()
+    return []
+
+
+def _starts(sizes: Sequence[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)
+
+
+def _incidence(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    """A matrix of ones; a pair that comes twice still gives one."""
+    pairs = np.unique(np.stack([row, column]).astype(np.int64), axis=1)
+    return sparse.csr_array((np.ones(pairs.shape[1], np.int64), (pairs[0], pairs[1])), shape=shape)
+
+
+def _summing(pairs: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    """A matrix of how often each pair comes."""
+    return sparse.csr_array((np.ones(len(pairs), np.int64), (pairs[:, 0], pairs[:, 1])), shape=shape)

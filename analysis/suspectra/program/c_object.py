@@ -1,0 +1,481 @@
+"""A compiled C or C++ object as its compiler described it: functions, basic blocks, arcs and lines.
+
+``gcc --coverage`` and ``clang --coverage`` write two kinds of files. The *notes* (``.gcno``) describe the control
+flow of one object when it is compiled; the *profile* (``.gcda``) holds the counters of its arcs when a program
+ends. This module turns the bytes of both into plain Python values and judges whether they belong together. It
+opens no file and needs nothing but the standard library, since the recorder uses it too.
+
+Only the arcs that are not on a spanning tree of the graph are counted; the flow through the others follows by
+conservation (:mod:`suspectra.program.c_flow`).
+
+References
+----------
+The record layout is that of gcc's public header ``gcov-io.h``; spanning-tree counters are from Knuth and Stevenson,
+"Optimal measurement points for program frequency counts", BIT 13 (1973), and Ball and Larus, "Optimally profiling
+and tracing programs", TOPLAS 16 (1994).
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from suspectra.errors import EvidenceError, Problem
+
+ON_TREE, FAKE, FALL_THROUGH = 1, 2, 4
+"""Flags of an arc: not counted, not control flow (a call that may not return), falls through."""
+
+ENTRY, EXIT = 0, 1
+"""Numbers of the blocks every function begins and ends with."""
+
+KNOWN_GCC = range(9, 16)
+"""Major versions of gcc whose files are read."""
+
+_NOTES, _DATA = 0x67636E6F, 0x67636461  # "gcno", "gcda"
+_FUNCTION, _BLOCKS, _ARCS, _LINES, _ARC_COUNTERS = 0x01000000, 0x01410000, 0x01430000, 0x01450000, 0x01A10000
+
+_REBUILD = "build and run the tests again with one compiler, and delete old .gcno and .gcda files before"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """Who wrote a file: ``gcc`` or ``clang``, and its version.
+
+    clang writes the format of gcc 4.8 unless told otherwise, so files of that version are taken for clang's; the
+    major version is then that of the format, not that of clang.
+    """
+
+    name: str
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"gcc {self.major}.{self.minor}" if self.name == "gcc" else "clang"
+
+    @property
+    def is_clang(self) -> bool:
+        """Whether the file follows the old layout that clang writes."""
+        return self.name == "clang"
+
+    @property
+    def bytewise(self) -> bool:
+        """Whether lengths count bytes (gcc 12 on) rather than words of four bytes."""
+        return self.major >= 12
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """One compiled function.
+
+    Parameters
+    ----------
+    ident, cfg_checksum : int
+        The compiler's own number of the function, and the checksum of its control flow.
+    name : str
+        As the linker knows it: mangled in C++.
+    artificial : bool
+        Made by the compiler (an initializer of globals); gcov hides it.
+    file : str
+        The source file as the compiler was given it.
+    line, end_line : int
+        First and last line; clang and old formats give only the first.
+    blocks : int
+        Number of basic blocks; 0 is the entry, 1 the exit.
+    arcs : tuple of (source, target, flags)
+    lines : tuple of (block, file, line)
+        In the order of the file.
+    """
+
+    ident: int
+    cfg_checksum: int
+    name: str
+    artificial: bool
+    file: str
+    line: int
+    end_line: int
+    blocks: int
+    arcs: tuple[tuple[int, int, int], ...]
+    lines: tuple[tuple[int, str, int], ...]
+
+    @cached_property
+    def counted(self) -> tuple[int, ...]:
+        """The arcs that have a counter, in the order of the counters."""
+        return tuple(i for i, (_, _, flags) in enumerate(self.arcs) if not flags & ON_TREE)
+
+
+@dataclass(frozen=True)
+class CObject:
+    """The notes of one object file.
+
+    Parameters
+    ----------
+    name : str
+        The ``.gcno`` file as the user would name it.
+    compiler : Compiler
+    stamp : int
+        Tells builds apart; a profile carries the stamp of the object that wrote it.
+    folder : str
+        Where the compiler ran; relative source paths start there. Empty where the format does not say.
+    functions : tuple of CFunction
+    """
+
+    name: str
+    compiler: Compiler
+    stamp: int
+    folder: str
+    functions: tuple[CFunction, ...]
+
+    @cached_property
+    def first_counter(self) -> dict[int, int]:
+        """Number of the first counter of each function, by its ident."""
+        starts, total = {}, 0
+        for function in self.functions:
+            starts[function.ident] = total
+            total += len(function.counted)
+        return starts
+
+    @cached_property
+    def counters(self) -> int:
+        """Number of counters of all functions together."""
+        return sum(len(function.counted) for function in self.functions)
+
+    @cached_property
+    def by_ident(self) -> dict[int, CFunction]:
+        """The functions by the compiler's number."""
+        return {function.ident: function for function in self.functions}
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """Every source file that lines of this object belong to, sorted."""
+        named = {file for function in self.functions for _, file, _ in function.lines}
+        return tuple(sorted(named | {function.file for function in self.functions}))
+
+    @cached_property
+    def inlined(self) -> tuple[str, ...]:
+        """Names of functions that hold lines of another function of this object.
+
+        At ``-O0`` a function holds its own lines only; lines of another one say that the compiler moved code.
+        """
+        spans: dict[str, list[tuple[int, int]]] = {}
+        for function in self.functions:
+            if not function.artificial and function.line < function.end_line:
+                spans.setdefault(function.file, []).append((function.line, function.end_line))
+        return tuple(
+            function.name
+            for function in self.functions
+            if not function.artificial
+            and function.end_line
+            and any(
+                first <= line <= last and not _overlap((first, last), (function.line, function.end_line))
+                for line, file in {(line, file) for _, file, line in function.lines}
+                if file != function.file or not function.line <= line <= function.end_line
+                for first, last in spans.get(file, ())
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The counters one run left for one object.
+
+    Parameters
+    ----------
+    counters : array of int64, length of the object's counters
+    problems : tuple of Problem
+        What could not be read; the counters concerned are zero.
+    """
+
+    counters: array
+    problems: tuple[Problem, ...] = field(default=())
+
+
+def parse_notes(data: bytes, name: str) -> CObject:
+    """Read a ``.gcno`` file.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    name : str
+        How the user would name the file, for messages.
+
+    Raises
+    ------
+    EvidenceError
+        The file is empty, cut off, not a notes file, or of a compiler that is not known.
+    """
+    if not data:
+        raise _error(name, "", "it is empty: the compiler was stopped while it wrote it", "build the object again")
+    records = _Records(data, name, _NOTES)
+    try:
+        folder = records.string() if records.compiler.major >= 9 else ""
+        if records.compiler.major >= 8:
+            records.word()  # whether blocks that no test reached are told apart
+        functions = [draft.finished() for draft in _drafts(records)]
+    except (struct.error, IndexError):
+        raise _error(name, f"byte {records.at}", "it is cut off or damaged", "build the object again") from None
+    for function in functions:
+        _check_graph(function, name)
+    return CObject(name, records.compiler, records.stamp, folder, tuple(functions))
+
+
+def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
+    """Read a ``.gcda`` file against the notes of its object.
+
+    Parameters
+    ----------
+    data : bytes
+        The whole file.
+    notes : CObject
+        What :func:`parse_notes` read from the object's ``.gcno``.
+    name : str
+        How the user would name the file, for messages.
+
+    Returns
+    -------
+    Profile
+        A file that breaks off gives the counters before the break, and a problem.
+
+    Raises
+    ------
+    EvidenceError
+        Nothing of the file can be used: it is empty, of another build or of another compiler.
+    """
+    if not data:
+        raise _error(
+            name, "", "it is empty: the program was killed, or the disk was full, before it wrote its profile", _RERUN
+        )
+    records = _Records(data, name, _DATA)
+    if records.compiler != notes.compiler:
+        cause = f"it was written by a program of {records.compiler}, but {notes.name} by {notes.compiler}"
+        raise _error(name, "header", cause, _REBUILD)
+    if records.stamp != notes.stamp:
+        cause = f"its stamp {records.stamp:08x} is of another build than {notes.name} ({notes.stamp:08x})"
+        raise _error(name, "header", cause, _REBUILD)
+    counters = array("q", bytes(8 * notes.counters))
+    problems: list[Problem] = []
+    try:
+        _fill(counters, records, notes)
+    except (struct.error, IndexError):
+        cause = "it breaks off, so its last functions count as not executed: the program was killed while writing"
+        problems.append(Problem(name, f"byte {records.at}", cause, _RERUN))
+    return Profile(counters, tuple(problems))
+
+
+_RERUN = "delete the file and run the test again, with a longer time limit if it was stopped by one"
+
+
+def _fill(counters: array, records: _Records, notes: CObject) -> None:
+    """Add the counters of every function to their places."""
+    function: CFunction | None = None
+    swap = records.order != ("<" if sys.byteorder == "little" else ">")
+    for tag, length, start in records.signed():
+        if tag == _FUNCTION and length > 0:
+            ident, _, checksum = records.words_at(start, 3)
+            function = notes.by_ident.get(ident)
+            if function is None or function.cfg_checksum != checksum:
+                cause = f"function {ident:#x} is not the one in {notes.name}: the file is of another build"
+                raise _error(records.name, f"byte {start}", cause, _REBUILD)
+        elif tag == _ARC_COUNTERS and function is not None:
+            count = abs(length) // 8
+            if count != len(function.counted):
+                cause = f"function {function.name} has {count} counters, {notes.name} says {len(function.counted)}"
+                raise _error(records.name, f"byte {start}", cause, _REBUILD)
+            if length > 0:  # a negative length stands for counters that are all zero
+                read = array("q", records.data[start : start + length])
+                if swap:
+                    read.byteswap()
+                first = notes.first_counter[function.ident]
+                counters[first : first + count] = read
+
+
+@dataclass
+class _Draft:
+    """A function while its records are being read."""
+
+    ident: int
+    cfg_checksum: int
+    name: str
+    artificial: bool
+    file: str
+    line: int
+    end_line: int
+    blocks: int = 0
+    arcs: list[tuple[int, int, int]] = field(default_factory=list)
+    lines: list[tuple[int, str, int]] = field(default_factory=list)
+
+    def finished(self) -> CFunction:
+        return CFunction(
+            self.ident,
+            self.cfg_checksum,
+            self.name,
+            self.artificial,
+            self.file,
+            self.line,
+            self.end_line,
+            self.blocks,
+            tuple(self.arcs),
+            tuple(self.lines),
+        )
+
+
+class _Records:
+    """The header of a file, and its records one after another."""
+
+    def __init__(self, data: bytes, name: str, kind: int):
+        self.data, self.name, self.at = data, name, 0
+        self.order = self._byte_order(kind)
+        self._word = struct.Struct(self.order + "I").unpack_from
+        try:
+            self.at = 4
+            self.compiler = _compiler(self.word(), name)
+            self.stamp = self.word()
+            if self.compiler.bytewise:
+                self.word()  # checksum of the whole object
+        except struct.error:
+            raise _error(name, "header", "it is cut off", _REBUILD) from None
+
+    def _byte_order(self, kind: int) -> str:
+        magic = kind.to_bytes(4, "big")
+        if self.data[:4] == magic:
+            return ">"
+        if self.data[:4] == magic[::-1]:
+            return "<"
+        extension = "gcno" if kind == _NOTES else "gcda"
+        raise _error(self.name, "header", f"it is not a .{extension} file of gcc or clang", _REBUILD)
+
+    def word(self) -> int:
+        value = self._word(self.data, self.at)[0]
+        self.at += 4
+        return value
+
+    def words_at(self, start: int, count: int) -> tuple[int, ...]:
+        return struct.unpack_from(f"{self.order}{count}I", self.data, start)
+
+    def string(self) -> str:
+        length = self.word()
+        if not self.compiler.bytewise:
+            length *= 4
+        if self.at + length > len(self.data):
+            raise IndexError(length)
+        text = self.data[self.at : self.at + length].rstrip(b"\0")
+        self.at += length
+        return text.decode("utf-8", "surrogateescape")
+
+    def signed(self) -> Iterator[tuple[int, int, int]]:
+        """(tag, length in bytes, start) of every record; a negative length has no payload.
+
+        Raises
+        ------
+        IndexError
+            The file ends inside a record, or without the mark of its end.
+        """
+        header = struct.Struct(self.order + "Ii").unpack_from
+        unit, size = (1 if self.compiler.bytewise else 4), len(self.data)
+        while self.at < size:
+            if self.at + 4 <= size and not self._word(self.data, self.at)[0]:
+                return
+            tag, length = header(self.data, self.at)
+            length *= unit
+            start = self.at + 8
+            if start + length > size:
+                raise IndexError(length)
+            yield tag, length, start
+            self.at = start + max(length, 0)
+        if not self.compiler.is_clang:
+            raise IndexError(self.at)
+
+
+def _drafts(records: _Records) -> Sequence[_Draft]:
+    """The functions of a notes file."""
+    drafts: list[_Draft] = []
+    file = ""
+    unit = 1 if records.compiler.bytewise else 4
+    while records.at + 8 <= len(records.data):
+        tag, length = records.word(), records.word() * unit
+        if not tag:
+            break
+        end = records.at + length
+        if end > len(records.data):
+            raise IndexError(end)
+        if tag == _FUNCTION:
+            drafts.append(_function(records))
+            file = ""
+        elif tag == _BLOCKS and drafts:
+            drafts[-1].blocks = records.word() if records.compiler.major >= 8 else length // 4
+        elif tag == _ARCS and drafts:
+            words = records.words_at(records.at, length // 4)
+            pairs = zip(words[1::2], words[2::2], strict=True)
+            drafts[-1].arcs += [(words[0], target, flags) for target, flags in pairs]
+        elif tag == _LINES and drafts:
+            file = _lines(records, end, drafts[-1], file)
+        records.at = end  # what is not known (conditions, paths) is skipped by its length
+    return drafts
+
+
+def _function(records: _Records) -> _Draft:
+    ident, _, checksum = records.word(), records.word(), records.word()
+    name = records.string()
+    modern = records.compiler.major >= 8
+    artificial = bool(records.word()) if modern else False
+    file, line = records.string(), records.word()
+    end_line = 0
+    if modern:
+        records.word()  # start column
+        end_line = records.word()
+    return _Draft(ident, checksum, name, artificial, file, line, end_line)
+
+
+def _lines(records: _Records, end: int, draft: _Draft, file: str) -> str:
+    """Read the lines of one block; returns the source file that was named last."""
+    block = records.word()
+    while records.at < end:
+        line = records.word()
+        if line:
+            draft.lines.append((block, file, line))
+            continue
+        named = records.string()
+        if not named:
+            break
+        file = named
+    return file
+
+
+def _check_graph(function: CFunction, name: str) -> None:
+    """Refuse arcs and lines of blocks that do not exist, which only damage explains."""
+    numbers = [block for source, target, _ in function.arcs for block in (source, target)]
+    numbers += [block for block, _, _ in function.lines]
+    if numbers and max(numbers) >= function.blocks:
+        cause = f"it names block {max(numbers)} of {function.blocks}: the file is damaged"
+        raise _error(name, f"function {function.name}", cause, "build the object again")
+
+
+def _compiler(word: int, name: str) -> Compiler:
+    """The version word: ``B22*`` is gcc 12.2 (the letter counts tens), ``408*`` what clang writes."""
+    text = word.to_bytes(4, "big").decode("latin-1")
+    if text[0] in "4" and text[1:3].isdigit():
+        compiler = Compiler("clang", 4, int(text[1:3]))
+        if compiler.minor >= 7:
+            return compiler
+    elif text[0] in "ABCDEFG" and text[1:3].isdigit():
+        major = (ord(text[0]) - ord("A")) * 10 + int(text[1])
+        compiler = Compiler("gcc", major, int(text[2]))
+        if major in KNOWN_GCC:
+            return compiler
+    else:
+        raise _error(name, "header", f"its version {text!r} is no compiler's", _REBUILD)
+    known = f"gcc {KNOWN_GCC[0]} to {KNOWN_GCC[-1]} and clang from 11 on"
+    cause = f"it was written by gcc {compiler.major}.{compiler.minor}, which is not known; known are {known}"
+    raise _error(name, "header", cause, "build with one of these, or hand over gcov's JSON instead")
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def _error(file: str, place: str, cause: str, cure: str) -> EvidenceError:
+    return EvidenceError(Problem(file, place, cause, cure))
