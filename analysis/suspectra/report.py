@@ -72,18 +72,19 @@ class Suspect:
 
 @dataclass(frozen=True, eq=False)
 class RankedReport:
-    """Elements in the order in which to look at them; equal scores form one group.
+    """Elements in the order in which to look at them; equal scores form one level.
+
+    A level is an integer per element, so that most questions (who is on top, which rank has this line) are answered
+    without sorting the elements; the full order is made when somebody asks for it.
 
     Parameters
     ----------
     technique : Technique
     spectrum : Spectrum
-    order : ndarray of int32, shape (m,)
-        The candidates, best first; within a tie in the order of file and line.
-    scores : ndarray of float64, shape (m,)
-        Suspiciousness, aligned with `order`.
-    first, last : ndarray of int32, shape (m,)
-        For each position the half-open range of positions of its tie.
+    level : ndarray of int32, shape (elements,)
+        0 for the elements with the highest score, 1 for the next…, -1 for an element that is no candidate.
+    level_score : ndarray of float64, shape (levels,)
+        Suspiciousness of each level; descending, but for a last level of elements no test executes.
 
     Examples
     --------
@@ -96,10 +97,8 @@ class RankedReport:
 
     technique: Technique
     spectrum: Spectrum
-    order: np.ndarray
-    scores: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
+    level: np.ndarray
+    level_score: np.ndarray
 
     @classmethod
     def from_scores(
@@ -115,49 +114,98 @@ class RankedReport:
             Elements that no test executes rank last, together, whatever their score says, and are given the
             lowest score of the report. False ranks them by their score like any other, as published tables do.
         """
-        candidates = np.flatnonzero(spectrum.candidates)
-        score = round_significant(np.nan_to_num(scores[candidates], nan=-np.inf, posinf=np.inf, neginf=-np.inf))
-        counts = spectrum.counts
-        unexecuted = unexecuted_last & (counts.ef[candidates] + counts.ep[candidates] == 0)
-        score[unexecuted] = np.min(score, initial=np.inf)
-        by_score = np.lexsort((-score, unexecuted))
-        score, unexecuted = score[by_score], unexecuted[by_score]
-        opens = np.ones(len(score), bool)
-        opens[1:] = (score[1:] != score[:-1]) | (unexecuted[1:] != unexecuted[:-1])
-        starts = np.flatnonzero(opens)
-        sizes = np.diff(np.append(starts, len(score)))
-        first = np.repeat(starts, sizes)
-        return cls(
-            technique,
-            spectrum,
-            candidates[by_score].astype(np.int32),
-            score,
-            first.astype(np.int32),
-            (first + np.repeat(sizes, sizes)).astype(np.int32),
-        )
+        distinct, kind = np.unique(scores, return_inverse=True)
+        return cls.from_kinds(technique, spectrum, kind, distinct, unexecuted_last=unexecuted_last)
+
+    @classmethod
+    def from_kinds(
+        cls,
+        technique: Technique,
+        spectrum: Spectrum,
+        kind: np.ndarray,
+        kind_score: np.ndarray,
+        *,
+        unexecuted_last: bool = True,
+    ) -> RankedReport:
+        """Rank candidates that fall into few kinds, all elements of a kind having one score.
+
+        Parameters
+        ----------
+        kind : ndarray of int, shape (elements,)
+            Index into `kind_score`.
+        kind_score : ndarray of float64, shape (kinds,)
+            As `scores` of :meth:`from_scores`; kinds may share a score.
+        """
+        candidates, counts = spectrum.candidates, spectrum.counts
+        lowest_last = round_significant(np.nan_to_num(kind_score, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        executed = counts.ef + counts.ep > 0
+        ranked = candidates & executed if unexecuted_last else candidates
+        present = np.zeros(len(kind_score), bool)
+        present[kind[ranked]] = True
+        level_score, of_present = np.unique(-lowest_last[present], return_inverse=True)
+        of_kind = np.zeros(len(kind_score), np.int32)
+        of_kind[present] = of_present
+        level = np.where(ranked, of_kind[kind] if len(kind_score) else 0, -1).astype(np.int32)
+        level_score = 0.0 - level_score  # and no negative zero
+        rest = candidates & ~ranked
+        if rest.any():
+            level[rest] = len(level_score)
+            own = lowest_last[kind[np.argmax(rest)]]
+            level_score = np.append(level_score, np.min(level_score, initial=own))
+        return cls(technique, spectrum, level, level_score)
 
     def __len__(self) -> int:
-        return len(self.order)
+        return int(self._level_end[-1]) if len(self._level_end) else 0
+
+    @cached_property
+    def _level_end(self) -> np.ndarray:
+        """How many elements stand on a level or above it, by level."""
+        return np.cumsum(np.bincount(self.level[self.level >= 0], minlength=len(self.level_score)))
+
+    @property
+    def _level_start(self) -> np.ndarray:
+        return np.concatenate([[0], self._level_end[:-1]]).astype(np.int64)
+
+    @cached_property
+    def order(self) -> np.ndarray:
+        """The candidates, best first, within a tie in the order of file and line; int32, shape (m,)."""
+        return self._ordered(len(self.level_score))
+
+    def _ordered(self, levels: int) -> np.ndarray:
+        """The elements of the first levels, in order."""
+        chosen = np.flatnonzero((self.level >= 0) & (self.level < levels))
+        return chosen[np.argsort(self.level[chosen], kind="stable")].astype(np.int32)
+
+    def top(self, count: int) -> np.ndarray:
+        """The first `count` elements of the order, found without making all of it."""
+        if "order" in self.__dict__ or not len(self):
+            return self.order[:count]
+        return self._ordered(int(np.searchsorted(self._level_end, count)) + 1)[:count]
+
+    @property
+    def scores(self) -> np.ndarray:
+        """Suspiciousness, by position."""
+        return self.level_score[self.level[self.order]]
 
     @property
     def rank_best(self) -> np.ndarray:
         """1 + the number of elements with a higher score, by position."""
-        return self.first + 1
+        return self._level_start[self.level[self.order]] + 1
 
     @property
     def rank_worst(self) -> np.ndarray:
         """The number of elements with a higher or an equal score, by position."""
-        return self.last
+        return self._level_end[self.level[self.order]]
 
     @property
     def rank_average(self) -> np.ndarray:
         """The mean of the best and the worst rank, by position."""
-        return (self.first + 1 + self.last) / 2
+        return (self.rank_best + self.rank_worst) / 2
 
     @property
     def standard_rank(self) -> np.ndarray:
         """Standard Rank Score (paper 003, Definition 17): #{higher} + #{equal}/2, by position."""
-        return (self.first + self.last) / 2
+        return (self.rank_best - 1 + self.rank_worst) / 2
 
     @cached_property
     def position(self) -> np.ndarray:
@@ -168,18 +216,31 @@ class RankedReport:
 
     def suspect(self, position: int) -> Suspect:
         """The entry at a position, counted from 0."""
-        element = int(self.order[position])
+        return self.suspect_of(int(self.top(position + 1)[position]))
+
+    def suspect_of(self, element: int) -> Suspect:
+        """The entry of an element.
+
+        Raises
+        ------
+        ValueError
+            When the element is no candidate.
+        """
+        level = int(self.level[element])
+        if level < 0:
+            raise ValueError(f"element {element} is no candidate")
         elements, counts = self.spectrum.elements, self.spectrum.counts
-        first, last = int(self.first[position]), int(self.last[position])
+        end = int(self._level_end[level])
+        start = int(self._level_end[level - 1]) if level else 0
         return Suspect(
             element,
             elements.location(element),
             elements.function_name(element),
-            float(self.scores[position]),
-            first + 1,
-            (first + 1 + last) / 2,
-            last,
-            (first + last) / 2,
+            float(self.level_score[level]),
+            start + 1,
+            (start + 1 + end) / 2,
+            end,
+            (start + end) / 2,
             int(counts.ef[element]),
             int(counts.ep[element]),
             int(counts.nf[element]),
@@ -189,8 +250,8 @@ class RankedReport:
 
     def suspects(self, top: int | None = None) -> list[Suspect]:
         """The first `top` entries, or all."""
-        count = len(self) if top is None else min(top, len(self))
-        return [self.suspect(position) for position in range(count)]
+        chosen = self.order if top is None else self.top(top)
+        return [self.suspect_of(element) for element in chosen.tolist()]
 
     def explain(self, position: int) -> Explanation:
         """Why the entry at a position stands there."""
@@ -209,8 +270,8 @@ class RankedReport:
                     "run passing tests too, best those near the failing ones",
                 )
             )
-        suspected = int(np.count_nonzero(counts.ef[self.order]))
-        tied = int(self.last[0]) if len(self) else 0
+        suspected = int(np.count_nonzero(counts.ef[self.level >= 0]))
+        tied = int(self._level_end[0]) if len(self) else 0
         if counts.passed and tied > 20 and tied > suspected / 2:
             found.append(
                 Problem(

@@ -121,7 +121,7 @@ class Counts:
 
     Parameters
     ----------
-    ef, ep : ndarray of int64, shape (n,)
+    ef, ep : ndarray of int32, shape (n,)
         Failed and passed tests that execute the column.
     failed, passed : int
         All failed and all passed tests (F and P of the papers).
@@ -145,7 +145,7 @@ class Counts:
     @classmethod
     def of(cls, rows: Sequence[Row], failed: np.ndarray, columns: int) -> Counts:
         """Count from nothing."""
-        ef, ep = np.zeros(columns, np.int64), np.zeros(columns, np.int64)
+        ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
         for row, bad in zip(rows, failed.tolist(), strict=True):
             (ef if bad else ep)[row] += 1
         bad = int(np.count_nonzero(failed))
