@@ -218,7 +218,7 @@ def test_elements_no_test_executes_rank_last_together():
     for name in FORMULAS:
         report = make_technique(name).localize(spectrum)
         assert report.order.tolist()[2:] == [2, 3], name
-        assert report.first[2:].tolist() == [2, 2], name
+        assert report.rank_best[2:].tolist() == [3, 3], name
 
 
 def test_nothing_to_rank_without_a_failing_test():

@@ -92,11 +92,11 @@ def check_report(report: RankedReport, spectrum: Spectrum) -> None:
     assert sorted(report.order.tolist()) == np.flatnonzero(spectrum.candidates).tolist()
     assert not np.isnan(report.scores).any()
     assert (report.scores[:-1] >= report.scores[1:]).all()
-    assert (report.scores[report.first] == report.scores).all()
-    assert (report.scores[report.last - 1] == report.scores).all()
+    assert (report.scores[report.rank_best - 1] == report.scores).all()
+    assert (report.scores[report.rank_worst - 1] == report.scores).all()
     executed = (spectrum.counts.ef + spectrum.counts.ep > 0)[report.order]
     assert not executed[np.argmin(executed) :].any() or executed.all(), "never executed lines stand last"
-    ended = report.first[~executed]
+    ended = report.rank_best[~executed] - 1
     assert len(set(ended.tolist())) <= 1, "and are one group"
 
 
