@@ -8,10 +8,7 @@ import {
   ExecuteCommandRequest,
   LanguageClient,
   type LanguageClientOptions,
-  MessageType,
   RevealOutputChannelOn,
-  type ShowMessageParams,
-  ShowMessageNotification,
   State,
 } from 'vscode-languageclient/node';
 
@@ -24,14 +21,6 @@ const DOCUMENTS = [{ scheme: 'file', language: 'python' }];
 
 const MAX_CRASHES = 4;
 const CRASH_MINUTES = 3;
-
-/** The least serious message that each value of `suspectra.showNotifications` lets through. */
-const LOUDNESS: Record<string, MessageType | 0> = {
-  off: 0,
-  onError: MessageType.Error,
-  onWarning: MessageType.Warning,
-  always: MessageType.Log,
-};
 
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
@@ -105,7 +94,6 @@ export class Server implements vscode.Disposable {
       clear() {},
     });
     client.onNotification(methods.status, (status: Status) => this.changed.fire(status));
-    client.onNotification(ShowMessageNotification.type, (message) => this.say(message));
     client.onDidChangeState(({ newState }) => {
       if (newState === State.Starting) {
         this.changed.fire({ state: 'starting' });
@@ -181,23 +169,11 @@ export class Server implements vscode.Disposable {
   private fail(problem: string, cure: string): void {
     this.output.error(`${problem}. To mend it: ${cure}`);
     this.changed.fire({ state: 'noServer', problem, cure });
-    this.say({ type: MessageType.Error, message: `${problem}. To mend it: ${cure}` });
-  }
-
-  /** Show a message that nobody asked for: at most once, and only if the user lets it through. */
-  private say({ type, message }: ShowMessageParams): void {
-    const allowed = vscode.workspace.getConfiguration('suspectra').get<string>('showNotifications', 'off');
-    this.output.info(message);
-    if (type > (LOUDNESS[allowed] ?? 0) || this.notified.has(message)) {
-      return;
+    // Nobody asked for this: it is said once, and only to those who want such messages.
+    const wanted = vscode.workspace.getConfiguration('suspectra').get<string>('showNotifications', 'off');
+    if (wanted !== 'off' && !this.notified.has(problem)) {
+      this.notified.add(problem);
+      void vscode.window.showErrorMessage(`Suspectra: ${problem}. To mend it: ${cure}`);
     }
-    this.notified.add(message);
-    const show =
-      type === MessageType.Error
-        ? vscode.window.showErrorMessage
-        : type === MessageType.Warning
-          ? vscode.window.showWarningMessage
-          : vscode.window.showInformationMessage;
-    void show(`Suspectra: ${message}`);
   }
 }

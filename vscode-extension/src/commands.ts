@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
-import { type Explanation, methods, serverCommands, type Suspect, type Technique } from './protocol';
+import { type Explanation, methods, serverCommands, type Suspect, type Suspects, type Technique } from './protocol';
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(server: Server): vscode.Disposable {
@@ -72,14 +72,25 @@ export class Explanations implements vscode.TextDocumentContentProvider, vscode.
 }
 
 async function selectTechnique(server: Server): Promise<void> {
-  const techniques = await server.request<Technique[]>(methods.techniques, {});
+  const [techniques, { technique: current, cloneFailed }] = await Promise.all([
+    server.request<Technique[]>(methods.techniques, {}),
+    server.request<Suspects>(methods.suspects, { limit: 1 }),
+  ]);
   const picked = await vscode.window.showQuickPick(
-    techniques.map((technique) => ({
-      label: technique.title,
-      description: technique.name,
-      detail: [technique.description, technique.paper].filter(Boolean).join(' · '),
-      name: technique.name,
-    })),
+    [
+      ...techniques.map(({ name, title, paper, description }) => ({
+        label: title,
+        description: name === current ? `${name} $(check)` : name,
+        detail: [paper, description].filter(Boolean).join(' · '),
+        choice: { name, cloneFailed },
+      })),
+      { label: '', kind: vscode.QuickPickItemKind.Separator, choice: undefined },
+      {
+        label: `$(${cloneFailed ? 'check' : 'blank'}) Clone failing tests`,
+        detail: 'Weigh the failing tests as if there were as many of them as passing ones',
+        choice: { name: current, cloneFailed: !cloneFailed },
+      },
+    ],
     {
       title: 'Rank the suspects with',
       placeHolder: 'For this session. The setting suspectra.technique keeps a choice',
@@ -87,8 +98,9 @@ async function selectTechnique(server: Server): Promise<void> {
       matchOnDetail: true,
     },
   );
-  if (picked) {
-    await server.command(serverCommands.selectTechnique, picked.name);
+  if (picked?.choice) {
+    const { name, cloneFailed } = picked.choice;
+    await server.command(serverCommands.selectTechnique, name, { cloneFailed });
   }
 }
 

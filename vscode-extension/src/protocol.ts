@@ -1,4 +1,4 @@
-/** What the server and the extension say to each other beyond LSP. The server declares the same in its protocol and commands modules. */
+/** What the server and the extension say to each other beyond LSP. The server's protocol module declares the same. */
 
 import type { Location, Range } from 'vscode-languageclient';
 
@@ -29,7 +29,16 @@ export interface Suspects {
   failed: number;
   elements: number;
   state: State;
+  problems: Problem[];
   suspects: Suspect[];
+}
+
+/** What is wrong with the evidence, and how to mend it. */
+export interface Problem {
+  file: string;
+  place: string;
+  cause: string;
+  cure: string;
 }
 
 export interface Suspect {
@@ -41,7 +50,8 @@ export interface Suspect {
   line: number;
   endLine: number;
   function: string;
-  score: number;
+  /** JSON has no infinity. */
+  score: number | 'Infinity' | '-Infinity';
   rankBest: number;
   rankAverage: number;
   rankWorst: number;

@@ -59,7 +59,10 @@ export function rankWords(suspect: Pick<Suspect, 'rankBest' | 'rankWorst'>): str
 }
 
 /** Scores have no common scale: four significant digits serve all of them. */
-export function scoreWords(score: number): string {
+export function scoreWords(score: Suspect['score']): string {
+  if (typeof score === 'string') {
+    return score.replace('Infinity', '∞');
+  }
   return Number.isInteger(score) ? `${score}` : `${Number(score.toPrecision(4))}`;
 }
 

@@ -57,7 +57,15 @@ describe('a suspect', () => {
   });
 
   it('shows scores of any scale', () => {
-    expect([0.70710678, 0, 1, 12.25, 1234567.8, -0.5].map(scoreWords)).toEqual(['0.7071', '0', '1', '12.25', '1235000', '-0.5']);
+    expect([0.70710678, 0, 1, 12.25, 1234567.8, -0.5].map(scoreWords)).toEqual([
+      '0.7071',
+      '0',
+      '1',
+      '12.25',
+      '1235000',
+      '-0.5',
+    ]);
+    expect(scoreWords('-Infinity')).toBe('-∞');
   });
 
   it('is placed by file and lines', () => {

@@ -1,0 +1,309 @@
+"""What the editor tests share: a recorded project, the command line to compare with, and the editors themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pynvim
+import pytest
+from playwright.sync_api import Locator, Page, sync_playwright
+
+ROOT = Path(__file__).parents[2]
+TOOLS = ROOT / ".e2e"
+ARTIFACTS = ROOT / "artifacts"
+PATIENCE = 30.0  # seconds: how long something that should happen soon may take on a busy machine
+
+
+def until(happened: Callable[[], object], what: str, patience: float = PATIENCE):
+    """Wait for something to become true, and return what it then is."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        if result := happened():
+            return result
+        time.sleep(0.05)
+    pytest.fail(f"never happened: {what}", pytrace=False)
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project on disk, looked at through the command line."""
+
+    folder: Path
+    tests: tuple[str, ...] = ()
+
+    def suspectra(self, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [sys.executable, "-m", "suspectra", *arguments],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+
+    def record(self, *pytest_arguments: str) -> subprocess.CompletedProcess:
+        """Record a run, of all tests unless told otherwise."""
+        command = ["pytest", "-q", "-p", "no:cacheprovider", *(pytest_arguments or self.tests)]
+        return self.suspectra("record", "--", *command)
+
+    def rank(self, top: int = 20) -> dict:
+        done = self.suspectra("rank", "--format", "json", "--top", str(top))
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def lines(self, file: str) -> list[str]:
+        return (self.folder / file).read_text().split("\n")
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        path = self.folder / file
+        text = path.read_text()
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {file}"
+        path.write_text(text.replace(old, new))
+
+
+def recorded(source: Path, folder: Path, *tests: str) -> Project:
+    ignored = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".suspectra", "*.pyc")
+    shutil.copytree(source, folder, ignore=ignored)
+    project = Project(folder, tests)
+    done = project.record()
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return project
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Project:
+    """The example project with a recording of its failing tests."""
+    return recorded(ROOT / "examples" / "ledger", tmp_path / "ledger")
+
+
+@pytest.fixture
+def wait() -> Callable:
+    return until
+
+
+@pytest.fixture
+def snippet() -> Callable[[str, str], str]:
+    """A block of code from the documentation, so that what is documented is what is tested."""
+
+    def find(page: str, marker: str) -> str:
+        text = (ROOT / "docs" / "editors" / page).read_text()
+        blocks = [part.split("\n", 1)[1] for part in text.split("```")[1::2]]
+        return next(block for block in blocks if marker in block)
+
+    return find
+
+
+@dataclass(frozen=True)
+class Neovim:
+    """A Neovim without a screen, driven over its own protocol."""
+
+    nvim: pynvim.Nvim
+
+    def lua(self, code: str, *arguments):
+        return self.nvim.exec_lua(code, *arguments)
+
+    def edit(self, file: Path) -> None:
+        self.nvim.command(f"edit {file}")
+
+    def diagnostics(self) -> list[dict]:
+        """Every diagnostic of every file: path, first and last line from 1, and what the server sent with it."""
+        return self.lua("""
+            local found = {}
+            for _, d in ipairs(vim.diagnostic.get(nil)) do
+                local lsp = d.user_data and d.user_data.lsp or {}
+                table.insert(found, {
+                    file = vim.api.nvim_buf_get_name(d.bufnr), line = d.lnum + 1, end_line = d.end_lnum + 1,
+                    message = d.message, severity = d.severity, code = d.code or lsp.code, source = d.source,
+                    data = lsp.data,
+                })
+            end
+            return found""")
+
+    def request(self, method: str, params: object):
+        """Ask the server, and return its result."""
+        answer = self.lua(
+            """
+            local method, params = ...
+            for _, client in pairs(vim.lsp.get_active_clients()) do
+                if client.name == "suspectra" then
+                    return client.request_sync(method, params, 15000, 0)
+                end
+            end""",
+            method,
+            params,
+        )
+        assert answer is not None and "error" not in answer, answer
+        return answer.get("result")
+
+    def command(self, command: str, *arguments):
+        """Run one of the server's commands."""
+        return self.request("workspace/executeCommand", {"command": command, "arguments": list(arguments)})
+
+
+@pytest.fixture
+def neovim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Neovim]:
+    # the documented set-up starts `suspectra`: the one that is being tested
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    nvim = pynvim.attach("child", argv=["nvim", "--embed", "--headless", "-u", "NONE", "-i", "NONE", "-n"])
+    yield Neovim(nvim)
+    nvim.command("silent! lua vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
+    nvim.close()
+
+
+@pytest.fixture(scope="session")
+def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The extension as `npm run package` makes it."""
+    packages = sorted((ROOT / "vscode-extension").glob("suspectra-*.vsix"), key=lambda path: path.stat().st_mtime)
+    assert packages, "There is no .vsix. Run: npm ci && npm run package"
+    return packages[-1]
+
+
+class Workbench:
+    """A real VS Code workbench in a browser, with the extension installed."""
+
+    def __init__(self, page: Page, name: str):
+        self.page = page
+        self.name = name
+
+    def picture(self, name: str) -> Path:
+        path = ARTIFACTS / f"vscode-{self.name}-{name}.png"
+        self.page.screenshot(path=path)
+        return path
+
+    def see(self, selector: str, text: str | None = None, patience: float = PATIENCE) -> Locator:
+        """Wait for something to be visible."""
+        found = self.page.locator(selector, has_text=text) if text else self.page.locator(selector)
+        found.first.wait_for(timeout=patience * 1000)
+        return found.first
+
+    def command(self, title: str) -> None:
+        self._pick("F1", title)
+
+    def open(self, file: str) -> None:
+        self._pick("Control+P", file)
+
+    def _pick(self, key: str, text: str) -> None:
+        self.page.keyboard.press(key)
+        self.see(".quick-input-widget .quick-input-box input")
+        self.page.keyboard.type(text)
+        self.see(".quick-input-list .monaco-list-row", text).click()
+
+    def suspects(self) -> list[str]:
+        """The rows of the Suspects view, as a screen reader reads them."""
+        rows = self.page.locator("#workbench\\.parts\\.sidebar .monaco-list-row")
+        return [row.get_attribute("aria-label") or "" for row in rows.all()]
+
+    def status(self) -> str:
+        return self.page.locator("#suspectra\\.suspectra\\.suspectra\\.status").get_attribute("aria-label") or ""
+
+    def cursor(self) -> tuple[str, int]:
+        """The title of the active editor, and the line the cursor is on."""
+        title = self.page.locator(".tabs-container .tab.active").first.get_attribute("data-resource-name") or ""
+        place = self.page.locator("#status\\.editor\\.selection").inner_text()
+        return title, int(place.removeprefix("Ln ").split(",")[0])
+
+
+# What is not being tested is kept off the screen.
+SETTINGS = {
+    "workbench.startupEditor": "none",
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "workbench.layoutControl.enabled": False,
+    "window.commandCenter": False,
+    "telemetry.telemetryLevel": "off",
+    "extensions.autoUpdate": False,
+    "extensions.autoCheckUpdates": False,
+    "chat.disableAIFeatures": True,
+    "editor.minimap.enabled": False,
+    "editor.accessibilitySupport": "off",
+    "git.enabled": False,
+    "files.autoSave": "off",  # the default of the web would write typed edits back
+}
+
+
+@pytest.fixture
+def workbench(vsix: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Workbench]]:
+    """Opens a folder in VS Code: `workbench(folder, settings)`."""
+    home = tmp_path / "home"
+    data = home / "data"
+    name = request.node.name.removeprefix("test_").replace("_", "-")
+    code_server = [
+        str(TOOLS / "node24/bin/node"),
+        str(TOOLS / "code-server/node_modules/code-server/out/node/entry.js"),
+        *("--config", str(home / "config.yaml")),
+        *("--user-data-dir", str(data)),
+        *("--extensions-dir", str(home / "extensions")),
+    ]
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home),
+        "XDG_DATA_HOME": str(home),
+        "EXTENSIONS_GALLERY": "{}",  # no marketplace
+    }
+    started = []
+
+    def start(folder: Path, settings: dict | None = None, *, trusted: bool = True) -> Workbench:
+        port = free_port()
+        (data / "User").mkdir(parents=True)
+        chosen = {"suspectra.interpreter": [sys.executable], **SETTINGS, **(settings or {})}
+        (data / "User" / "settings.json").write_text(json.dumps(chosen))
+        (home / "config.yaml").write_text(f"bind-addr: 127.0.0.1:{port}\nauth: none\ncert: false\n")
+        install = [*code_server, "--install-extension", str(vsix)]
+        subprocess.run(install, env=environment, check=True, capture_output=True, timeout=120)
+        log = (ARTIFACTS / f"vscode-{name}.log").open("w")
+        options = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
+        options += ["--disable-workspace-trust"] * trusted
+        server = subprocess.Popen(
+            [*code_server, *options, str(folder)], env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+        started.append(server)
+        until(lambda: answers(port), "code-server answers")
+        page = browser.new_page(viewport={"width": 1400, "height": 860})
+        page.set_default_timeout(PATIENCE * 1000)
+        page.goto(f"http://127.0.0.1:{port}/?folder={folder}")
+        bench = Workbench(page, name)
+        bench.see(".monaco-workbench .statusbar-item", patience=90)
+        opened.append(bench)
+        return bench
+
+    opened: list[Workbench] = []
+    ARTIFACTS.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
+        )
+        yield start
+        for bench in opened:
+            bench.picture("end")
+        browser.close()
+    for server in started:
+        os.killpg(server.pid, signal.SIGTERM)
+        try:
+            server.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(server.pid, signal.SIGKILL)
+    if (data / "logs").exists():
+        shutil.copytree(data / "logs", ARTIFACTS / f"vscode-{name}-logs", dirs_exist_ok=True)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 0.2).close()
+    except OSError:
+        return False
+    return True
