@@ -1,0 +1,483 @@
+"""Markov chains of a reader who debugs (paper 003, Definitions 22 to 30).
+
+A chain is kept as *rates*: the off-diagonal part of its transition matrix. Row sums below 1 are self-loops. "Every
+line of the same function" would be a clique, so each function has one *hub*, a state that takes no time: a location
+goes to its hub at rate q·m (m lines, q to each), and the hub to each of its m lines at rate 1/m. The share q that
+would come back to the location itself makes the row sum 1 + q instead of 1, which leaves every expected time exactly
+as it is without the hub and keeps the matrix as sparse as the control flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from suspectra.errors import Problem, UsageError
+
+Pairs = np.ndarray  # integers, shape (k, 2): locations x, y
+
+SAME_FUNCTION = "same function"
+RUNS_JUST_BEFORE = "runs just before"
+RUNS_JUST_AFTER = "runs just after"
+CALLS = "calls it"
+CALLED = "called from here"
+BACK_TO_RANKING = "back to the ranking"
+MEMBER = "in this place of the ranking"
+NEXT = "next in the ranking"
+PREVIOUS = "previous in the ranking"
+STAY = "stay"
+
+
+@dataclass(frozen=True)
+class JumpModel:
+    """How readers leave the ranking (Definition 26, with each kind of neighbour weighted).
+
+    Parameters
+    ----------
+    p_jump : float
+        Probability of a jump from a location that has neighbours, 0 to 1. The paper suggests 0.5 without data.
+    same_function, control_flow, calls : float
+        Weights of the kinds of neighbours, not negative. Two locations joined in several ways get the largest, so
+        that three ones are the paper's J.
+
+    Raises
+    ------
+    UsageError
+        When a value is out of its range or not a number.
+    """
+
+    p_jump: float = 0.5
+    same_function: float = 1.0
+    control_flow: float = 1.0
+    calls: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.p_jump <= 1:
+            raise _usage(f"p_jump is {self.p_jump}", "give a probability from 0 to 1")
+        for name in ("same_function", "control_flow", "calls"):
+            weight = getattr(self, name)
+            if not (np.isfinite(weight) and weight >= 0):
+                raise _usage(f"the weight {name} is {weight}", "give a finite number that is not negative")
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """What the program says about which locations belong together.
+
+    Parameters
+    ----------
+    function : ndarray of int, shape (locations,), optional
+        The function of each location, -1 for none.
+    control_flow : ndarray of int, shape (k, 2), optional
+        Location x runs just before location y in some test.
+    calls : ndarray of int, shape (k, 2), optional
+        Location x calls the function that starts at location y.
+    """
+
+    function: np.ndarray | None = None
+    control_flow: Pairs | None = None
+    calls: Pairs | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """A first-order Markov model of debugging. Build one with the functions of this module.
+
+    States stand in the order groups, subgraphs, locations, hubs; state 0, the best group, is where readers start.
+
+    Parameters
+    ----------
+    rates : csr_array, shape (states, states)
+        Off-diagonal transition probabilities; a location with a hub has a row sum above 1 (see the module).
+    groups, subgraphs : int
+        How many there are.
+    location : ndarray of int, shape (states of locations,)
+        Index of the location each of these states stands for, ascending.
+    locations : int
+        How many locations the program has; those that a report leaves out have no state.
+    hub_size : ndarray of int, shape (hubs,)
+        How many locations each hub serves.
+    jumps : JumpModel
+    structure : Structure
+    """
+
+    rates: sparse.csr_array
+    groups: int
+    subgraphs: int
+    location: np.ndarray
+    locations: int
+    hub_size: np.ndarray
+    jumps: JumpModel
+    structure: Structure
+
+    @property
+    def first_subgraph(self) -> int:
+        """The first subgraph's state."""
+        return self.groups
+
+    @property
+    def first_location(self) -> int:
+        """The first location's state."""
+        return self.groups + self.subgraphs
+
+    @property
+    def first_hub(self) -> int:
+        """The first hub's state; the states before it are those of the paper."""
+        return self.first_location + len(self.location)
+
+    @property
+    def states(self) -> int:
+        """How many states there are, hubs included."""
+        return self.first_hub + len(self.hub_size)
+
+    @cached_property
+    def state_of_location(self) -> np.ndarray:
+        """State by location index, -1 for a location that the report leaves out."""
+        state = np.full(self.locations, -1, np.int64)
+        state[self.location] = self.first_location + np.arange(len(self.location))
+        return state
+
+    @property
+    def takes_time(self) -> np.ndarray:
+        """1.0 for a state of the paper, 0.0 for a hub, shape (states,)."""
+        return (np.arange(self.states) < self.first_hub).astype(float)
+
+    @cached_property
+    def group_of_location(self) -> np.ndarray:
+        """For a ranked list, the group of each location's state; -1 where subgraphs stand between."""
+        group = np.full(len(self.location), -1, np.int64)
+        if not self.subgraphs and len(group):
+            up = self.rates[: self.groups, self.first_location : self.first_hub].tocoo()
+            group[up.col] = up.row
+        return group
+
+    @cached_property
+    def is_ranked_list(self) -> bool:
+        """Whether this is Definition 28's chain: a ranked list that nobody jumps off."""
+        if self.subgraphs:
+            return False
+        from_locations = self.rates[self.first_location : self.first_hub]
+        return bool(from_locations.indices.max(initial=0) < self.groups)
+
+    def row(self, state: int) -> tuple[np.ndarray, np.ndarray]:
+        """The transitions of the paper's chain from a state: targets, ascending, and their probabilities.
+
+        Raises
+        ------
+        IndexError
+            When there is no such state, or it is a hub.
+        """
+        if not 0 <= state < self.first_hub:
+            raise IndexError(f"no state {state} in a chain of {self.first_hub}")
+        probability: dict[int, float] = {}
+        for target, rate in self._entries(state):
+            if target < self.first_hub:
+                probability[target] = probability.get(target, 0.0) + rate
+                continue
+            for member, share in self._entries(target):
+                if member != state:
+                    probability[member] = probability.get(member, 0.0) + rate * share
+        stay = 1 - sum(probability.values())
+        if stay > 1e-12:
+            probability[state] = stay
+        targets = np.array(sorted(probability), np.int64)
+        return targets, np.array([probability[t] for t in targets.tolist()])
+
+    def _entries(self, state: int) -> list[tuple[int, float]]:
+        span = slice(self.rates.indptr[state], self.rates.indptr[state + 1])
+        return list(zip(self.rates.indices[span].tolist(), self.rates.data[span].tolist(), strict=True))
+
+    def not_ergodic_because(self) -> str | None:
+        """Why some state can't be reached from some other, or None when the chain is ergodic.
+
+        Examples
+        --------
+        >>> ranked_list([0, 1, 1]).not_ergodic_because() is None
+        True
+        """
+        count, part = csgraph.connected_components(self.rates, directed=True, connection="strong")
+        if count <= 1:
+            return None
+        if self.jumps.p_jump == 1:
+            return "p_jump is 1, so a reader who jumped never comes back to the ranking"
+        reached = csgraph.breadth_first_order(self.rates, 0, directed=True, return_predecessors=False)
+        lost = self.states - len(reached)
+        if lost:
+            return f"{lost} of {self.states} states can't be reached from the start of the ranking"
+        stuck = int(np.count_nonzero(part != part[0]))
+        return f"from {stuck} of {self.states} states there is no way back to the start of the ranking"
+
+    def require_ergodic(self) -> None:
+        """Raise a UsageError with the reason when the chain is not ergodic."""
+        reason = self.not_ergodic_because()
+        if reason:
+            cure = "set p_jump below 1" if self.jumps.p_jump == 1 else "give every location a way back"
+            raise _usage(f"the debugging model is not ergodic: {reason}", cure)
+
+
+def groups_of(scores: Sequence[float] | np.ndarray) -> np.ndarray:
+    """The group of each location: 0 for the highest score. NaN and -inf share the last group.
+
+    Examples
+    --------
+    >>> groups_of([0.5, float("nan"), 0.9, 0.5, float("inf")]).tolist()
+    [2, 3, 1, 2, 0]
+    """
+    values = np.asarray(scores, float)
+    values = np.where(np.isnan(values), -np.inf, values)
+    _, group = np.unique(-values, return_inverse=True)
+    return group.reshape(-1)
+
+
+def ranked_list(
+    group: Sequence[int] | np.ndarray,
+    structure: Structure | None = None,
+    jumps: JumpModel | None = None,
+) -> Chain:
+    """The chain of a ranked list, with jumps where there are neighbours (Definitions 28 and 29).
+
+    Parameters
+    ----------
+    group : array of int, shape (locations,)
+        The place of each location in the ranking, 0 the best; equal numbers are a tie, missing numbers are skipped.
+    structure : Structure, optional
+        Without it nobody jumps.
+    jumps : JumpModel, optional
+
+    Raises
+    ------
+    UsageError
+        When there is no location, or the structure does not fit them.
+
+    Examples
+    --------
+    >>> chain = ranked_list([0, 1])
+    >>> targets, probabilities = chain.row(0)
+    >>> targets.tolist(), probabilities.tolist()
+    ([0, 1, 2], [0.25, 0.25, 0.5])
+    """
+    place = _whole_numbers(group, "the groups")
+    if not len(place):
+        raise _usage("there is no location to rank", "give a report with at least one location")
+    _, place = np.unique(place, return_inverse=True)
+    place = place.reshape(-1)
+    count, groups = len(place), int(place.max()) + 1
+    state = groups + np.arange(count)
+    size = np.bincount(place, minlength=groups)
+    jumps, structure = jumps or JumpModel(), structure or Structure()
+    jumping, leaves, hub_size = _jump_rates(count, structure, jumps, groups)
+    back = np.where(leaves, 1 - jumps.p_jump, 1.0)
+    members = _Rates(place, state, 0.5 / size[place])
+    rates = [*_spine(groups, count), members, _Rates(state, place, back), *jumping]
+    total = groups + count + len(hub_size)
+    return Chain(_matrix(rates, total), groups, 0, np.arange(count), count, hub_size, jumps, structure)
+
+
+def unordered(
+    reported: Sequence[int] | np.ndarray,
+    locations: int,
+    structure: Structure | None = None,
+    jumps: JumpModel | None = None,
+) -> Chain:
+    """The chain of a report without an order: what it names is one group, everything else the next.
+
+    Parameters
+    ----------
+    reported : array of int
+        The locations the report names; naming one twice changes nothing.
+    locations : int
+        How many locations the program has.
+    """
+    group = np.ones(locations, np.int64)
+    named = _whole_numbers(reported, "the reported locations")
+    if len(named) and not (0 <= named.min() and named.max() < locations):
+        raise _usage("a reported location is not in the program", f"name locations from 0 to {locations - 1}")
+    group[named] = 0
+    return ranked_list(group, structure, jumps)
+
+
+def suspicious_behaviour(
+    group: Sequence[int] | np.ndarray,
+    members: Sequence[Sequence[int] | np.ndarray],
+    locations: int,
+    structure: Structure | None = None,
+    jumps: JumpModel | None = None,
+) -> Chain:
+    """The chain of ranked subgraphs (Definition 30), with jumps between locations where p_jump asks for them.
+
+    Parameters
+    ----------
+    group : array of int, shape (subgraphs,)
+        The place of each subgraph in the ranking, 0 the best.
+    members : sequence of array of int
+        The locations of each subgraph. A location in no subgraph gets no state.
+    locations : int
+        How many locations the program has.
+    structure, jumps : optional
+        Without a structure nobody jumps, as in the definition.
+
+    Raises
+    ------
+    UsageError
+        When there is no subgraph, or one is empty or names an unknown location.
+    """
+    place = _whole_numbers(group, "the groups")
+    if not len(place):
+        raise _usage("the report holds no subgraph", "lower min_fails or give more failing tests")
+    _, place = np.unique(place, return_inverse=True)
+    place = place.reshape(-1)
+    sets = [np.unique(_whole_numbers(m, "a subgraph")) for m in members]
+    if len(sets) != len(place) or not all(len(s) for s in sets):
+        raise _usage("a subgraph has no location or no group", "give each subgraph its group and its locations")
+    inside = np.concatenate(sets)
+    if not (0 <= inside.min() and inside.max() < locations):
+        raise _usage("a subgraph names an unknown location", f"name locations from 0 to {locations - 1}")
+    location, of_member = np.unique(inside, return_inverse=True)
+    of_member = of_member.reshape(-1)
+    groups, subgraphs = int(place.max()) + 1, len(place)
+    first = groups + subgraphs
+    order = np.array([len(s) for s in sets])
+    graph = np.repeat(np.arange(subgraphs), order)
+    shared = np.bincount(of_member)
+    size = np.bincount(place, minlength=groups)
+    jumps, structure = jumps or JumpModel(), structure or Structure()
+    narrowed = _narrow(structure, location, locations)
+    jumping, leaves, hub_size = _jump_rates(len(location), narrowed, jumps, first)
+    back = np.where(leaves, 1 - jumps.p_jump, 1.0)[of_member] / shared[of_member]
+    graph_state, member_state = groups + graph, first + of_member
+    rates = [
+        *_spine(groups, subgraphs),
+        _Rates(place, groups + np.arange(subgraphs), 0.5 / size[place]),
+        _Rates(groups + np.arange(subgraphs), place, np.full(subgraphs, 0.5)),
+        _Rates(graph_state, member_state, 0.5 / order[graph]),
+        _Rates(member_state, graph_state, back),
+        *jumping,
+    ]
+    total = first + len(location) + len(hub_size)
+    return Chain(_matrix(rates, total), groups, subgraphs, location, locations, hub_size, jumps, structure)
+
+
+@dataclass(frozen=True, eq=False)
+class _Rates:
+    source: np.ndarray
+    target: np.ndarray
+    value: np.ndarray
+
+
+def _matrix(parts: Sequence[_Rates], states: int) -> sparse.csr_array:
+    source = np.concatenate([p.source for p in parts])
+    target = np.concatenate([p.target for p in parts])
+    value = np.concatenate([p.value for p in parts])
+    keep = value > 0
+    matrix = sparse.coo_array((value[keep], (source[keep], target[keep])), shape=(states, states)).tocsr()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _spine(groups: int, weight: int) -> list[_Rates]:
+    """The doubly linked list of groups; what would leave at its two ends stays as a self-loop."""
+    better, worse = np.arange(groups - 1), np.arange(1, groups)
+    up = np.full(groups - 1, (weight - 1) / (2 * weight))
+    return [_Rates(worse, better, up), _Rates(better, worse, np.full(groups - 1, 1 / (2 * weight)))]
+
+
+def _jump_rates(
+    count: int, structure: Structure, jumps: JumpModel, first: int
+) -> tuple[list[_Rates], np.ndarray, np.ndarray]:
+    """Rates between locations (states from `first` on) and hubs; who has neighbours at all; sizes of the hubs."""
+    function = _functions(structure, count)
+    pairs, weight = _neighbours(structure, function, jumps, count)
+    size = np.bincount(function[function >= 0], minlength=1)
+    peers = np.where(function >= 0, size[function] - 1, 0) * jumps.same_function
+    total = peers + np.bincount(pairs[:, 0], weight, count) + np.bincount(pairs[:, 1], weight, count)
+    leaves = total > 0
+    share = np.divide(jumps.p_jump, total, out=np.zeros(count), where=leaves)
+    if jumps.p_jump == 0:
+        return [], np.zeros(count, bool), np.zeros(0, np.int64)
+    x, y = pairs.T
+    rates = [
+        _Rates(first + x, first + y, share[x] * weight),
+        _Rates(first + y, first + x, share[y] * weight),
+    ]
+    served = np.flatnonzero(peers > 0)
+    if not len(served):
+        return rates, leaves, np.zeros(0, np.int64)
+    names, hub = np.unique(function[served], return_inverse=True)
+    hub_size = size[names]
+    hub = hub.reshape(-1)
+    hub_state = first + count + hub
+    rates += [
+        _Rates(first + served, hub_state, share[served] * jumps.same_function * hub_size[hub]),
+        _Rates(hub_state, first + served, 1 / hub_size[hub]),
+    ]
+    return rates, leaves, hub_size
+
+
+def _neighbours(structure: Structure, function: np.ndarray, jumps: JumpModel, count: int) -> tuple[Pairs, np.ndarray]:
+    """Unordered pairs of neighbours and the weight each adds to what their common function already gives."""
+    kinds = ((structure.control_flow, jumps.control_flow), (structure.calls, jumps.calls))
+    named = [(_pairs(edges, count), weight) for edges, weight in kinds if edges is not None and weight > 0]
+    if not named:
+        return np.zeros((0, 2), np.int64), np.zeros(0)
+    both = np.sort(np.concatenate([edges for edges, _ in named]), axis=1)
+    weight = np.repeat([w for _, w in named], [len(edges) for edges, _ in named]).astype(float)
+    apart = both[:, 0] != both[:, 1]
+    key, which = np.unique(both[apart] @ np.array([count, 1]), return_inverse=True)
+    largest = np.zeros(len(key))
+    np.maximum.at(largest, which.reshape(-1), weight[apart])
+    x, y = key // count, key % count
+    together = (function[x] == function[y]) & (function[x] >= 0)
+    largest -= np.where(together, jumps.same_function, 0.0)
+    adds = largest > 0
+    return np.stack([x[adds], y[adds]], axis=1), largest[adds]
+
+
+def _functions(structure: Structure, count: int) -> np.ndarray:
+    if structure.function is None:
+        return np.full(count, -1, np.int64)
+    function = _whole_numbers(structure.function, "the functions")
+    if len(function) != count:
+        raise _usage(
+            f"{len(function)} locations have a function and {count} have a rank", "give one function a location"
+        )
+    return function
+
+
+def _pairs(edges: Pairs, count: int) -> Pairs:
+    pairs = _whole_numbers(edges, "the neighbours").reshape(-1, 2)
+    if len(pairs) and not (0 <= pairs.min() and pairs.max() < count):
+        raise _usage("a neighbour is not in the program", f"name locations from 0 to {count - 1}")
+    return pairs
+
+
+def _narrow(structure: Structure, location: np.ndarray, locations: int) -> Structure:
+    """The structure over some of the locations, numbered anew."""
+    number = np.full(locations, -1, np.int64)
+    number[location] = np.arange(len(location))
+
+    def inside(edges: Pairs | None) -> Pairs | None:
+        if edges is None:
+            return None
+        renamed = number[_pairs(edges, locations)]
+        return renamed[(renamed >= 0).all(axis=1)]
+
+    function = None if structure.function is None else _functions(structure, locations)[location]
+    return Structure(function, inside(structure.control_flow), inside(structure.calls))
+
+
+def _whole_numbers(values: object, what: str) -> np.ndarray:
+    numbers = np.asarray(values)
+    if not numbers.size:
+        return numbers.astype(np.int64)
+    if numbers.dtype.kind not in "iu":
+        raise _usage(f"{what} are not whole numbers", "give indices counted from 0 (see groups_of for scores)")
+    return numbers.astype(np.int64)
+
+
+def _usage(cause: str, cure: str) -> UsageError:
+    return UsageError(Problem("", "", cause, cure))

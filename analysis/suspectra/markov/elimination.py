@@ -1,0 +1,371 @@
+"""Eliminating the states of a sparse Markov chain without ever subtracting.
+
+The generator A = diag(row sums of the rates) - rates of a chain is a singular M-matrix; without the row and the
+column of its root it has an inverse M, and M[i, j] is the expected number of visits to j on the way from i to the
+root. Taking a state out of the chain (Grassmann, Taksar & Heyman 1985) sends what flowed through it past it: rates
+are only ever added, multiplied and divided, so every entry of M comes out with full relative accuracy however
+badly A is conditioned. The same holds for the entries of M on the pattern of the factors (Takahashi's selected
+inversion), which is all that its diagonal needs.
+
+States that are no neighbours of each other are taken out together, those with the fewest neighbours first. Each
+such level is a handful of numpy calls, and after some ten levels the dense rest is left to BLAS.
+
+References
+----------
+W. K. Grassmann, M. I. Taksar, D. P. Heyman, "Regenerative analysis and steady state distributions for Markov
+chains", Operations Research 33 (1985). K. Takahashi, J. Fagan, M.-S. Chen, "Formation of a sparse bus impedance
+matrix and its application to short circuit study", PICA (1973).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from suspectra.errors import Problem, UsageError
+
+Progress = Callable[[float], None]
+
+# Measured on two cores: seconds for a pair of neighbours of an eliminated state, and for n**3 of the dense rest.
+SECONDS_A_PAIR = 3e-7
+SECONDS_DENSE = 5e-11
+# The dense rest is not split further below this many states.
+SMALL = 48
+# A dense rest beyond this would not fit an ordinary machine's memory (20,000 states are 3.2 GB a matrix).
+LARGEST_DENSE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class _Level:
+    """States that leave together. A *slot* is a neighbour of one of them; pairs of slots become edges."""
+
+    nodes: np.ndarray
+    owner: np.ndarray  # by slot: index into nodes
+    neighbour: np.ndarray  # by slot: state
+    edge: np.ndarray  # by slot: edge of this level's graph
+    flipped: np.ndarray  # by slot: whether the edge is stored from the neighbour to the node
+    left: np.ndarray  # by pair: slot of the lower neighbour
+    right: np.ndarray  # by pair: slot of the higher neighbour
+    pair_edge: np.ndarray  # by pair: edge of the next graph
+    kept: np.ndarray  # edges of this graph that stay
+    kept_edge: np.ndarray  # where they stand in the next graph
+    edges: int  # edges of this graph
+    next_edges: int
+
+
+class Plan:
+    """The order of elimination: everything that depends on which rates are not zero, and not on their values.
+
+    Parameters
+    ----------
+    rates : csr_array, shape (n, n)
+        Off-diagonal rates, not negative. State 0 is the root.
+    progress : callable, optional
+        Called with the finished fraction; it may raise to cancel.
+
+    Raises
+    ------
+    UsageError
+        When the states are too interwoven for the dense rest to fit in memory.
+    """
+
+    def __init__(self, rates: sparse.csr_array, progress: Progress | None = None):
+        self.states = rates.shape[0]
+        self.key, self._forward, self._backward = _undirected(rates)
+        self.levels: list[_Level] = []
+        self._eliminate(progress or (lambda fraction: None))
+
+    def same_pattern(self, rates: sparse.csr_array) -> bool:
+        """Whether this plan serves these rates too."""
+        if rates.shape[0] != self.states:
+            return False
+        key, forward, backward = _undirected(rates)
+        if not np.array_equal(key, self.key):
+            return False
+        self._forward, self._backward = forward, backward
+        return True
+
+    def split(self, rates: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+        """The rates along each edge, from the lower state to the higher and back."""
+        forward, backward = np.zeros(len(self.key)), np.zeros(len(self.key))
+        forward[self._forward[0]] = rates.data[self._forward[1]]
+        backward[self._backward[0]] = rates.data[self._backward[1]]
+        return forward, backward
+
+    @property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and the higher state of each edge."""
+        return self.key // self.states, self.key % self.states
+
+    def _eliminate(self, progress: Progress) -> None:
+        n, key = self.states, self.key
+        low, high = key // n, key % n
+        active = np.ones(n, bool)
+        left_over = n
+        tie = np.random.default_rng(0).permutation(n)
+        while True:
+            degree = np.bincount(low, minlength=n) + np.bincount(high, minlength=n)
+            chosen = self._next(degree, active, low, high, tie)
+            gone = int(np.count_nonzero(chosen))
+            pairs = int((degree[chosen] * (degree[chosen] - 1) // 2).sum())
+            dense_saved = SECONDS_DENSE * (float(left_over) ** 3 - float(left_over - gone) ** 3)
+            if not gone or left_over <= SMALL or pairs * SECONDS_A_PAIR > dense_saved:
+                break
+            level, key = _level(n, chosen, low, high)
+            self.levels.append(level)
+            low, high = key // n, key % n
+            active[chosen] = False
+            left_over -= gone
+            progress(0.3 * (1 - left_over / n))
+        if left_over > LARGEST_DENSE:
+            raise UsageError(
+                Problem(
+                    "",
+                    "",
+                    f"the jumps tie {left_over} states so closely together that exact hitting times would take"
+                    f" {left_over**2 * 16 / 1e9:.0f} GB",
+                    "estimate them by sampling, or give fewer kinds of jumps",
+                )
+            )
+        self.top = np.flatnonzero(active)
+        place = np.zeros(n, np.int64)
+        place[self.top] = np.arange(left_over)
+        self.top_low, self.top_high = place[low], place[high]
+
+    @staticmethod
+    def _next(degree: np.ndarray, active: np.ndarray, low: np.ndarray, high: np.ndarray, tie: np.ndarray) -> np.ndarray:
+        """Active states with few neighbours, none next to another, never the root."""
+        candidates = active.copy()
+        candidates[0] = False
+        if not candidates.any():
+            return candidates
+        few = np.sort(degree[candidates])
+        cap = max(2 * few[0], few[len(few) // 10], 3)
+        weight = degree * np.int64(len(degree)) + tie
+        weight[0] = np.iinfo(np.int64).max
+        candidates &= degree <= cap
+        candidates[np.where(weight[low] < weight[high], high, low)] = False
+        return candidates
+
+
+class Factors:
+    """The chain's rates, eliminated.
+
+    Parameters
+    ----------
+    plan : Plan
+    forward, backward : ndarray of float64, shape (edges,)
+        Rates along the plan's edges (see :meth:`Plan.split`).
+    pivots : ndarray of float64, shape (states,), optional
+        The outflow of each state when it is eliminated. They are computed from the rates, except for rates that
+        were scaled by states (a similarity, which leaves the pivots as they are but spoils the row sums).
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        forward: np.ndarray,
+        backward: np.ndarray,
+        pivots: np.ndarray | None = None,
+        progress: Progress | None = None,
+    ):
+        self.plan = plan
+        given = pivots is not None
+        self.pivots = pivots if given else np.ones(plan.states)
+        self._out: list[np.ndarray] = []  # by level and slot: what leaves the node for the neighbour, per visit
+        self._into: list[np.ndarray] = []  # by level and slot: what comes from the neighbour, per visit of the node
+        for level in plan.levels:
+            out = np.where(level.flipped, backward[level.edge], forward[level.edge])
+            into = np.where(level.flipped, forward[level.edge], backward[level.edge])
+            if not given:
+                self.pivots[level.nodes] = np.bincount(level.owner, out, len(level.nodes))
+            pivot = self.pivots[level.nodes][level.owner]
+            out /= pivot
+            there = np.bincount(level.pair_edge, into[level.left] * out[level.right], level.next_edges)
+            back = np.bincount(level.pair_edge, into[level.right] * out[level.left], level.next_edges)
+            there[level.kept_edge] += forward[level.kept]
+            back[level.kept_edge] += backward[level.kept]
+            into /= pivot
+            self._out.append(out)
+            self._into.append(into)
+            forward, backward = there, back
+        if progress:
+            progress(0.4)
+        size = len(plan.top)
+        rest = np.zeros((size, size))
+        rest[plan.top_low, plan.top_high] = forward
+        rest[plan.top_high, plan.top_low] = backward
+        self._from_root = rest[0, 1:].copy()
+        top_pivots = self.pivots[plan.top[1:]]
+        inverse = _inverse(rest[1:, 1:], rest[1:, 0].copy(), top_pivots, given)
+        self.pivots[plan.top[1:]] = top_pivots
+        # the root's row and column stay zero: nothing is visited from there
+        self._top = rest
+        self._top[0], self._top[:, 0] = 0, 0
+        self._top[1:, 1:] = inverse
+        if progress:
+            progress(0.8)
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """M @ right: what is gathered from each state on the way to the root (0 at the root)."""
+        plan = self.plan
+        x = right.astype(float)
+        for level, into in zip(plan.levels, self._into, strict=True):
+            x += np.bincount(level.neighbour, into * x[level.nodes][level.owner], plan.states)
+        x[plan.top] = self._top @ x[plan.top]
+        for level, out in zip(reversed(plan.levels), reversed(self._out), strict=True):
+            gathered = np.bincount(level.owner, out * x[level.neighbour], len(level.nodes))
+            x[level.nodes] = x[level.nodes] / self.pivots[level.nodes] + gathered
+        return x
+
+    def solve_left(self, left: np.ndarray) -> np.ndarray:
+        """Expected visits to each state on the way to the root, from a distribution over states: `left` @ M."""
+        plan = self.plan
+        y = left.astype(float)
+        for level, out in zip(plan.levels, self._out, strict=True):
+            y += np.bincount(level.neighbour, out * y[level.nodes][level.owner], plan.states)
+        y[plan.top] = y[plan.top] @ self._top
+        return self._back_left(y)
+
+    def stationary(self) -> np.ndarray:
+        """Visits to each state for one of the root: the stationary distribution times a constant."""
+        y = np.zeros(self.plan.states)
+        y[self.plan.top[1:]] = self._from_root @ self._top[1:, 1:]
+        y[0] = 1
+        return self._back_left(y)
+
+    def _back_left(self, y: np.ndarray) -> np.ndarray:
+        for level, into in zip(reversed(self.plan.levels), reversed(self._into), strict=True):
+            gathered = np.bincount(level.owner, into * y[level.neighbour], len(level.nodes))
+            y[level.nodes] = y[level.nodes] / self.pivots[level.nodes] + gathered
+        return y
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """The diagonal of M: visits to a state from itself on the way to the root (0 at the root)."""
+        plan = self.plan
+        diagonal = np.zeros(plan.states)
+        diagonal[plan.top] = np.diagonal(self._top)
+        there = self._top[plan.top_low, plan.top_high]
+        back = self._top[plan.top_high, plan.top_low]
+        for level, out, into in zip(reversed(plan.levels), reversed(self._out), reversed(self._into), strict=True):
+            slots, left, right = len(level.owner), level.left, level.right
+            to_right, to_left = there[level.pair_edge], back[level.pair_edge]
+            own = diagonal[level.neighbour]
+            row = out * own  # entries of M from the node to each neighbour
+            row += np.bincount(left, out[right] * to_left, slots)
+            row += np.bincount(right, out[left] * to_right, slots)
+            column = into * own  # entries of M from each neighbour to the node
+            column += np.bincount(left, into[right] * to_right, slots)
+            column += np.bincount(right, into[left] * to_left, slots)
+            returns = np.bincount(level.owner, out * column, len(level.nodes))
+            diagonal[level.nodes] = 1 / self.pivots[level.nodes] + returns
+            before_there, before_back = np.empty(level.edges), np.empty(level.edges)
+            before_there[level.kept], before_back[level.kept] = there[level.kept_edge], back[level.kept_edge]
+            before_there[level.edge] = np.where(level.flipped, column, row)
+            before_back[level.edge] = np.where(level.flipped, row, column)
+            there, back = before_there, before_back
+        return diagonal
+
+
+def _undirected(rates: sparse.csr_array) -> tuple[np.ndarray, tuple, tuple]:
+    """Edges as sorted keys low·n + high, and for each direction (edges, entries of the matrix)."""
+    n = rates.shape[0]
+    source = np.repeat(np.arange(n, dtype=np.int64), np.diff(rates.indptr))
+    target = rates.indices.astype(np.int64)
+    key, edge = np.unique(np.minimum(source, target) * n + np.maximum(source, target), return_inverse=True)
+    edge = edge.reshape(-1)
+    up, down = np.flatnonzero(source < target), np.flatnonzero(source > target)
+    return key, (edge[up], up), (edge[down], down)
+
+
+def _level(n: int, chosen: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[_Level, np.ndarray]:
+    at_high = chosen[high]
+    leaving = chosen[low] | at_high
+    edge = np.flatnonzero(leaving)
+    flipped = at_high[edge]
+    node = np.where(flipped, high[edge], low[edge])
+    neighbour = np.where(flipped, low[edge], high[edge])
+    order = np.argsort(node * np.int64(n) + neighbour)
+    edge, flipped, node, neighbour = edge[order], flipped[order], node[order], neighbour[order]
+    opens = np.ones(len(node), bool)
+    opens[1:] = node[1:] != node[:-1]
+    start = np.flatnonzero(opens)
+    count = np.diff(np.append(start, len(node)))
+    left, right = _pairs_within(start, count)
+    kept = np.flatnonzero(~leaving)
+    keys = np.concatenate([low[kept] * n + high[kept], neighbour[left] * np.int64(n) + neighbour[right]])
+    key, where = np.unique(keys, return_inverse=True)
+    where = where.reshape(-1)
+    level = _Level(
+        node[start],
+        np.repeat(np.arange(len(start)), count),
+        neighbour,
+        edge,
+        flipped,
+        left,
+        right,
+        where[len(kept) :],
+        kept,
+        where[: len(kept)],
+        len(low),
+        len(key),
+    )
+    return level, key
+
+
+def _pairs_within(start: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of slots of the same node."""
+    left, right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for size in np.unique(count[count > 1]).tolist():
+        first = start[count == size][:, None]
+        x, y = np.triu_indices(size, 1)
+        left.append((first + x).ravel())
+        right.append((first + y).ravel())
+    return np.concatenate(left), np.concatenate(right)
+
+
+def _inverse(rates: np.ndarray, to_root: np.ndarray, pivots: np.ndarray, given: bool) -> np.ndarray:
+    """The inverse of diag(row sums of rates and to_root) - rates, by halves: the second goes first.
+
+    Every product below is of numbers that are not negative, and almost all work is matrix multiplication.
+    `pivots` is filled in, or used where it is given; the diagonal of `rates` is ignored.
+    """
+    n = len(rates)
+    if n <= SMALL:
+        return _small_inverse(rates, to_root, pivots, given)
+    m = n // 2
+    a, b, c, d = rates[:m, :m], rates[:m, m:], rates[m:, :m], rates[m:, m:]
+    inner = _inverse(d, to_root[m:] + c.sum(axis=1), pivots[m:], given)
+    through, onward = b @ inner, inner @ c
+    outer = _inverse(a + through @ c, to_root[:m] + through @ to_root[m:], pivots[:m], given)
+    whole = np.empty((n, n))
+    whole[:m, :m] = outer
+    np.matmul(outer, through, out=whole[:m, m:])
+    np.matmul(onward, outer, out=whole[m:, :m])
+    np.matmul(onward, whole[:m, m:], out=whole[m:, m:])
+    whole[m:, m:] += inner
+    return whole
+
+
+def _small_inverse(rates: np.ndarray, to_root: np.ndarray, pivots: np.ndarray, given: bool) -> np.ndarray:
+    n = len(rates)
+    rates, to_root = rates.copy(), to_root.copy()
+    for k in range(n - 1, -1, -1):
+        if not given:
+            pivots[k] = rates[k, :k].sum() + to_root[k]
+        out = rates[k, :k] / pivots[k]
+        into = rates[:k, k]
+        rates[:k, :k] += into[:, None] * out
+        to_root[:k] += into * (to_root[k] / pivots[k])
+    inverse = np.zeros((n, n))
+    for k in range(n):
+        out, into = rates[k, :k] / pivots[k], rates[:k, k] / pivots[k]
+        inverse[k, :k] = out @ inverse[:k, :k]
+        inverse[:k, k] = inverse[:k, :k] @ into
+        inverse[k, k] = 1 / pivots[k] + out @ inverse[:k, k]
+    return inverse
