@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
-import { type Explanation, methods, serverCommands, type Suspect, type Suspects, type Technique } from './protocol';
+import { methods, serverCommands, type Suspect, type Suspects, type Technique } from './protocol';
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(server: Server): vscode.Disposable {
@@ -18,8 +18,16 @@ export function registerCommands(server: Server): vscode.Disposable {
     nextSuspect: step(serverCommands.nextSuspect),
     previousSuspect: step(serverCommands.previousSuspect),
     firstSuspect: step(serverCommands.firstSuspect),
-    explain: (suspect) => server.command(serverCommands.explain, ...place(suspect)),
-    markExamined: (suspect) => server.command(serverCommands.markExamined, ...place(suspect)),
+    explain: async (suspect) => {
+      if (!(await server.command(serverCommands.explain, ...place(suspect)))) {
+        notASuspect();
+      }
+    },
+    markExamined: async (suspect) => {
+      if (!(await server.command(serverCommands.markExamined, ...place(suspect)))) {
+        notASuspect();
+      }
+    },
     clearExamined: () => server.command(serverCommands.clearExamined),
     selectTechnique: () => selectTechnique(server),
     restart: () => server.restart(),
@@ -32,43 +40,6 @@ export function registerCommands(server: Server): vscode.Disposable {
       ),
     ),
   );
-}
-
-/** Explanations of suspects, shown as rendered Markdown beside the code. */
-export class Explanations implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private static readonly uri = vscode.Uri.from({ scheme: 'suspectra', path: '/Explain Suspect.md' });
-  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
-  private readonly registration = vscode.workspace.registerTextDocumentContentProvider('suspectra', this);
-  private markdown = '';
-
-  readonly onDidChange = this.changed.event;
-
-  constructor(server: Server) {
-    server.onDidExecute(({ command, result }) => {
-      if (command === serverCommands.explain) {
-        void this.show(result as Explanation | null);
-      }
-    });
-  }
-
-  private async show(explanation: Explanation | null): Promise<void> {
-    if (!explanation) {
-      vscode.window.setStatusBarMessage('$(search) This line is no suspect', 4000);
-      return;
-    }
-    this.markdown = explanation.markdown;
-    this.changed.fire(Explanations.uri);
-    await vscode.commands.executeCommand('markdown.showPreviewToSide', Explanations.uri);
-  }
-
-  provideTextDocumentContent(): string {
-    return this.markdown;
-  }
-
-  dispose(): void {
-    this.registration.dispose();
-    this.changed.dispose();
-  }
 }
 
 async function selectTechnique(server: Server): Promise<void> {
@@ -119,12 +90,19 @@ function cursor() {
 }
 
 /** The place a command is about, as (uri, line): the row it was given on, else the line with the cursor. */
-function place(suspect: Suspect | undefined): [string, number] | [] {
+function place(suspect: Suspect | undefined): [string, number] {
   if (suspect) {
     return [suspect.uri, suspect.range.start.line];
   }
   const here = cursor();
-  return here ? [here.uri, here.position.line] : [];
+  if (!here) {
+    throw new Error('Put the cursor on a suspect first.');
+  }
+  return [here.uri, here.position.line];
+}
+
+function notASuspect(): void {
+  vscode.window.setStatusBarMessage('$(search) This line is no suspect', 4000);
 }
 
 function isSuspect(argument: unknown): argument is Suspect {

@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 
 import { Server } from './client';
-import { Explanations, registerCommands } from './commands';
+import { registerCommands } from './commands';
+import { Explanations } from './explanations';
 import { methods, type Suspects } from './protocol';
 import { onDidChangeInterpreter } from './pythonExtension';
 import { StatusItem } from './status';

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { type Condition, statusWords } from './words';
 
 export class StatusItem implements vscode.Disposable {
-  private readonly item = vscode.window.createStatusBarItem('suspectra.status', vscode.StatusBarAlignment.Left, 0);
+  private readonly item = vscode.window.createStatusBarItem('status', vscode.StatusBarAlignment.Left, 0);
 
   constructor() {
     this.item.name = 'Suspectra';

@@ -3,17 +3,17 @@
 import * as vscode from 'vscode';
 
 import type { Suspect, Suspects } from './protocol';
-import { rankWords, scoreWords, suspectDetails, suspectLabel, suspectName, suspectPlace } from './words';
+import { rankWords, reportWords, scoreWords, suspectDetails, suspectLabel, suspectName, suspectPlace } from './words';
 
 const BAND_COLOR = {
-  high: 'list.errorForeground',
-  medium: 'list.warningForeground',
+  high: 'charts.red',
+  medium: 'charts.orange',
   low: 'descriptionForeground',
 } as const;
 
 export class SuspectsView implements vscode.TreeDataProvider<Suspect>, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
-  private readonly view: vscode.TreeView<Suspect>;
+  private readonly view: Pick<vscode.TreeView<Suspect>, 'dispose'> & { message?: string | undefined };
   private report: Suspects | undefined;
 
   readonly onDidChangeTreeData = this.changed.event;
@@ -25,7 +25,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Suspect>, vscode.Di
   /** Show a report; none empties the view, which then says what to do. */
   show(report: Suspects | undefined): void {
     this.report = report?.suspects.length ? report : undefined;
-    this.view.description = this.report ? `${this.report.technique}${this.report.cloneFailed ? ', cloned' : ''}` : '';
+    this.view.message = this.report && reportWords(this.report);
     this.changed.fire();
   }
 
@@ -35,7 +35,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Suspect>, vscode.Di
 
   getTreeItem(suspect: Suspect): vscode.TreeItem {
     const item = new vscode.TreeItem(`${rankWords(suspect)}  ${suspectName(suspect)}`);
-    item.description = `${suspectPlace(suspect)} · ${scoreWords(suspect.score)}`;
+    item.description = `${suspectPlace(suspect).replace(/.*\//, '')} · ${scoreWords(suspect.score)}`;
     item.tooltip = new vscode.MarkdownString(suspectDetails(suspect, this.report?.technique ?? ''));
     item.accessibilityInformation = { label: suspectLabel(suspect) };
     item.contextValue = suspect.examined ? 'suspect.examined' : 'suspect';

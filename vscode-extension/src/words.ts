@@ -1,6 +1,6 @@
 /** What people read: texts for statuses and suspects. Knows nothing of VS Code. */
 
-import type { Status, Suspect } from './protocol';
+import type { Status, Suspect, Suspects } from './protocol';
 
 /** What the extension itself may add to the server's states: it is on its way, or it can't be started. */
 export type Condition = Status | { state: 'starting' } | { state: 'noServer'; problem: string; cure: string };
@@ -48,8 +48,14 @@ export function statusWords(condition: Condition): StatusWords {
   }
 }
 
-function runWords(status: Status): string {
-  return `${status.technique} over ${plural(status.failed, 'failing test')} and ${status.passed} passing`;
+function runWords({ technique, failed, passed }: Status): string {
+  return `${technique} over ${plural(failed, 'failing test')} and ${passed} passing`;
+}
+
+/** The line above the suspects: what ranked them. */
+export function reportWords(report: Suspects): string {
+  const cloning = report.cloneFailed ? ' with cloning' : '';
+  return `${report.technique}${cloning} · ${report.failed} failed, ${report.passed} passed`;
 }
 
 /** The rank as people read it: ties share a span. */
@@ -58,12 +64,12 @@ export function rankWords(suspect: Pick<Suspect, 'rankBest' | 'rankWorst'>): str
   return rankBest === rankWorst ? `${rankBest}` : `${rankBest}–${rankWorst}`;
 }
 
-/** Scores have no common scale: four significant digits serve all of them. */
+/** Scores have no common scale: three significant digits serve all of them. */
 export function scoreWords(score: Suspect['score']): string {
   if (typeof score === 'string') {
     return score.replace('Infinity', '∞');
   }
-  return Number.isInteger(score) ? `${score}` : `${Number(score.toPrecision(4))}`;
+  return Number.isInteger(score) ? `${score}` : `${Number(score.toPrecision(3))}`;
 }
 
 /** The main text of a row: what is suspected. */
@@ -94,7 +100,7 @@ export function suspectDetails(suspect: Suspect, technique: string): string {
   const shown = suspect.failingTests.slice(0, 8).map((test) => `- \`${test}\``);
   const more = suspect.failingTests.length - shown.length;
   return [
-    `**Rank ${rankWords(suspect)}** · ${technique} ${scoreWords(suspect.score)}`,
+    `**Rank ${rankWords(suspect)}** · ${technique} ${scoreWords(suspect.score)} · ${suspectPlace(suspect)}`,
     `${suspect.ef} of ${suspect.ef + suspect.nf} failing and ${suspect.ep} of ${suspect.ep + suspect.np} passing tests execute it.`,
     ...(shown.length ? [[`Failing tests:`, '', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')] : []),
   ].join('\n\n');

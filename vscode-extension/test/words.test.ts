@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { State, Status, Suspect } from '../src/protocol';
-import { rankWords, scoreWords, statusWords, suspectDetails, suspectLabel, suspectPlace } from '../src/words';
+import { rankWords, reportWords, scoreWords, statusWords, suspectDetails, suspectLabel, suspectPlace } from '../src/words';
 
 const status: Status = { state: 'ready', message: '', technique: 'ochiai', suspects: 1, failed: 3, passed: 45 };
 
@@ -50,6 +50,15 @@ describe('statusWords', () => {
   });
 });
 
+describe('the line above the suspects', () => {
+  it('tells what ranked them', () => {
+    const report = { technique: 'ochiai', cloneFailed: true, passed: 4, failed: 1, elements: 9 };
+    expect(reportWords({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
+      'ochiai with cloning · 1 failed, 4 passed',
+    );
+  });
+});
+
 describe('a suspect', () => {
   it('shows ties as a span of ranks', () => {
     expect(rankWords(suspect)).toBe('2–4');
@@ -58,11 +67,11 @@ describe('a suspect', () => {
 
   it('shows scores of any scale', () => {
     expect([0.70710678, 0, 1, 12.25, 1234567.8, -0.5].map(scoreWords)).toEqual([
-      '0.7071',
+      '0.707',
       '0',
       '1',
-      '12.25',
-      '1235000',
+      '12.3',
+      '1230000',
       '-0.5',
     ]);
     expect(scoreWords('-Infinity')).toBe('-∞');
@@ -75,13 +84,13 @@ describe('a suspect', () => {
 
   it('is read out with everything that colour and icon say', () => {
     expect(suspectLabel({ ...suspect, examined: true })).toBe(
-      'Rank 2 to 4, Cart.total, shop/cart.py, line 12-13, score 0.7071, high suspicion, examined',
+      'Rank 2 to 4, Cart.total, shop/cart.py, line 12-13, score 0.707, high suspicion, examined',
     );
   });
 
   it('is detailed with counts and a bounded list of failing tests', () => {
     const details = suspectDetails(suspect, 'ochiai');
-    expect(details).toContain('**Rank 2–4** · ochiai 0.7071');
+    expect(details).toContain('**Rank 2–4** · ochiai 0.707 · shop/cart.py:12-13');
     expect(details).toContain('3 of 3 failing and 3 of 45 passing tests execute it.');
     expect(details).toContain('- `tests/test_cart.py::test_7`\n- and 2 more');
   });
