@@ -1,0 +1,609 @@
+"""Evidence from coverage.py and JUnit XML: what each test executed from one, how it ended from the other."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.coverage_data import (
+    HOW_TO_SWITCH_CONTEXTS_ON,
+    MOST_LINES,
+    CoverageData,
+    parallel_files,
+)
+from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult
+from suspectra.evidence.junit import Case, Matching, address, is_node_id, match, node_id_of, read_junit
+from suspectra.evidence.sources import Signature, Sources, SourceUnreadable, inside, shown, signature
+from suspectra.evidence.test_code import TestCode
+from suspectra.location import Location
+from suspectra.program.python_source import PythonSource
+from suspectra.spectrum import Edges, Row
+
+_PHASES = ("setup", "run", "teardown")
+_MOST_HITS = 100_000_000  # 0.8 GB while they are sorted
+_NAMED = 10  # items a problem names before it says how many more there are
+
+_IMPORT = 0  # the row of what ran outside any test; tests follow
+
+
+class CoverageSource:
+    """Reads ``.coverage`` and JUnit XML of one run of pytest (or of unittest) as evidence.
+
+    Parameters
+    ----------
+    workspace : Path
+        Files outside it are no suspects, and are never opened.
+    coverage, junit : Path
+        The two files. Relative paths start at the workspace.
+
+    Notes
+    -----
+    Reading again hands over the same objects for what is the same, and the whole evidence when no file changed.
+    """
+
+    def __init__(self, workspace: Path, coverage: Path, junit: Path):
+        self.workspace = Path(workspace)
+        self.coverage = self.workspace / coverage
+        self.junit = self.workspace / junit
+        self.name = shown(self.workspace, self.coverage)
+        self._sources = Sources(self.workspace)
+        self._parsed: dict[str, tuple[Signature | None, _Parsed]] = {}
+        self._last: tuple[dict[str, Signature | None], Evidence] | None = None
+
+    def watched(self) -> Sequence[str]:
+        """The two files."""
+        return [os.path.abspath(self.coverage), os.path.abspath(self.junit)]
+
+    def read(self) -> Evidence:
+        """Read both files, and the statements of the sources they speak of.
+
+        Raises
+        ------
+        EvidenceError
+            When one of the files can't be read, or they can't be of the same run.
+        """
+        if self._last and all(signature(path) == state for path, state in self._last[0].items()):
+            return self._last[1]
+        states = {path: signature(path) for path in self.watched()}
+        evidence = self._share(self._read())
+        for file in evidence.files:
+            path = str(self.workspace / file.path)
+            states[path] = signature(path)
+        self._last = states, evidence
+        return evidence
+
+    def _read(self) -> Evidence:
+        junit_name = shown(self.workspace, self.junit)
+        with CoverageData(self.coverage, self.name) as data:
+            contexts = _Contexts(data.contexts)
+            if not contexts.tests:
+                cause = "it holds no contexts, so it does not say which test executed a line"
+                raise EvidenceError(Problem(self.name, "", cause, HOW_TO_SWITCH_CONTEXTS_ON))
+            report = read_junit(self.junit, junit_name)
+            matching = match(report.cases, contexts.tests)
+            tests, row_of = self._tests(report.cases, matching, contexts.tests)
+            problems = [
+                *self._leftovers(),
+                *report.problems,
+                *_mismatches(matching, report.cases, junit_name, self.name),
+            ]
+            hits = self._hits(data, contexts.rows(row_of), len(tests) + 1, problems)
+        if not report.cases:
+            raise EvidenceError(
+                Problem(junit_name, "", "it holds no test case", "run the tests again with --junit-xml")
+            )
+        if not matching.found and not matching.ambiguous:
+            raise EvidenceError(_other_run(report.cases[0], contexts.tests[0], junit_name, self.name))
+        test_files = {test.name.partition("::")[0] for test in tests if is_node_id(test.name)}
+        test_files |= {test.location.file for test in tests if test.location}
+        code = TestCode(test_files)
+        files = tuple(replace(file, is_test=file.path in code) for file in hits.files)
+        tests = [self._located(test, files) for test in tests]
+        rows = hits.rows()
+        return Evidence(
+            self.name,
+            tuple(tests),
+            files,
+            rows[1:],
+            rows[_IMPORT],
+            hits.edges() if data.has_arcs else None,
+            tuple(problems),
+        )
+
+    def _tests(
+        self, cases: Sequence[Case], matching: Matching, known: Sequence[str]
+    ) -> tuple[list[TestResult], dict[str, int]]:
+        """The tests of the run in its order, and the row of each test of the coverage data."""
+        name_of = {case.key: name for name, found in matching.found.items() for case in found}
+        merged: dict[str, Case] = {}
+        unclear = {case.key for case, _ in matching.ambiguous}
+        for case in cases:
+            if case.key in unclear:
+                continue
+            name = name_of.get(case.key) or node_id_of(case, self.workspace)
+            merged[name] = merged[name].merged(replace(case, flaky=False)) if name in merged else case
+        tests = [
+            TestResult(
+                name, case.verdict, self._location(name, case), case.phases, case.message, case.seconds, case.flaky
+            )
+            for name, case in merged.items()
+        ]
+        matched = set(matching.found)
+        row_of = {test.name: row for row, test in enumerate(tests, 1) if test.name in matched}
+        return tests, row_of
+
+    def _location(self, name: str, case: Case) -> Location | None:
+        if not case.line or not case.file:
+            return None
+        path = inside(self.workspace, case.file)
+        return Location(path, case.line, case.line) if path else None
+
+    def _located(self, test: TestResult, files: Iterable[MeasuredFile]) -> TestResult:
+        """Where a failing test is defined: an editor leads its user there."""
+        if test.location or not test.verdict.failing or not is_node_id(test.name):
+            return test
+        file, *names = test.name.partition("[")[0].split("::")
+        path = inside(self.workspace, file)
+        parsed = self._parse(path) if path else None
+        if parsed is None or parsed.source is None:
+            return test
+        wanted = ".".join(names)
+        for name, line, end_line in parsed.source.functions:
+            if name == wanted:
+                return replace(test, location=Location(path, line, end_line))
+        return test
+
+    def _leftovers(self) -> list[Problem]:
+        parts = parallel_files(self.coverage)
+        if not parts:
+            return []
+        cause = (
+            f"{_listed([part.name for part in parts], 'file')} of single processes next to it are not combined into it"
+        )
+        return [Problem(self.name, "", cause, "run `coverage combine --append`")]
+
+    def _hits(self, data: CoverageData, row_of_context: _RowOf, rows: int, problems: list[Problem]) -> _Hits:
+        """Go through the measured files one by one, so that memory is bounded by the largest and by the result."""
+        paths = _Paths(self.workspace, [path for _, path in data.files])
+        hits = _Hits(rows)
+        by_path: dict[str, list[int]] = {}
+        for identifier, raw in data.files:
+            if path := paths.resolve(raw):
+                by_path.setdefault(path, []).append(identifier)
+        measured_at = self.coverage.stat().st_mtime_ns
+        notes = _Notes(self.name)
+        for path, identifiers in sorted(by_path.items()):
+            plugin = any(identifier in data.plugins for identifier in identifiers)
+            parsed = _Parsed(None, "") if plugin else self._parse(path)
+            if parsed.problem:
+                problems.append(parsed.problem)
+            parts = [_file_hits(data, identifier, row_of_context) for identifier in identifiers]
+            hits.add(path, parsed.source, _joined(parts), notes)
+            found = signature(self.workspace / path)
+            if found and found[0] > measured_at:
+                notes.changed.append(path)
+            if hits.count > _MOST_HITS:
+                cause = f"it holds more than {_MOST_HITS:,} executed lines"
+                raise EvidenceError(Problem(self.name, "", cause, "measure fewer files (coverage's `source` option)"))
+        problems += paths.problems(self.name) + notes.problems()
+        return hits
+
+    def _parse(self, path: str) -> _Parsed:
+        state = signature(self.workspace / path)
+        known = self._parsed.get(path)
+        if known and known[0] == state:
+            return known[1]
+        parsed = self._parse_now(path)
+        self._parsed[path] = state, parsed
+        return parsed
+
+    def _parse_now(self, path: str) -> _Parsed:
+        try:
+            data = self._sources.get(path).data
+        except SourceUnreadable as error:
+            return _Parsed(None, path, error.problem)
+        try:
+            return _Parsed(PythonSource.parse(data), path)
+        except SyntaxError as error:
+            place = f"line {error.lineno}" if error.lineno else ""
+            cause = (
+                f"it is no Python that this interpreter can compile ({error.msg}): only the lines that ran are known"
+            )
+            cure = "run Suspectra with the Python that runs the tests, and run the tests again if the file has changed"
+            return _Parsed(None, path, Problem(path, place, cause, cure))
+
+    def _share(self, evidence: Evidence) -> Evidence:
+        """Take over from the last evidence every object that says the same."""
+        if self._last is None:
+            return evidence
+        before = self._last[1]
+        old_files = {file.path: file for file in before.files}
+        files = tuple(_same_or(old_files.get(file.path), file, _same_file) for file in evidence.files)
+        same_files = len(files) == len(before.files) and all(a is b for a, b in zip(files, before.files, strict=True))
+        if same_files:
+            files = before.files
+        shared = replace(evidence, files=files)
+        if not same_files:
+            return shared
+        old_rows = {test.name: row for test, row in zip(before.tests, before.rows, strict=True)}
+        names = [test.name for test in evidence.tests]
+        rows = tuple(
+            _same_or(old_rows.get(n), row, np.array_equal) for n, row in zip(names, evidence.rows, strict=True)
+        )
+        at_import = _same_or(before.at_import, evidence.at_import, np.array_equal)
+        return replace(shared, rows=rows, at_import=at_import, edges=_shared_edges(before, evidence, names))
+
+
+@dataclass(frozen=True, eq=False)
+class _Parsed:
+    """A source's statements, or why they are not known."""
+
+    source: PythonSource | None
+    path: str
+    problem: Problem | None = None
+
+
+class _Contexts:
+    """coverage.py's contexts as tests.
+
+    pytest-cov writes ``node id|phase``; coverage.py's own ``dynamic_context`` a dotted name. A static context
+    (``--context``) stands before either, with a bar between; alone it means code outside any test.
+    """
+
+    def __init__(self, contexts: dict[int, str]):
+        self._test = {key: _test_of(name) for key, name in contexts.items()}
+        named = [name for name in self._test.values() if name]
+        static = {before for name in named for before, bar, _ in [name.partition("|")] if bar and "::" not in before}
+        for key, name in self._test.items():
+            before, bar, after = name.partition("|")
+            if name in static:
+                self._test[key] = ""
+            elif bar and before in static and "[" not in before:
+                self._test[key] = after
+        self.tests = list(dict.fromkeys(name for name in self._test.values() if name))
+
+    def rows(self, row_of: dict[str, int]) -> _RowOf:
+        """The row of each context; a test without a row gets -1."""
+        keys = sorted(self._test)
+        rows = [row_of.get(self._test[key], -1) if self._test[key] else _IMPORT for key in keys]
+        return _RowOf(np.array(keys, np.int64), np.array(rows, np.int32))
+
+
+def _test_of(context: str) -> str:
+    test, bar, phase = context.rpartition("|")
+    return test if bar and phase in _PHASES else context
+
+
+@dataclass(frozen=True)
+class _RowOf:
+    """Rows by context identifier."""
+
+    keys: np.ndarray
+    rows: np.ndarray
+
+    def __call__(self, contexts: np.ndarray) -> np.ndarray:
+        index = np.minimum(np.searchsorted(self.keys, contexts), len(self.keys) - 1)
+        return np.where(self.keys[index] == contexts, self.rows[index], -1)
+
+
+@dataclass(frozen=True)
+class _FileHits:
+    """Executed raw lines and arcs of one file: parallel columns."""
+
+    line_row: np.ndarray
+    line: np.ndarray
+    arc_row: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+
+
+def _file_hits(data: CoverageData, identifier: int, row_of: _RowOf) -> _FileHits:
+    nothing = np.zeros(0, np.int64)
+    if data.has_arcs:
+        contexts, source, target = data.arcs(identifier)
+        row = row_of(contexts)
+        known = row >= 0
+        row, source, target = row[known], source[known], target[known]
+        lines = np.concatenate([source, target])
+        return _FileHits(*_distinct(np.concatenate([row, row]), lines), row, source, target)
+    pieces = [(row_of(contexts), line) for contexts, line in data.lines(identifier)]
+    rows = np.concatenate([row for row, _ in pieces]) if pieces else nothing
+    lines = np.concatenate([line for _, line in pieces]) if pieces else nothing
+    return _FileHits(*_distinct(rows, lines), nothing, nothing, nothing)
+
+
+def _distinct(row: np.ndarray, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct pairs of a known row and a line number, in order."""
+    keep = (row >= 0) & (line > 0)
+    keys = np.unique(row[keep].astype(np.int64) * (2 * MOST_LINES) + line[keep])
+    return keys // (2 * MOST_LINES), keys % (2 * MOST_LINES)
+
+
+def _joined(parts: Sequence[_FileHits]) -> _FileHits:
+    if len(parts) == 1:
+        return parts[0]
+    names = ("line_row", "line", "arc_row", "source", "target")
+    return _FileHits(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+class _Hits:
+    """Collects files with their hits, and builds rows of them."""
+
+    def __init__(self, rows: int):
+        self._rows = rows
+        self.files: list[MeasuredFile] = []
+        self.count = 0
+        self._statements = 0
+        self._hits: list[tuple[np.ndarray, np.ndarray]] = []
+        self._edges: list[tuple[int, np.ndarray, np.ndarray]] = []
+        self._edge_hits: list[tuple[np.ndarray, np.ndarray]] = []
+        self._edge_count = 0
+
+    def add(self, path: str, source: PythonSource | None, hits: _FileHits, notes: _Notes) -> None:
+        """Add one file; without its source its statements are the lines that were executed."""
+        if source is None:
+            line = np.unique(hits.line).astype(np.int32)
+            file = MeasuredFile(path, None, line, line, np.full(len(line), -1, np.int32), ())
+            index = np.searchsorted(line, hits.line)
+        else:
+            file = MeasuredFile(path, None, source.line, source.end_line, source.function, source.functions)
+            index = source.statements_of(hits.line)
+            if len(hits.line) and hits.line.max() > source.line_count:
+                notes.too_long.append(path)
+        known = index >= 0
+        row, column = _pairs(hits.line_row[known], index[known], max(len(file.line), 1))
+        self._hits.append((row, column + self._statements))
+        self._add_edges(file, source, hits)
+        self.files.append(file)
+        self._statements += len(file.line)
+        self.count += len(row)
+
+    def _add_edges(self, file: MeasuredFile, source: PythonSource | None, hits: _FileHits) -> None:
+        first, second = hits.source, hits.target
+        if source is not None:
+            first, second = source.first_lines(first), source.first_lines(second)
+        keep = first != second  # within one multi-line statement
+        keys, index = np.unique(
+            (first[keep] + MOST_LINES) * (2 * MOST_LINES) + second[keep] + MOST_LINES, return_inverse=True
+        )
+        row, column = _pairs(hits.arc_row[keep], index, max(len(keys), 1))
+        self._edge_hits.append((row, column + self._edge_count))
+        self._edges.append(
+            (len(self.files), keys // (2 * MOST_LINES) - MOST_LINES, keys % (2 * MOST_LINES) - MOST_LINES)
+        )
+        self._edge_count += len(keys)
+
+    def rows(self) -> tuple[Row, ...]:
+        """For every row the sorted indices of its statements."""
+        return _split(self._hits, self._rows)
+
+    def edges(self) -> EdgeEvidence:
+        """The arcs as edges, each in the function it leaves or enters."""
+        offsets = np.cumsum([0, *(len(file.functions) for file in self.files)])
+        functions = []
+        for number, source, target in self._edges:
+            file = self.files[number]
+            inner = np.maximum(_function_at(file, source), _function_at(file, target))
+            functions.append(np.where(inner >= 0, inner + offsets[number], -1))
+
+        def column(parts: Iterable[np.ndarray]) -> np.ndarray:
+            parts = list(parts)
+            return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, np.int32)
+
+        return EdgeEvidence(
+            Edges(
+                column(np.full(len(source), number) for number, source, _ in self._edges),
+                column(source for _, source, _ in self._edges),
+                column(target for _, _, target in self._edges),
+                column(functions),
+            ),
+            _split(self._edge_hits, self._rows)[1:],
+        )
+
+
+def _pairs(row: np.ndarray, column: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    keys = np.unique(row * columns + column)
+    return (keys // columns).astype(np.int32), keys % columns
+
+
+def _split(pieces: Sequence[tuple[np.ndarray, np.ndarray]], rows: int) -> tuple[Row, ...]:
+    """Pairs (row, column), with columns ascending from piece to piece, as one sorted array of columns a row."""
+    row = np.concatenate([part for part, _ in pieces]) if pieces else np.zeros(0, np.int32)
+    column = np.concatenate([part for _, part in pieces]) if pieces else np.zeros(0, np.int32)
+    order = np.argsort(row, kind="stable")
+    ends = np.searchsorted(row[order], np.arange(rows + 1))
+    column = column[order].astype(np.int32)
+    return tuple(column[ends[i] : ends[i + 1]].copy() for i in range(rows))
+
+
+def _function_at(file: MeasuredFile, line: np.ndarray) -> np.ndarray:
+    """The function of the statement at each line, -1 for entries, exits and unknown lines."""
+    if not len(file.line):
+        return np.full(len(line), -1)
+    index = np.minimum(np.searchsorted(file.line, line), len(file.line) - 1)
+    return np.where(file.line[index] == line, file.function[index], -1)
+
+
+class _Notes:
+    """What is noticed file by file, said once."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.changed: list[str] = []
+        self.too_long: list[str] = []
+
+    def problems(self) -> list[Problem]:
+        found = []
+        if self.too_long:
+            cause = f"lines ran that {_listed(self.too_long, 'file')} no longer has"
+            found.append(Problem(self.name, "", cause, "run the tests again: the sources were changed"))
+        changed = [path for path in self.changed if path not in self.too_long]
+        if changed:
+            cause = f"{_listed(changed, 'file')} changed after the tests ran, so line numbers may be off"
+            found.append(Problem(self.name, "", cause, "run the tests again"))
+        return found
+
+
+class _Paths:
+    """Where the measured files are in the workspace.
+
+    Data that was recorded elsewhere (another machine, a container) names other folders. The folder that stands for
+    the workspace is then the one under which most of the files exist here.
+    """
+
+    def __init__(self, workspace: Path, raw: Sequence[str]):
+        self.workspace = workspace
+        self._outside: list[str] = []
+        self._elsewhere = 0
+        lost = [_parts(path) for path in raw if self._here(path) is None and not _exists(path)]
+        self._root = self._foreign_root(lost)
+
+    def resolve(self, raw: str) -> str | None:
+        """The workspace-relative path, None outside the workspace."""
+        path = self._here(raw)
+        if path is None and self._root is not None and _parts(raw)[: len(self._root)] == self._root:
+            path = inside(self.workspace, "/".join(_parts(raw)[len(self._root) :]))
+            self._elsewhere += path is not None
+        if path is None:
+            self._outside.append(raw)
+        return path
+
+    def problems(self, name: str) -> list[Problem]:
+        found = []
+        if self._elsewhere:
+            cause = f"it was recorded in another folder, {'/'.join(self._root)}, which is taken for the workspace"
+            found.append(Problem(name, "", cause, "if that is wrong, run the tests here"))
+        if self._outside:
+            cause = f"{_listed(self._outside, 'file')} outside the workspace are left out"
+            found.append(Problem(name, "", cause, "open the folder they are in, or ignore this"))
+        return found
+
+    def _here(self, raw: str) -> str | None:
+        return None if _WINDOWS.match(raw) and os.name != "nt" else inside(self.workspace, raw)
+
+    def _foreign_root(self, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
+        sample = paths[:: max(1, len(paths) // 50)]
+        found: dict[tuple[str, ...], int] = {}
+        for parts in sample:
+            for size in range(1, len(parts)):
+                if _exists(os.path.join(self.workspace, *parts[size:])):
+                    found[parts[:size]] = found.get(parts[:size], 0) + 1
+        return max(found, key=lambda root: (found[root], -len(root)), default=None)
+
+
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+
+
+def _parts(raw: str) -> tuple[str, ...]:
+    if _WINDOWS.match(raw):
+        return tuple(PureWindowsPath(raw).as_posix().split("/"))
+    return tuple(PurePosixPath(raw).as_posix().split("/"))
+
+
+def _exists(path: str) -> bool:
+    try:
+        return os.path.exists(path)
+    except ValueError:
+        return False
+
+
+def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage: str) -> list[Problem]:
+    """Every test case and every context that has no partner, with the reason."""
+    found = []
+
+    def say(file: str, items: Sequence[object], noun: str, reason: str, cure: str) -> None:
+        if items:
+            found.append(Problem(file, "", f"{_listed(items, noun)} {reason}", cure))
+
+    crashed = [case for case in cases if case.crashed]
+    executed = [case for case in matching.alone if case.verdict.counted and not case.crashed]
+    collected = [case for case in executed if "collect" in case.phases]
+    executed = [case for case in executed if "collect" not in case.phases]
+    failing = [case for case in executed if case.verdict.failing]
+    passing = [case for case in executed if not case.verdict.failing]
+    say(
+        junit,
+        crashed,
+        "test",
+        "took their process down: what they executed is lost",
+        "run them with `suspectra record`",
+    )
+    say(junit, collected, "module", "could not be imported, so their tests did not run", "mend the import")
+    say(
+        junit,
+        failing,
+        "failed test",
+        "have no context in the coverage data: they executed no measured line, or only in another process",
+        "measure the code they test (--cov), or use `suspectra record`",
+    )
+    say(
+        junit,
+        passing,
+        "passed test",
+        "have no context in the coverage data: they count as executing no measured line",
+        "measure the code they test (--cov) if it matters",
+    )
+    for case, tests in matching.ambiguous:
+        cause = f"the test case {case} may be any of {' and '.join(tests)}; it is left out"
+        found.append(
+            Problem(junit, "", cause, "give them different names, or write the report with junit_family=xunit1")
+        )
+    say(
+        coverage,
+        matching.missing,
+        "test",
+        f"have no test case in {junit}, so how they ended is not known: they are left out",
+        "take both files from one run",
+    )
+    merged = [name for name, several in matching.found.items() if len(several) > 1]
+    say(
+        coverage,
+        merged,
+        "context",
+        "stand for several test cases each, which are taken as one test that failed if any of them failed",
+        "use pytest-cov's `--cov-context=test`, which tells parametrised cases apart",
+    )
+    return found
+
+
+def _other_run(case: Case, test: str, junit: str, coverage: str) -> Problem:
+    known = ".".join(address(test)) if is_node_id(test) else test
+    cause = f"none of its test cases is in {coverage}: it has {case}, the coverage data {known}"
+    return Problem(junit, "", cause, "take both files from one run of the tests")
+
+
+def _listed(items: Sequence[object], noun: str) -> str:
+    names = ", ".join(str(item) for item in items[:_NAMED])
+    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
+    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''} ({names}{more})"
+
+
+def _same_or(old: object, new: object, same: object) -> object:
+    return old if old is not None and same(old, new) else new
+
+
+def _same_file(old: MeasuredFile, new: MeasuredFile) -> bool:
+    return (
+        (old.path, old.digest, old.functions, old.is_test) == (new.path, new.digest, new.functions, new.is_test)
+        and np.array_equal(old.line, new.line)
+        and np.array_equal(old.end_line, new.end_line)
+        and np.array_equal(old.function, new.function)
+    )
+
+
+def _shared_edges(before: Evidence, evidence: Evidence, names: Sequence[str]) -> EdgeEvidence | None:
+    new, old = evidence.edges, before.edges
+    if new is None or old is None:
+        return new
+    columns = ("file", "source", "target", "function")
+    if not all(np.array_equal(getattr(old.edges, c), getattr(new.edges, c)) for c in columns):
+        return new
+    known = {test.name: row for test, row in zip(before.tests, old.rows, strict=True)}
+    rows = tuple(_same_or(known.get(n), row, np.array_equal) for n, row in zip(names, new.rows, strict=True))
+    return EdgeEvidence(old.edges, rows, new.counts)

@@ -1,0 +1,128 @@
+"""Finding the evidence of a workspace without being told where it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.sources import shown
+
+RECORDING = Path(".suspectra", "recording")
+COVERAGE = Path(".coverage")
+
+# where test runners and their tutorials put the report
+_REPORT_FOLDERS = ("", "reports", "report", "test-results", "test-reports", "build", "build/test-results", "junit")
+_MOST_REPORTS = 500  # in one folder
+_HEAD = 4096
+
+
+def find_source(
+    workspace: Path,
+    *,
+    coverage: Path | str | None = None,
+    junit: Path | str | None = None,
+    recording: Path | str | None = None,
+) -> EvidenceSource:
+    """The evidence to use: what was asked for, else the newest there is.
+
+    Parameters
+    ----------
+    workspace : Path
+        Relative paths start here.
+    coverage, junit : Path or str, optional
+        A coverage.py data file and a JUnit XML file of the same run; when only one is given the other is looked for.
+    recording : Path or str, optional
+        The folder of a recording.
+
+    Raises
+    ------
+    EvidenceError
+        When there is none, or a half of it is missing; the problem says what to run.
+
+    Notes
+    -----
+    Only the choice is made here: the evidence is read by the source that is returned.
+    """
+    workspace = Path(workspace)
+    if recording is not None:
+        return _recording_source(workspace, workspace / recording)
+    if coverage is not None or junit is not None:
+        return _coverage_source(workspace, coverage, junit)
+    recorded, covered = _recorded_at(workspace / RECORDING), _modified(workspace / COVERAGE)
+    if covered > recorded:
+        found = find_junit(workspace)
+        if found:
+            return _coverage_source(workspace, COVERAGE, found)
+    if recorded:
+        return _recording_source(workspace, None)
+    if covered:
+        return _coverage_source(workspace, None, None)
+    cause = f"there is no evidence in {workspace.resolve()}: neither {RECORDING.as_posix()} nor {COVERAGE}"
+    cure = "run `suspectra record -- pytest`, or name the files with --coverage and --junit"
+    raise EvidenceError(Problem("", "", cause, cure))
+
+
+def find_junit(workspace: Path) -> Path | None:
+    """The newest JUnit XML file in the usual places of a workspace."""
+    return max((path for path in _reports(workspace) if _is_junit(path)), key=_modified, default=None)
+
+
+def _recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
+    # imported when needed: who has a recording need not wait for the other readers, nor the other way round
+    from suspectra.evidence.recording import RecordingSource
+
+    return RecordingSource(workspace, folder)
+
+
+def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> EvidenceSource:
+    from suspectra.evidence.coverage_source import CoverageSource
+
+    coverage = coverage or COVERAGE
+    if junit is None:
+        junit = find_junit(workspace)
+    if junit is None:
+        cause = "it says what each test executed, but there is no JUnit XML beside it that says how the tests ended"
+        cure = (
+            "run `pytest --cov --cov-context=test --junit-xml=results.xml`, or name the report with --junit;"
+            " `suspectra record -- pytest` needs neither"
+        )
+        raise EvidenceError(Problem(shown(workspace, workspace / coverage), "", cause, cure))
+    return CoverageSource(workspace, Path(coverage), Path(junit))
+
+
+def _reports(workspace: Path) -> Iterator[Path]:
+    for folder in _REPORT_FOLDERS:
+        try:
+            yield from islice((workspace / folder).glob("*.xml"), _MOST_REPORTS)
+        except OSError:
+            continue
+
+
+def _is_junit(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with open(path, "rb") as file:
+            return b"<testsuite" in file.read(_HEAD)
+    except OSError:
+        return False
+
+
+def _recorded_at(folder: Path) -> int:
+    """When a recording was last written to, 0 when there is none."""
+    try:
+        with os.scandir(folder) as entries:
+            return max((entry.stat().st_mtime_ns for entry in entries), default=0)
+    except OSError:
+        return 0
+
+
+def _modified(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

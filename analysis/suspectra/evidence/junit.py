@@ -1,0 +1,409 @@
+"""JUnit XML: how the tests of a run ended, and which test of the coverage data each test case is.
+
+A test case's name can't be turned back into pytest's node id: parts are joined with dots that names hold too. So
+pytest's own way forward is applied to every node id that is known, and the test case is looked up among the results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from defusedxml import DefusedXmlException
+from defusedxml.ElementTree import ParseError, XMLParser
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.sources import reason
+
+LARGEST_REPORT = 2**30
+_CHUNK = 2**16
+_LONGEST_MESSAGE = 500
+_REMAKE = "write it again with `pytest --junit-xml=results.xml`"
+
+# pytest writes what XML can't hold as #xNN
+_UNWRITABLE = re.compile("[^\t\n\r -\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_ALL_PASSED = {"setup": "passed", "call": "passed", "teardown": "passed"}
+# worst first: what is said of a test that is reported more than once
+_WORST = (Verdict.FAILED, Verdict.ERROR, Verdict.XFAILED, Verdict.SKIPPED, Verdict.XPASSED, Verdict.PASSED)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test case, all its reports in the file taken together.
+
+    Parameters
+    ----------
+    classname, name : str
+        As written; pytest's classname is the module and the classes, joined with dots.
+    file : str
+        Empty unless the report says (``junit_family=xunit1``).
+    line : int
+        Where the test starts, counted from 1; 0 unless the report says.
+    verdict : Verdict
+    phases : dict of str to str
+        Outcomes of ``setup``, ``call`` and ``teardown`` as far as the report tells them.
+    message : str
+        The first line of the first failure.
+    seconds : float
+    flaky : bool
+        It was run again and passed.
+    crashed : bool
+        The process that ran it died, so what it executed is lost.
+    """
+
+    classname: str
+    name: str
+    file: str = ""
+    line: int = 0
+    verdict: Verdict = Verdict.PASSED
+    phases: dict[str, str] = field(default_factory=dict)
+    message: str = ""
+    seconds: float = 0.0
+    flaky: bool = False
+    crashed: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from the other cases of its report."""
+        return self.file, self.classname, self.name
+
+    def __str__(self) -> str:
+        return f"{self.classname}.{self.name}" if self.classname else self.name
+
+    def merged(self, other: Case) -> Case:
+        """Two reports of one test: a failed call and a failed teardown, or a second run after a failure."""
+        passed = self.verdict is other.verdict is Verdict.PASSED
+        verdict = min(self.verdict, other.verdict, key=_WORST.index)
+        phases = self.phases | {k: v for k, v in other.phases.items() if self.phases.get(k) != "failed"}
+        return replace(
+            self,
+            verdict=verdict,
+            phases=phases,
+            message=self.message or other.message,
+            seconds=self.seconds + other.seconds,
+            # only a second run reports a passed test twice: the first one failed, which is not in the report
+            flaky=self.flaky or other.flaky or passed,
+            crashed=self.crashed or other.crashed,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """The test cases of one file in the order they ran, and what is wrong with the file."""
+
+    cases: tuple[Case, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def read_junit(path: Path, name: str) -> Report:
+    """Read a JUnit XML file in one pass, keeping no more of it than the outcomes.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        How problems name the file.
+
+    Raises
+    ------
+    EvidenceError
+        When the file can't be read, is no JUnit XML, or declares entities. A file that is damaged after its first
+        test case gives the cases before the damage, and a problem.
+    """
+    builder = _Builder()
+    parser = XMLParser(target=builder, forbid_dtd=True)
+    problems: list[Problem] = []
+    try:
+        _feed(parser, path)
+    except FileNotFoundError:
+        cure = "make one with `pytest --junit-xml=results.xml`"
+        raise EvidenceError(Problem(name, "", "there is no such file", cure)) from None
+    except DefusedXmlException:
+        cause = "it declares a document type or entities, which no test report needs"
+        raise EvidenceError(Problem(name, "", cause, _REMAKE)) from None
+    except ParseError as error:
+        place = f"line {error.position[0]}, column {error.position[1] + 1}" if hasattr(error, "position") else ""
+        cause = f"it is not well-formed XML ({str(error).split(':')[0]})"
+        if not builder.cases:
+            raise EvidenceError(Problem(name, place, cause, _REMAKE)) from None
+        cause += f"; the {len(builder.cases)} test cases before that are used"
+        problems.append(Problem(name, place, cause, _REMAKE))
+    except (OSError, ValueError, LookupError) as error:
+        raise EvidenceError(Problem(name, "", f"it can't be read: {reason(error)}", _REMAKE)) from None
+    if not builder.is_report:
+        raise EvidenceError(Problem(name, "", "it is XML, but no JUnit report: it has no testsuite", _REMAKE))
+    return Report(tuple(_merge(builder.cases)), tuple(problems))
+
+
+def _feed(parser: XMLParser, path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise ValueError("it is not a file")
+    with open(path, "rb") as file:
+        left = LARGEST_REPORT
+        while data := file.read(_CHUNK):
+            left -= len(data)
+            if left < 0:
+                raise ValueError(f"it is larger than {LARGEST_REPORT // 2**20} MB")
+            parser.feed(data)
+    parser.close()
+
+
+def _merge(cases: Iterable[Case]) -> Iterable[Case]:
+    merged: dict[tuple[str, str, str], Case] = {}
+    for case in cases:
+        merged[case.key] = merged[case.key].merged(case) if case.key in merged else case
+    return merged.values()
+
+
+class _Builder:
+    """Takes the parser's events and keeps one Case for each testcase element."""
+
+    def __init__(self) -> None:
+        self.cases: list[Case] = []
+        self.is_report = False
+        self._case: Case | None = None
+        self._text: list[str] | None = None  # the text of a failure, as long as its first line is not known
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rpartition("}")[2]
+        if tag in ("testsuite", "testsuites"):
+            self.is_report = True
+        elif tag == "testcase":
+            self._case = _open_case(attributes)
+        elif self._case is not None:
+            change = _CHILDREN.get(tag)
+            if change:
+                self._case = self._case.merged(replace(self._case, seconds=0.0, **change(attributes)))
+                self._text = [] if tag in ("failure", "error") and not self._case.message else None
+
+    def data(self, text: str) -> None:
+        if self._text is not None and sum(map(len, self._text)) < _LONGEST_MESSAGE:
+            self._text.append(text)
+
+    def end(self, tag: str) -> None:
+        tag = tag.rpartition("}")[2]
+        if self._text is not None and self._case is not None:
+            self._case = replace(self._case, message=_first_line("".join(self._text)))
+            self._text = None
+        if tag == "testcase" and self._case is not None:
+            self.cases.append(self._case if self._case.phases else replace(self._case, phases=dict(_ALL_PASSED)))
+            self._case = None
+
+    def close(self) -> None:
+        """All is in `cases`."""
+
+
+def _open_case(attributes: dict[str, str]) -> Case:
+    line = attributes.get("line", "")
+    try:
+        seconds = float(attributes.get("time", 0) or 0)
+    except ValueError:
+        seconds = 0.0
+    return Case(
+        attributes.get("classname", ""),
+        attributes.get("name", ""),
+        attributes.get("file", "").replace("\\", "/"),
+        int(line) + 1 if line.isascii() and line.isdigit() and len(line) < 9 else 0,  # pytest counts from 0
+        seconds=seconds if 0 <= seconds < 1e9 else 0.0,
+    )
+
+
+def _failure(attributes: dict[str, str]) -> dict:
+    return {
+        "verdict": Verdict.FAILED,
+        "phases": _ALL_PASSED | {"call": "failed"},
+        "message": _first_line(attributes.get("message", "")),
+    }
+
+
+def _error(attributes: dict[str, str]) -> dict:
+    """pytest: setup or teardown failed, or a worker died. Other runners: the test raised something unexpected."""
+    message = attributes.get("message", "")
+    first = _first_line(message)
+    if "crashed while running" in message:
+        return _failure(attributes) | {"crashed": True}
+    if message.startswith("failed on teardown"):
+        phases = _ALL_PASSED | {"teardown": "failed"}
+    elif message.startswith("failed on setup"):
+        phases = {"setup": "failed"}
+    elif message == "collection failure":
+        phases = {"collect": "failed"}
+    else:
+        return _failure(attributes)
+    return {"verdict": Verdict.ERROR, "phases": phases, "message": first}
+
+
+def _skipped(attributes: dict[str, str]) -> dict:
+    verdict = Verdict.XFAILED if attributes.get("type") == "pytest.xfail" else Verdict.SKIPPED
+    return {"verdict": verdict, "phases": {"call": "skipped"}}
+
+
+def _rerun(_: dict[str, str]) -> dict:
+    return {"flaky": True}
+
+
+_CHILDREN = {
+    "failure": _failure,
+    "error": _error,
+    "skipped": _skipped,
+    "flakyFailure": _rerun,
+    "flakyError": _rerun,
+}
+
+
+def _first_line(message: str) -> str:
+    return message.strip().partition("\n")[0].strip()[:_LONGEST_MESSAGE]
+
+
+def escaped(text: str) -> str:
+    r"""What pytest writes for characters that XML can't hold.
+
+    Examples
+    --------
+    >>> escaped("bell\x07")
+    'bell#x07'
+    """
+    return _UNWRITABLE.sub(lambda match: f"#x{ord(match[0]):02X}" if match[0] <= "\xff" else _wide(match[0]), text)
+
+
+def _wide(character: str) -> str:
+    return f"#x{ord(character):04X}"
+
+
+def address(node_id: str) -> tuple[str, str]:
+    """The classname and the name under which pytest reports a node id.
+
+    Examples
+    --------
+    >>> address("tests/test_cart.py::TestSum::test_all[a/b::c]")
+    ('tests.test_cart.TestSum', 'test_all[a/b::c]')
+    """
+    path, bracket, parameters = node_id.partition("[")
+    names = path.split("::")
+    names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
+    names[-1] += bracket + parameters
+    return escaped(".".join(names[:-1])), escaped(names[-1])
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Test cases and tests of the coverage data, joined.
+
+    Parameters
+    ----------
+    found : dict of str to list of Case
+        By name of the test. More than one where the coverage data does not tell the cases apart.
+    alone : tuple of Case
+        Cases for which there is no test.
+    ambiguous : tuple of (Case, tuple of str)
+        Cases for which there are several tests, and which.
+    missing : tuple of str
+        Tests for which there is no case.
+    """
+
+    found: dict[str, list[Case]]
+    alone: tuple[Case, ...]
+    ambiguous: tuple[tuple[Case, tuple[str, ...]], ...]
+    missing: tuple[str, ...]
+
+
+def match(cases: Sequence[Case], tests: Iterable[str]) -> Matching:
+    """Find the test of each case.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    tests : iterable of str
+        Node ids, or the dotted names that coverage.py's ``dynamic_context = test_function`` gives.
+    """
+    tests = list(tests)
+    index = _Index(tests)
+    found: dict[str, list[Case]] = defaultdict(list)
+    alone, ambiguous, touched = [], [], set()
+    for case in cases:
+        names = index.find(case)
+        touched.update(names)
+        if len(names) == 1:
+            found[names[0]].append(case)
+        elif names:
+            ambiguous.append((case, tuple(names)))
+        else:
+            alone.append(case)
+    missing = tuple(name for name in tests if name not in touched)
+    return Matching(dict(found), tuple(alone), tuple(ambiguous), missing)
+
+
+class _Index:
+    """Tests by how a report would call them."""
+
+    def __init__(self, tests: Sequence[str]):
+        self._exact: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._by_name: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for test in tests:
+            if is_node_id(test):
+                classname, name = address(test)
+            else:
+                classname, _, name = escaped(test).rpartition(".")
+            self._exact[classname, name].append(test)
+            self._by_name[name].append((classname, test))
+
+    def find(self, case: Case) -> list[str]:
+        """The tests a case may be; more than one when that can't be told."""
+        exact = self._exact.get((case.classname, case.name))
+        if exact:
+            return self._narrow(exact, case)
+        # a prefix (--junit-prefix), another root folder, or a context without parameters
+        for name in dict.fromkeys((case.name, case.name.partition("[")[0])):
+            near = [
+                test
+                for classname, test in self._by_name.get(name, ())
+                if (name == case.name or not is_node_id(test)) and _same_end(classname, case.classname)
+            ]
+            if near:
+                return self._narrow(near, case)
+        return []
+
+    @staticmethod
+    def _narrow(tests: list[str], case: Case) -> list[str]:
+        if len(tests) > 1 and case.file:
+            of_file = [test for test in tests if test.partition("::")[0] == case.file]
+            return of_file or tests
+        return tests
+
+
+def _same_end(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return short == long or (short != "" and long.endswith(f".{short}"))
+
+
+def is_node_id(test: str) -> bool:
+    """Whether a name is pytest's node id rather than a dotted name."""
+    return "::" in test
+
+
+def node_id_of(case: Case, workspace: Path) -> str:
+    """The likeliest node id of a case that no test was found for.
+
+    The longest part of the classname that is a file of the workspace is the module, the rest are classes.
+    """
+    parts = case.classname.split(".") if case.classname else []
+    if case.file:
+        module = PurePosixPath(case.file).with_suffix("").parts
+        classes = parts[len(module) :] if tuple(parts[: len(module)]) == module else []
+        return "::".join([case.file, *classes, case.name])
+    for size in range(len(parts), 0, -1):
+        file = "/".join(parts[:size]) + ".py"
+        if _is_file(workspace, file):
+            return "::".join([file, *parts[size:], case.name])
+    return "::".join([case.classname, case.name]) if case.classname else case.name
+
+
+def _is_file(workspace: Path, file: str) -> bool:
+    try:
+        return ".." not in file.split("/") and (workspace / file).is_file()
+    except (OSError, ValueError):
+        return False

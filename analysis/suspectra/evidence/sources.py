@@ -1,0 +1,191 @@
+"""Source files of the workspace, read safely: for showing lines, and for knowing whether they changed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import stat
+import tokenize
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from suspectra.errors import Problem
+
+# no hand-written source is larger; a file that is would only cost memory
+LARGEST_SOURCE = 16 * 2**20
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+Signature = tuple[int, int, int]
+
+
+def signature(path: Path | str) -> Signature | None:
+    """What tells one state of a file from another without reading it, None for a file that is not there."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def inside(workspace: Path, path: str | Path) -> str | None:
+    """The path relative to the workspace with forward slashes, None for one that leads out of it.
+
+    Symbolic links are followed first, so a link can't smuggle in a file from elsewhere.
+    """
+    try:
+        root = os.path.realpath(workspace)
+        real = os.path.realpath(os.path.join(root, path))
+        if real != root and os.path.commonpath([root, real]) == root:
+            return Path(os.path.relpath(real, root)).as_posix()
+    except (OSError, ValueError):
+        pass  # a null byte, another drive
+    return None
+
+
+def shown(workspace: Path, path: str | Path) -> str:
+    """The path as the user would name it: relative where it is inside the workspace."""
+    return inside(workspace, path) or str(path)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceText:
+    """One source file as it is now.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace, forward slashes.
+    text : str
+        Decoded as Python would: by byte order mark, coding line, else UTF-8. Bytes that don't fit are replaced.
+    data : bytes
+        As they are on disk.
+    """
+
+    path: str
+    text: str
+    data: bytes
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 (hexadecimal) of the bytes."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends. Only line feeds and carriage returns end a line, as in Python."""
+        return _LINE_END.split(self.text)
+
+    def line(self, number: int) -> str:
+        """One line, counted from 1; empty beyond the end."""
+        return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
+
+
+class SourceUnreadable(Exception):
+    """A source that can't be shown; carries a Problem."""
+
+    def __init__(self, problem: Problem):
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class Sources:
+    """The source files of one workspace, each read once as long as it does not change.
+
+    Parameters
+    ----------
+    workspace : Path
+    """
+
+    def __init__(self, workspace: Path):
+        self.workspace = workspace
+        self._read: dict[str, tuple[Signature | None, SourceText]] = {}
+
+    def get(self, path: str) -> SourceText:
+        """Read a source of the workspace.
+
+        Raises
+        ------
+        SourceUnreadable
+            When there is no such file in the workspace, or it can't be read.
+        """
+        real = self.workspace / PurePosixPath(path)
+        now = signature(real)
+        known = self._read.get(path)
+        if known and now is not None and known[0] == now:
+            return known[1]
+        source = self._load(path, real)
+        self._read[path] = now, source
+        return source
+
+    def line(self, path: str, number: int) -> str:
+        """One line for showing, empty where the source can't be read."""
+        try:
+            return self.get(path).line(number)
+        except SourceUnreadable:
+            return ""
+
+    def change(self, path: str, digest: str | None) -> Problem | None:
+        """What is wrong with showing lines of this file, given the digest it had when the tests ran."""
+        try:
+            source = self.get(path)
+        except SourceUnreadable as error:
+            return error.problem
+        if digest is not None and digest != source.digest:
+            return Problem(
+                path, "", "it was changed after the tests ran, so line numbers may be off", "run the tests again"
+            )
+        return None
+
+    def _load(self, path: str, real: Path) -> SourceText:
+        if inside(self.workspace, real) is None:
+            raise SourceUnreadable(Problem(path, "", "it is outside the workspace", "open the folder it is in"))
+        try:
+            data = read_regular(real, LARGEST_SOURCE)
+        except FileNotFoundError:
+            cause = "it was deleted after the tests ran"
+            raise SourceUnreadable(Problem(path, "", cause, "run the tests again")) from None
+        except (OSError, ValueError) as error:
+            cause = f"it can't be read: {reason(error)}"
+            raise SourceUnreadable(Problem(path, "", cause, "make it a readable file, or leave it out")) from None
+        return SourceText(path, decode(data), data)
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes.
+
+    Raises
+    ------
+    OSError
+        When it can't be read.
+    ValueError
+        When it is no regular file (a pipe would block for ever), or too large.
+    """
+    with open(path, "rb", opener=_without_waiting) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("it is not a regular file")
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise ValueError(f"it is larger than {limit // 2**20} MB")
+    return data
+
+
+def decode(data: bytes) -> str:
+    """Python source as text, by the encoding it declares; whatever does not fit is replaced."""
+    try:
+        encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        return data.decode(encoding, "replace")
+    except (SyntaxError, LookupError, ValueError):
+        return data.decode("latin-1")
+
+
+def reason(error: Exception) -> str:
+    """An error in the words of the operating system, without the path that the message names already."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,0 +1,45 @@
+"""Which files are test code. Test code is measured, but is no suspect unless asked for."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+_FOLDERS = ("test", "tests")
+_NAMES = ("test_*.py", "*_test.py")
+
+
+class TestCode:
+    """Test code of one run, told by where its tests are, since product code too can have `test` in its path.
+
+    Test code is a file that holds a test of the run or is a ``conftest.py``, everything below a folder named
+    ``test`` or ``tests`` that holds such a file, and files named like test modules next to one.
+
+    Parameters
+    ----------
+    test_files : iterable of str
+        The files of the tests of the run, relative to the workspace, forward slashes.
+
+    Examples
+    --------
+    >>> code = TestCode(["tests/unit/test_cart.py"])
+    >>> [path for path in ("tests/helpers.py", "shop/test/client.py", "shop/contest.py") if path in code]
+    ['tests/helpers.py']
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    def __init__(self, test_files: Iterable[str]):
+        self._files = frozenset(test_files)
+        paths = [PurePosixPath(path) for path in self._files]
+        self._beside = frozenset(path.parent for path in paths)
+        self._below = frozenset(folder for path in paths for folder in path.parents if folder.name in _FOLDERS)
+
+    def __contains__(self, path: str) -> bool:
+        place = PurePosixPath(path)
+        if path in self._files or place.name == "conftest.py":
+            return True
+        if not self._below.isdisjoint(place.parents):
+            return True
+        return place.parent in self._beside and any(fnmatch.fnmatch(place.name, name) for name in _NAMES)

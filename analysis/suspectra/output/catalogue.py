@@ -1,0 +1,31 @@
+"""The list of techniques."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from itertools import groupby
+from typing import TextIO
+
+from suspectra.output.terminal import Style, fit, pad, terminal_width
+from suspectra.techniques import technique_infos
+
+
+def write_table(out: TextIO) -> None:
+    """Names, papers and formulas, by family."""
+    style, columns = Style(out), terminal_width(out)
+    infos = technique_infos()
+    name = max(len(info.name) for info in infos)
+    paper = max(len(info.paper) for info in infos)
+    for family, members in groupby(infos, lambda info: info.family):
+        out.write(style(family, "bold") + "\n")
+        for info in members:
+            left = f"  {pad(info.name, name)}  {pad(info.paper, paper)}  "
+            out.write(f"{left}{fit(info.formula, max(20, columns - len(left)))}\n")
+    out.write("\nChoose one with `suspectra rank --technique NAME`; --format json tells more of each.\n")
+
+
+def write_json(out: TextIO) -> None:
+    """Everything that is known of each technique, as a list of objects."""
+    json.dump([asdict(info) for info in technique_infos()], out, indent=1)
+    out.write("\n")

@@ -1,0 +1,47 @@
+"""The ranking as comma-separated values."""
+
+from __future__ import annotations
+
+import csv
+from typing import TextIO
+
+from suspectra.output.ranking import Ranking
+
+FIELDS = (
+    "rank_best",
+    "rank_average",
+    "rank_worst",
+    "standard_rank",
+    "score",
+    "file",
+    "line",
+    "end_line",
+    "function",
+    "ef",
+    "ep",
+    "nf",
+    "np",
+    "failing_tests",
+)
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def write_csv(ranking: Ranking, out: TextIO) -> None:
+    """Write the ranking with a header row; the failing tests stand in one cell, a line each (RFC 4180 quoting).
+
+    Notes
+    -----
+    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(FIELDS)
+    for entry in ranking.entries():
+        entry["failing_tests"] = "\n".join(entry["failing_tests"])
+        table.writerow([_cell(entry[field]) for field in FIELDS])
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str):
+        value = value.replace("\x00", "\\x00")
+        return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
+    return value

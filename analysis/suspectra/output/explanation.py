@@ -1,0 +1,51 @@
+"""Why one line stands where it stands."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+from suspectra.errors import Problem, UsageError
+from suspectra.evidence.sources import Sources
+from suspectra.output.terminal import Style, safe
+from suspectra.report import RankedReport
+
+
+def write_explanation(report: RankedReport, file: str, line: int, out: TextIO, sources: Sources) -> None:
+    """Explain the statement on a line.
+
+    Raises
+    ------
+    UsageError
+        When there is no statement that was ranked.
+    """
+    elements = report.spectrum.elements
+    element = elements.at(file, line)
+    if element is None:
+        raise UsageError(_no_statement(report, file, line))
+    if not report.spectrum.candidates[element]:
+        cause, cure = "it is test code, which is not suspected", "add --include-tests to rank it too"
+        raise UsageError(Problem(file, f"line {line}", cause, cure))
+    suspect = report.suspect_of(element)
+    explanation = report.explain(int(report.position[element]))
+    style = Style(out)
+    where = f"{suspect.location}" + (f" in {suspect.function}" if suspect.function else "")
+    out.write(f"{style(safe(where), 'bold')}\n")
+    out.write(f"    {safe(sources.line(file, suspect.location.line).strip())}\n\n")
+    out.write(f"{safe(explanation.headline)}\n")
+    for sentence in explanation.sentences:
+        out.write(f"{safe(sentence)}\n")
+    if explanation.formula:
+        out.write(f"\n    {explanation.formula}\n    {explanation.substituted}\n")
+    if suspect.failing_tests:
+        out.write("\nFailing tests that execute it:\n")
+        for name in suspect.failing_tests:
+            out.write(f"    {safe(name)}\n")
+
+
+def _no_statement(report: RankedReport, file: str, line: int) -> Problem:
+    elements = report.spectrum.elements
+    lines = elements.line[elements.of_file(file)]
+    if not len(lines):
+        return Problem(file, "", "it was not measured", "name a file of the ranking, as `suspectra rank` prints it")
+    near = int(lines[abs(lines - line).argmin()])
+    return Problem(file, f"line {line}", "there is no statement on it", f"name line {near}, the nearest one")

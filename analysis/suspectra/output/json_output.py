@@ -1,0 +1,35 @@
+"""The ranking as one JSON object, the contract with other tools."""
+
+from __future__ import annotations
+
+import json
+from typing import TextIO
+
+from suspectra.output.ranking import Ranking
+
+
+def write_json(ranking: Ranking, out: TextIO) -> None:
+    """Write the ranking, one suspect a line.
+
+    Notes
+    -----
+    JSON has no infinity: an infinite score is written as the largest double, ±1.7976931348623157e308. Text is
+    escaped to ASCII, so the output does not depend on the terminal's encoding.
+    """
+    report = ranking.report
+    head = {
+        "technique": report.technique.name,
+        "clone_failed": report.technique.clone_failed,
+        "passed": report.spectrum.counts.passed,
+        "failed": report.spectrum.counts.failed,
+        "elements": len(report),
+        "problems": [problem.as_dict() for problem in ranking.problems],
+    }
+    out.write(json.dumps(head, indent=1, allow_nan=False)[:-2])
+    out.write(',\n "suspects": [')
+    encode = json.JSONEncoder(allow_nan=False).encode
+    separator = "\n  "
+    for entry in ranking.entries():
+        out.write(separator + encode(entry))
+        separator = ",\n  "
+    out.write("\n ]\n}\n")

@@ -1,0 +1,53 @@
+"""The ranking as a Markdown table, for comments on changes."""
+
+from __future__ import annotations
+
+import re
+from typing import TextIO
+
+from suspectra.evidence.sources import Sources
+from suspectra.output.ranking import Ranking
+from suspectra.output.table import location_text, rank_text, score_text, summary
+from suspectra.output.terminal import safe
+
+_MOST_TESTS = 3
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
+
+
+def write_markdown(ranking: Ranking, out: TextIO, sources: Sources) -> None:
+    """Write a table (GitHub's dialect) and a summary; nothing from the evidence is taken as markup."""
+    out.write("| Rank | Score | Location | Function | ef | ep | nf | np | Source | Failing tests |\n")
+    out.write("|---:|---:|---|---|---:|---:|---:|---:|---|---|\n")
+    for entry in ranking.entries():
+        cells = (
+            rank_text(entry),
+            score_text(entry["score"]),
+            _code(location_text(entry)),
+            _code(entry["function"]),
+            *(str(entry[name]) for name in ("ef", "ep", "nf", "np")),
+            _code(sources.line(entry["file"], entry["line"]).strip()),
+            _tests(entry["failing_tests"]),
+        )
+        out.write(f"| {' | '.join(cells)} |\n")
+    out.write(f"\n{_plain(summary(ranking))}\n")
+    for problem in ranking.problems:
+        out.write(f"\n> {_plain(str(problem))}\n")
+
+
+def _tests(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_TESTS} more" if len(names) > _MOST_TESTS else ""
+    return ", ".join(_code(name) for name in names[:_MOST_TESTS]) + more
+
+
+def _code(text: str) -> str:
+    """Inline code inside a table: a bar must be escaped even there, and the fence be longer than any inside."""
+    text = safe(text)
+    if not text:
+        return ""
+    fence = "`" * (max(map(len, re.findall("`+", text)), default=0) + 1)
+    space = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{fence}{space}{text}{space}{fence}".replace("|", "\\|")
+
+
+def _plain(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", safe(text))

@@ -1,0 +1,130 @@
+"""The ranking as SARIF 2.1.0, for code scanning services and editors.
+
+References
+----------
+https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, TextIO
+from urllib.parse import quote
+
+from suspectra import __version__
+from suspectra.errors import Problem
+from suspectra.evidence.evidence import TestResult
+from suspectra.output.ranking import Ranking
+from suspectra.output.table import rank_text, score_text
+from suspectra.techniques.technique import TechniqueInfo
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "SRCROOT"
+_CLOSE_RANK = 10
+_MOST_RELATED = 20
+
+
+def write_sarif(ranking: Ranking, out: TextIO, workspace: Path) -> None:
+    """Write a log of one run: the technique is the rule, suspects are results, failing tests related locations.
+
+    Notes
+    -----
+    The level tells the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
+    for the rest of what failing tests execute, ``none`` for what none executes. A result's `rank` goes from 100 (first)
+    down towards 0. The counts and all failing tests are under `properties`; related locations are 20 at most.
+    """
+    tests = {test.name: test for test in ranking.evidence.tests}
+    statements = max(len(ranking.report), 1)
+    run = {
+        "tool": {
+            "driver": {
+                "name": "Suspectra",
+                "version": __version__,
+                "semanticVersion": __version__,
+                "rules": [_rule(ranking.report.technique.info)],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"uri": workspace.resolve().as_uri().rstrip("/") + "/"}},
+        "invocations": [
+            {
+                "executionSuccessful": True,
+                "toolExecutionNotifications": [_notification(problem) for problem in ranking.problems],
+            }
+        ],
+    }
+    encode = json.JSONEncoder(allow_nan=False).encode
+    out.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{encode(run)[:-1]}, "results": [')
+    separator = "\n "
+    for entry in ranking.entries():
+        out.write(separator + encode(_result(entry, ranking.report.technique.info, tests, statements)))
+        separator = ",\n "
+    out.write("\n]}]}\n")
+
+
+def _rule(info: TechniqueInfo) -> dict[str, Any]:
+    return {
+        "id": info.name,
+        "name": info.title,
+        "shortDescription": {"text": f"Suspicious by {info.title}"},
+        "fullDescription": {"text": f"{info.title} = {info.formula} ({info.paper}). {info.advice}".strip()},
+    }
+
+
+def _result(
+    entry: dict[str, Any], info: TechniqueInfo, tests: dict[str, TestResult], statements: int
+) -> dict[str, Any]:
+    location: dict[str, Any] = {"physicalLocation": _physical(entry["file"], entry["line"], entry["end_line"])}
+    if entry["function"]:
+        location["logicalLocations"] = [{"fullyQualifiedName": entry["function"], "kind": "function"}]
+    failing = entry["failing_tests"]
+    text = (
+        f"Suspect {rank_text(entry)} of {statements}: {info.title} {score_text(entry['score'])}, executed by"
+        f" {entry['ef']} of {entry['ef'] + entry['nf']} failed and {entry['ep']} of {entry['ep'] + entry['np']}"
+        " passed tests"
+    )
+    counts = ("ef", "ep", "nf", "np", "score", "rank_best", "rank_average", "rank_worst", "standard_rank")
+    return {
+        "ruleId": info.name,
+        "ruleIndex": 0,
+        "level": _level(entry),
+        "message": {"text": text},
+        "rank": round(100 * (1 - (entry["rank_best"] - 1) / statements), 4),
+        "locations": [location],
+        "relatedLocations": [
+            _related(number, name, tests.get(name)) for number, name in enumerate(failing[:_MOST_RELATED])
+        ],
+        "properties": {name: entry[name] for name in counts} | {"failing_tests": failing},
+    }
+
+
+def _level(entry: dict[str, Any]) -> str:
+    if not entry["ef"]:
+        return "none"
+    if entry["rank_best"] == 1:
+        return "error"
+    return "warning" if entry["rank_best"] <= _CLOSE_RANK else "note"
+
+
+def _related(number: int, name: str, test: TestResult | None) -> dict[str, Any]:
+    related: dict[str, Any] = {
+        "id": number,
+        "message": {"text": f"failing test {name}" + (f": {test.message}" if test and test.message else "")},
+        "logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}],
+    }
+    if test and test.location:
+        place = test.location
+        related["physicalLocation"] = _physical(place.file, place.line, place.end_line)
+    return related
+
+
+def _physical(file: str, line: int, end_line: int) -> dict[str, Any]:
+    return {
+        "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
+        "region": {"startLine": line, "endLine": end_line},
+    }
+
+
+def _notification(problem: Problem) -> dict[str, Any]:
+    return {"level": "warning", "message": {"text": str(problem)}, "properties": problem.as_dict()}

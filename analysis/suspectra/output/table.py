@@ -1,0 +1,111 @@
+"""The ranking as a table for people."""
+
+from __future__ import annotations
+
+from typing import Any, TextIO
+
+from suspectra.evidence.sources import Sources
+from suspectra.output.ranking import LARGEST, Ranking
+from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+
+_HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
+_RIGHT = (True, True, False, False, True, True, True, True, False)
+_LOCATION_SHARE, _FUNCTION_SHARE = 0.34, 0.22
+_GAP = "  "
+
+
+def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
+    """Write the table, and under every group of equal lines the failing tests that execute them."""
+    style, columns = Style(out), terminal_width(out)
+    entries = list(ranking.entries())
+    rows = [_cells(entry, sources, columns) for entry in entries]
+    widths = [max(map(width, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+    widths[-1] = max(20, columns - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1))
+    out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
+    for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
+        out.write(_coloured(_line(row, widths), entry, style) + "\n")
+        if i + 1 == len(entries) or _group(entries[i + 1]) != _group(entry):
+            indent = " " * (widths[0] + len(_GAP))
+            out.write(style(indent + _tests(entry["failing_tests"], columns - len(indent)), "dim") + "\n")
+    out.write("\n" + safe(summary(ranking)) + "\n")
+
+
+def summary(ranking: Ranking) -> str:
+    """One line: how many suspects, how many tests, by which technique."""
+    technique, counts = ranking.report.technique, ranking.report.spectrum.counts
+    cloned = ", failed tests cloned" if technique.clone_failed else ""
+    return (
+        f"{ranking.shown} of {len(ranking.report)} statements, by {technique.info.title}{cloned},"
+        f" from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
+        f" ({ranking.evidence.source})"
+    )
+
+
+def rank_text(entry: dict[str, Any]) -> str:
+    """The rank, as a range where lines are tied."""
+    best, worst = entry["rank_best"], entry["rank_worst"]
+    return f"{best}–{worst}" if best != worst else f"{best}"
+
+
+def score_text(score: float) -> str:
+    """The score, short enough for a column; the largest double stands for infinity."""
+    if abs(score) == LARGEST:
+        return "∞" if score > 0 else "-∞"
+    return f"{score:.4f}" if abs(score) < 1000 else f"{score:.5g}"
+
+
+def location_text(entry: dict[str, Any]) -> str:
+    """File and first line."""
+    return f"{entry['file']}:{entry['line']}"
+
+
+def _cells(entry: dict[str, Any], sources: Sources, columns: int) -> tuple[str, ...]:
+    return (
+        rank_text(entry),
+        score_text(entry["score"]),
+        fit(safe(location_text(entry)), int(columns * _LOCATION_SHARE), keep_end=True),
+        fit(safe(entry["function"]), int(columns * _FUNCTION_SHARE), keep_end=True),
+        *(str(entry[name]) for name in ("ef", "ep", "nf", "np")),
+        safe(sources.line(entry["file"], entry["line"]).strip()),
+    )
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    last = len(cells) - 1
+    padded = (
+        fit(cell, widths[i]) if i == last else pad(cell, widths[i], right=_RIGHT[i]) for i, cell in enumerate(cells)
+    )
+    return _GAP.join(padded).rstrip()
+
+
+def _coloured(line: str, entry: dict[str, Any], style: Style) -> str:
+    if entry["rank_best"] == 1:
+        return style(line, "red")
+    return style(line, "yellow") if entry["ef"] and entry["rank_best"] <= 10 else line
+
+
+def _group(entry: dict[str, Any]) -> tuple:
+    return entry["rank_best"], entry["failing_tests"]
+
+
+def _tests(names: list[str], columns: int) -> str:
+    """As many names as fit on the line, shortened to what follows the file."""
+    if not names:
+        return "executed by no failing test"
+    head = f"executed by {len(names)} failing test{'s' if len(names) != 1 else ''}: "
+    left = columns - len(head) - len(" and 00000 more")
+    taken: list[str] = []
+    for name in names:
+        short = safe(_short(name))
+        if taken and left < width(short) + 2:
+            break
+        taken.append(fit(short, max(20, left)))
+        left -= width(taken[-1]) + 2
+    more = f" and {len(names) - len(taken)} more" if len(taken) < len(names) else ""
+    return head + ", ".join(taken) + more
+
+
+def _short(name: str) -> str:
+    """Without the folders; a slash within parameters belongs to them."""
+    path, bracket, parameters = name.partition("[")
+    return path.rpartition("/")[2] + bracket + parameters

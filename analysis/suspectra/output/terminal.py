@@ -1,0 +1,105 @@
+"""Text for terminals: nothing from the evidence may steer the terminal, and columns must line up."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import unicodedata
+from typing import TextIO
+
+# control characters steer terminals; the bidirectional ones make text read differently from what it is
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+WIDTH_WITHOUT_TERMINAL = 120
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
+
+
+def safe(text: str) -> str:
+    r"""Make unsafe characters visible; tabs become spaces.
+
+    Examples
+    --------
+    >>> safe("red\\x1b[31m")
+    'red\\\\x1b[31m'
+    """
+    return _UNSAFE.sub(lambda match: _visible(match[0]), text.expandtabs(4))
+
+
+def _visible(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def width(text: str) -> int:
+    r"""Columns a text takes: wide characters take two, combining ones none.
+
+    Examples
+    --------
+    >>> width("日本"), width("e\\u0301")
+    (4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
+    """Cut a text to some columns; an ellipsis stands for what is gone.
+
+    Examples
+    --------
+    >>> fit("src/shop/cart.py:12", 12, keep_end=True)
+    '…/cart.py:12'
+    """
+    if width(text) <= columns:
+        return text
+    kept, used = [], 1
+    for character in reversed(text) if keep_end else text:
+        used += _columns(character)
+        if used > columns:
+            break
+        kept.append(character)
+    return "…" + "".join(reversed(kept)) if keep_end else "".join(kept) + "…"
+
+
+def pad(text: str, columns: int, *, right: bool = False) -> str:
+    """Fill up to some columns."""
+    space = " " * (columns - width(text))
+    return space + text if right else text + space
+
+
+def terminal_width(out: TextIO) -> int:
+    """Columns to fill: the terminal's, or a fixed number where there is none."""
+    if out.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return max(60, shutil.get_terminal_size().columns)
+    return WIDTH_WITHOUT_TERMINAL
+
+
+class Style:
+    """Colours, where they are wanted: on a terminal that has them, unless NO_COLOR is set.
+
+    References
+    ----------
+    https://no-color.org
+    """
+
+    def __init__(self, out: TextIO):
+        self.on = out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+    def __call__(self, text: str, *styles: str) -> str:
+        """The text in these styles."""
+        if not self.on or not styles or not text:
+            return text
+        return f"\x1b[{';'.join(_STYLES[style] for style in styles)}m{text}\x1b[0m"
+
+
+def soften(stream: TextIO) -> None:
+    """Let a stream with a narrow encoding replace what it can't write instead of failing."""
+    if stream is not None and hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace" if stream is sys.stderr else "replace")

@@ -1,0 +1,127 @@
+"""Python source text as statements and functions, on the lines coverage.py would name.
+
+What a statement is, the recorder decides (:mod:`suspectra.instrumentation.source`), and it decides as coverage.py
+does, so evidence of both kinds speaks of the same columns.
+"""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.instrumentation.source import LogicalLines, statement_lines
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True, eq=False)
+class PythonSource:
+    r"""The executable statements of one source file.
+
+    Parameters
+    ----------
+    line, end_line : ndarray of int32, shape (k,)
+        First and last line of each statement, ascending. A compound statement ends where its header ends.
+    function : ndarray of int32, shape (k,)
+        Index of the innermost enclosing function, -1 outside any. A ``def`` line runs in the scope around it.
+    functions : tuple of (name, line, end_line)
+        Qualified names, classes included; `line` is that of the ``def``.
+    first_line : ndarray of int32, shape (lines + 1,)
+        For every raw line the first line of its logical line; lines count from 1.
+
+    Examples
+    --------
+    >>> source = PythonSource.parse(b"def f(a):\n    '''Doc.'''\n    return max(\n        a, 1)\n")
+    >>> source.line.tolist(), source.end_line.tolist(), source.functions
+    ([1, 3], [1, 4], (('f', 1, 4),))
+    >>> source.statements_of(np.array([4, 2, 99])).tolist()
+    [1, -1, -1]
+    """
+
+    line: np.ndarray
+    end_line: np.ndarray
+    function: np.ndarray
+    functions: tuple[tuple[str, int, int], ...]
+    first_line: np.ndarray
+
+    @classmethod
+    def parse(cls, data: bytes) -> PythonSource:
+        """Read a source file's bytes; nothing of it is executed.
+
+        Raises
+        ------
+        SyntaxError
+            When this Python can't compile the source, whatever the reason.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                lines = LogicalLines(data)
+                tree = ast.parse(lines.text)
+                code = compile(tree, "<source>", "exec", dont_inherit=True, optimize=0)
+        except SyntaxError:
+            raise
+        except (ValueError, RecursionError, MemoryError, OverflowError, tokenize.TokenError) as error:
+            raise SyntaxError(str(error) or type(error).__name__) from None
+        numbers = range(lines.text.count("\n") + 2)
+        line = np.array(statement_lines(tree, code, lines), np.int32)
+        # an empty file has an instruction on line 1 nevertheless, and nothing to point at
+        line = line[line < len(numbers)] if lines.text.strip() else line[:0]
+        end_line = np.array([lines.last(number) for number in line.tolist()], np.int32)
+        first_line = np.array([lines.first(number) for number in numbers], np.int32)
+        functions, owner = _functions(tree, len(numbers))
+        return cls(line, end_line, owner[line], functions, first_line)
+
+    @property
+    def line_count(self) -> int:
+        """The number of lines of the text."""
+        return len(self.first_line) - 1
+
+    def first_lines(self, lines: np.ndarray) -> np.ndarray:
+        """Move raw line numbers, negative ones as well, to the first line of their logical line."""
+        size = np.abs(lines)
+        known = size < len(self.first_line)
+        return np.where(known, np.sign(lines) * self.first_line[np.where(known, size, 0)], lines)
+
+    def statements_of(self, lines: np.ndarray) -> np.ndarray:
+        """The index of the statement at each raw line, -1 where there is none."""
+        if not len(self.line):
+            return np.full(len(lines), -1, np.int64)
+        first = self.first_lines(lines)
+        index = np.minimum(np.searchsorted(self.line, first), len(self.line) - 1)
+        return np.where(self.line[index] == first, index, -1)
+
+
+def _functions(tree: ast.Module, size: int) -> tuple[tuple[tuple[str, int, int], ...], np.ndarray]:
+    """The functions in the order of their lines, and for every line the function it runs in."""
+    functions: list[tuple[str, int, int]] = []
+    owner = np.full(size, -1, np.int32)
+    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+    while waiting:
+        node, scope = waiting.pop()
+        if isinstance(node, (ast.ClassDef, *_DEFINITIONS)):
+            scope = f"{scope}.{node.name}" if scope else node.name
+        if isinstance(node, _DEFINITIONS):
+            # outer functions come off the stack before inner ones, so the innermost paints last
+            owner[_start(node.body[0]) : node.end_lineno + 1] = len(functions)
+            functions.append((scope, node.lineno, node.end_lineno))
+        waiting += [(child, scope) for child in reversed(list(_statements(node)))]
+    return tuple(functions), owner
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements and the clauses directly inside a node; expressions hold neither."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        block = getattr(node, name, ())
+        if isinstance(block, list):
+            yield from block
+
+
+def _start(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", ())
+    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
