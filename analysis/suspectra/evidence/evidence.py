@@ -12,6 +12,7 @@ import numpy as np
 
 from suspectra.errors import Problem
 from suspectra.location import Location
+from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import Edges, Elements, Function, Row, Spectrum
 
 
@@ -97,11 +98,20 @@ class MeasuredFile:
 
 @dataclass(frozen=True, eq=False)
 class EdgeEvidence:
-    """Traversed control-flow edges: the table, each test's sorted indices into it, and counts if known."""
+    """Traversed control-flow edges: the table, each test's sorted indices into it, and counts if known.
+
+    Parameters
+    ----------
+    edges : Edges
+    rows, counts : tuple of ndarray
+    graphs : tuple of FlowGraph
+        Whole flow graphs, where the evidence itself tells them (compiled objects do); empty otherwise.
+    """
 
     edges: Edges
     rows: tuple[Row, ...]
     counts: tuple[np.ndarray, ...] | None = None
+    graphs: tuple[FlowGraph, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

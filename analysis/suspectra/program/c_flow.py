@@ -9,7 +9,7 @@ counters, and one pass over a matrix solves all functions in all runs, exactly, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import groupby
 
@@ -34,8 +34,8 @@ class CFlow:
     objects : sequence of int, optional
         For each function the object it is of; functions of different objects own their lines apart. One object if
         left out.
-    owns_all_lines : bool
-        clang's rule, by which a block counts for each of its lines and not for the last one alone.
+    clang : collection of int
+        Objects that follow clang's rule, by which a block counts for each of its lines and not for the last alone.
 
     Attributes
     ----------
@@ -66,11 +66,11 @@ class CFlow:
         self,
         functions: Sequence[CFunction],
         objects: Sequence[int] | None = None,
-        owns_all_lines: bool = False,
+        clang: Collection[int] = (),
     ):
         self.functions = tuple(functions)
         self.objects = tuple(objects) if objects is not None else (0,) * len(self.functions)
-        self.owns_all_lines = owns_all_lines
+        self._clang = frozenset(clang)
         self.first_block = _starts([f.blocks for f in self.functions])
         self.first_arc = _starts([len(f.arcs) for f in self.functions])
         self.first_counter = _starts([len(f.counted) for f in self.functions])
@@ -249,9 +249,9 @@ class CFlow:
                 # an instance of a template has its lines for itself, -1 stands for all other functions
                 keys = [((owner, *at), number if number in groups and _within(function, at) else -1) for at in lines]
                 holding += [(key, part, base + block) for key, part in keys]
-                if self.owns_all_lines and block:
+                if owner in self._clang and block:
                     owned.update((key, part, base + block) for key, part in keys)
-                elif not self.owns_all_lines and 0 < block < function.blocks - 1:
+                elif owner not in self._clang and 0 < block < function.blocks - 1:
                     owned.add((*keys[-1], base + block))
         lines = tuple(sorted({key for key, _, _ in holding}))
         index = {key: i for i, key in enumerate(lines)}

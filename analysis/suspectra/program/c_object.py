@@ -149,6 +149,11 @@ class CObject:
         return {function.ident: function for function in self.functions}
 
     @cached_property
+    def by_name(self) -> dict[str, CFunction]:
+        """The functions by their linker's name."""
+        return {function.name: function for function in self.functions}
+
+    @cached_property
     def sources(self) -> tuple[str, ...]:
         """Every source file that lines of this object belong to, sorted."""
         named = {file for function in self.functions for _, file, _ in function.lines}

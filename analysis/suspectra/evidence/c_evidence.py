@@ -1,0 +1,118 @@
+"""From the profiles of C and C++ tests to evidence, keeping what did not change."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suspectra.errors import Problem
+from suspectra.evidence.c_tables import CTables, Measured, read_objects
+from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c_object import CObject
+
+NOTHING = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class TestProfile:
+    """One test's counters by object. Two profiles with equal `key` hold the same counters."""
+
+    __test__ = False
+
+    result: TestResult
+    key: Hashable
+    counters: Mapping[str, np.ndarray]
+
+
+class CAssembler:
+    """Builds evidence from profiles, and rebuilds only what changed.
+
+    Tables are kept while the objects and digests are the same, rows while the tables and the test's key are.
+
+    Parameters
+    ----------
+    paths : SourcePaths
+    """
+
+    def __init__(self, paths: SourcePaths):
+        self.paths = paths
+        self._tables: CTables | None = None
+        self._damage: list[Problem] = []
+        self._seen: tuple = ()
+        self._measured: dict[tuple[str, Hashable], Measured] = {}
+
+    def evidence(
+        self,
+        source: str,
+        objects: Mapping[str, CObject],
+        digests: Mapping[str, str],
+        profiles: Sequence[TestProfile],
+        problems: Iterable[Problem],
+    ) -> Evidence:
+        """Evidence of the present profiles; rows of unchanged tests are the same objects as last time."""
+        self._lay_out(objects, digests)
+        tables = self._tables
+        wanted = {(profile.result.name, profile.key): profile for profile in profiles}
+        new = [key for key in wanted if key not in self._measured]
+        known = set(tables.objects)
+        counters = [{path: c for path, c in wanted[key].counters.items() if path in known} for key in new]
+        self._measured.update(zip(new, tables.measure(counters), strict=True))
+        self._measured = {key: self._measured[key] for key in wanted}
+        measured = [self._measured[profile.result.name, profile.key] for profile in profiles]
+        edges = EdgeEvidence(
+            tables.edges,
+            tuple(one.edge_row for one in measured),
+            tuple(one.edge_counts for one in measured),
+            tables.graphs,
+        )
+        found = [*problems, *self._damage, *tables.problems, *self.paths.problems(source)]
+        found += _not_conserved(source, tables, profiles, measured)
+        return Evidence(
+            source,
+            tuple(profile.result for profile in profiles),
+            tables.files,
+            tuple(one.row for one in measured),
+            NOTHING,
+            edges,
+            tuple(merged(found)),
+        )
+
+    def _lay_out(self, objects: Mapping[str, CObject], digests: Mapping[str, str]) -> None:
+        seen = (tuple(sorted((path, id(compiled)) for path, compiled in objects.items())), dict(digests))
+        if self._tables is None or seen != self._seen:
+            self._tables, self._damage = read_objects(objects, self.paths, digests)
+            self._seen, self._objects = seen, dict(objects)  # held, so that no id is used again
+            self._measured = {}
+
+
+def merged(problems: Iterable[Problem], most: int = 3) -> list[Problem]:
+    """One problem for many files that have the same, once more than a few have it."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in dict.fromkeys(problems):
+        groups.setdefault((problem.cause, problem.cure), []).append(problem)
+    result = []
+    for group in groups.values():
+        if len(group) <= most:
+            result += group
+        else:
+            first = group[0]
+            cause = f"{first.cause} (and so it is with {len(group) - 1} other files)"
+            result.append(replace(first, cause=cause))
+    return result
+
+
+def _not_conserved(
+    source: str, tables: CTables, profiles: Sequence[TestProfile], measured: Sequence[Measured]
+) -> list[Problem]:
+    names = [p.result.name for p, one in zip(profiles, measured, strict=True) if not one.conserved]
+    if not names or all(compiled.compiler.is_clang for compiled in tables.objects.values()):
+        return []
+    some = ", ".join(names[:3])
+    cause = (
+        f"in {len(names)} tests ({some}) some counts come out negative, so a few lines may be wrong: the program "
+        "crashed, jumped with longjmp, or its threads counted at the same time"
+    )
+    return [Problem(source, "", cause, "for threads, build with -fprofile-update=atomic")]

@@ -1,0 +1,292 @@
+"""The elements, edges and flow graphs of a program's objects, and what each test executed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.demangling import demangled
+from suspectra.evidence.evidence import MeasuredFile
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c_flow import CFlow
+from suspectra.program.c_object import FAKE, CFunction, CObject
+from suspectra.program.flow_graph import FlowGraph
+from suspectra.spectrum import Edges, Row
+
+AT_ONCE = 1 << 19
+"""Arc counts that are held at a time; more tests are measured in turns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What one test executed: elements, edges, how often each edge; and whether its flow added up."""
+
+    row: Row
+    edge_row: Row
+    edge_counts: np.ndarray
+    conserved: bool
+
+
+@dataclass
+class _Graph:
+    """One control flow, however many objects it was compiled into (an inline function of a header)."""
+
+    file: str
+    name: str
+    line: int
+    end_line: int
+    first: int  # number of the function in the flow
+    members: list[int] = field(default_factory=list)
+
+
+class CTables:
+    """Everything that the objects of a program say before a test has run.
+
+    Parameters
+    ----------
+    objects : mapping of str to CObject
+        By the path of the object.
+    paths : SourcePaths
+        Which sources are the workspace's; code of others is left out.
+    digests : mapping of str to str
+        SHA-256 of the sources, where it is known that they are those that were compiled.
+
+    Attributes
+    ----------
+    files : tuple of MeasuredFile
+    edges : Edges
+        Columns join two basic blocks of one function, numbered as the compiler did: 0 is the entry, 1 the exit. Arcs
+        that stand for calls which may not return are no control flow and left out.
+    graphs : tuple of FlowGraph
+        One for each function. Inline functions that several objects share are one if their control flow is.
+    problems : tuple of Problem
+    """
+
+    def __init__(self, objects: Mapping[str, CObject], paths: SourcePaths, digests: Mapping[str, str]):
+        self.paths = paths
+        self.objects = dict(sorted(objects.items()))
+        self._lay_out_functions()
+        self._lay_out_files(digests)
+        self._lay_out_edges()
+        self.problems = (*self._optimised(), *self._compiled_by_clang())
+
+    def measure(self, profiles: Sequence[Mapping[str, np.ndarray]]) -> list[Measured]:
+        """What each test executed, from its counters by object."""
+        step = max(1, AT_ONCE // max(1, len(self.flow.source)))
+        parts = (self._measure(profiles[at : at + step]) for at in range(0, len(profiles), step))
+        return [measured for part in parts for measured in part]
+
+    def _measure(self, profiles: Sequence[Mapping[str, np.ndarray]]) -> list[Measured]:
+        counters = np.zeros((len(profiles), self.flow.counters), np.int64)
+        for row, profile in zip(counters, profiles, strict=True):
+            for path, values in profile.items():
+                first, kept = self._counters_of[path]
+                row[first : first + len(kept)] = np.asarray(values, np.int64)[kept]
+        arcs = self.flow.arc_counts(counters)
+        executed = (self._element_of_line @ self.flow.lines_executed(arcs).astype(np.int32)).T > 0
+        # calls that longjmp ends take their arcs below zero, which is no harm: those are no control flow
+        conserved = (arcs[self.flow.visible] >= 0).all(axis=0)
+        traversed = np.ascontiguousarray((self._edge_of_arc @ np.maximum(arcs, 0)).T)
+        result = []
+        for hits, counts, sound in zip(np.ascontiguousarray(executed), traversed, conserved.tolist(), strict=True):
+            edge_row = np.flatnonzero(counts).astype(np.int32)
+            result.append(Measured(np.flatnonzero(hits).astype(np.int32), edge_row, counts[edge_row], sound))
+        return result
+
+    def _lay_out_functions(self) -> None:
+        """Keep the functions with a line in the workspace, and find their counters in those of their object."""
+        functions: list[CFunction] = []
+        owners: list[int] = []
+        self._counters_of: dict[str, tuple[int, np.ndarray]] = {}
+        counters = 0
+        for number, (path, compiled) in enumerate(self.objects.items()):
+            kept = []
+            for function in compiled.functions:
+                if any(self._source(compiled, file) for file in {file for _, file, _ in function.lines}):
+                    functions.append(function)
+                    owners.append(number)
+                    first = compiled.first_counter[function.ident]
+                    kept.append(np.arange(first, first + len(function.counted)))
+            index = np.concatenate(kept) if kept else np.zeros(0, np.int64)
+            self._counters_of[path] = (counters, index)
+            counters += len(index)
+        clang = [number for number, compiled in enumerate(self.objects.values()) if compiled.compiler.is_clang]
+        self.flow = CFlow(functions, owners, clang)
+
+    def _source(self, compiled: CObject, file: str) -> str | None:
+        return self.paths.resolve(file, compiled.folder)
+
+    def _lay_out_files(self, digests: Mapping[str, str]) -> None:
+        """Elements: the executable lines of every file; functions: one for every control flow."""
+        listed = list(self.objects.values())
+        places = [(self._source(listed[owner], file), line) for owner, file, line in self.flow.lines]
+        lines: dict[str, set[int]] = {}
+        for file, line in places:
+            if file is not None:
+                lines.setdefault(file, set()).add(line)
+        graphs = self._find_graphs(listed, lines)
+        self.files = tuple(
+            _measured_file(file, sorted(lines[file]), graphs.get(file, []), digests.get(file), self.paths)
+            for file in sorted(lines)
+        )
+        self._file_index = {file.path: i for i, file in enumerate(self.files)}
+        columns = {(file.path, int(line)): 0 for file in self.files for line in file.line}
+        columns = dict(zip(columns, range(len(columns)), strict=True))
+        pairs = [(columns[place], i) for i, place in enumerate(places) if place[0] is not None]
+        self._element_of_line = _ones(pairs, (len(columns), len(places)))
+        self._graphs = [graph for file in self.files for graph in graphs.get(file.path, [])]
+
+    def _find_graphs(self, listed: list[CObject], lines: Mapping[str, set[int]]) -> dict[str, list[_Graph]]:
+        """The control flows defined in each file, in the order of their lines."""
+        found: dict[tuple, _Graph] = {}
+        for number, (function, owner) in enumerate(zip(self.flow.functions, self.flow.objects, strict=True)):
+            file = self._source(listed[owner], function.file)
+            if file not in lines or function.artificial:
+                continue
+            own = [line for _, named, line in function.lines if named == function.file]
+            end = max(function.end_line or max(own, default=0), function.line, 1)
+            key = (file, function.name, function.line, function.arcs, function.blocks)
+            graph = found.setdefault(key, _Graph(file, function.name, max(function.line, 1), end, number))
+            graph.members.append(number)
+        by_file: dict[str, list[_Graph]] = {}
+        for graph in found.values():
+            by_file.setdefault(graph.file, []).append(graph)
+        for graphs in by_file.values():
+            graphs.sort(key=lambda graph: (graph.line, graph.end_line, graph.name))
+        return by_file
+
+    def _lay_out_edges(self) -> None:
+        """The edges of every control flow, once, and the arcs of each object that are these edges."""
+        flow = self.flow
+        table: list[tuple[int, int, int, int]] = []
+        pairs: list[tuple[int, int]] = []
+        graphs = []
+        held = self._elements_of_blocks()
+        for index, graph in enumerate(self._graphs):
+            function = flow.functions[graph.first]
+            column: dict[tuple[int, int], int] = {}
+            for arc, (source, target, flags) in enumerate(function.arcs):
+                if flags & FAKE:
+                    continue
+                if (source, target) not in column:
+                    column[source, target] = len(table)
+                    table.append((self._file_index[graph.file], source, target, index))
+                pairs += [(column[source, target], int(flow.first_arc[number]) + arc) for number in graph.members]
+            first, last = int(flow.first_block[graph.first]), int(flow.first_block[graph.first + 1])
+            elements = [(block - first, element) for block in range(first, last) for element in held.get(block, ())]
+            edges = [(source, target, at) for (source, target), at in column.items()]
+            graphs.append(FlowGraph.of(index, function.blocks, edges, elements))
+        columns = np.array(table, np.int32).reshape(-1, 4)
+        self.edges = Edges(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3])
+        self.graphs = tuple(graphs)
+        self._edge_of_arc = _ones(pairs, (len(table), len(flow.source)))
+
+    def _elements_of_blocks(self) -> dict[int, list[int]]:
+        element = np.full(len(self.flow.lines), -1)
+        columns, at = self._element_of_line.tocoo().coords
+        element[at] = columns
+        held: dict[int, list[int]] = {}
+        for block, line in zip(*(part.tolist() for part in self.flow.block_lines), strict=True):
+            if element[line] >= 0:
+                held.setdefault(block, []).append(int(element[line]))
+        return held
+
+    def _optimised(self) -> tuple[Problem, ...]:
+        return tuple(
+            Problem(
+                path,
+                f"{len(compiled.inlined)} functions",
+                "it was built with optimisation, so lines of inlined functions are counted with their callers and "
+                "merged or moved code may stand on the wrong line",
+                "build with -O0 (or -Og) for exact lines and edges",
+            )
+            for path, compiled in self.objects.items()
+            if any(self._source(compiled, compiled.by_name[name].file) for name in compiled.inlined)
+        )
+
+    def _compiled_by_clang(self) -> tuple[Problem, ...]:
+        clang = sorted(path for path, compiled in self.objects.items() if compiled.compiler.is_clang)
+        if not clang:
+            return ()
+        cause = (
+            f"{len(clang)} objects were built by clang, whose profiles leave out calls that do not return: near exit() "
+            "and longjmp() a few lines and edges can differ from llvm-cov"
+        )
+        return (Problem(clang[0], "", cause, "build with gcc for exact figures"),)
+
+
+def fitted(counters: np.ndarray, recorded: CObject, present: CObject) -> tuple[np.ndarray, list[str]]:
+    """Counters of an earlier build, carried over to a later build of the same object.
+
+    A function whose control flow did not change keeps its counters wherever it moved to.
+
+    Returns
+    -------
+    counters : ndarray of int64
+        For the later build.
+    changed : list of str
+        Functions of the later build that differ, and count as not executed.
+    """
+    old = {_shape(function): function for function in recorded.functions}
+    result = np.zeros(present.counters, np.int64)
+    changed = []
+    for function in present.functions:
+        before = old.get(_shape(function))
+        if before is None:
+            changed.append(function.name)
+            continue
+        count = len(function.counted)
+        here, there = present.first_counter[function.ident], recorded.first_counter[before.ident]
+        result[here : here + count] = counters[there : there + count]
+    return result, changed
+
+
+def read_objects(
+    notes: Mapping[str, CObject], paths: SourcePaths, digests: Mapping[str, str]
+) -> tuple[CTables, list[Problem]]:
+    """The tables of all objects that can be used; a damaged one is left out, with its problem."""
+    usable, problems = dict(notes), []
+    for path, compiled in notes.items():
+        try:
+            CFlow(compiled.functions)
+        except EvidenceError as error:
+            problems.append(error.problem)
+            del usable[path]
+    return CTables(usable, paths, digests), problems
+
+
+def _shape(function: CFunction) -> tuple:
+    return function.name, function.file, function.cfg_checksum, function.arcs
+
+
+def _measured_file(
+    path: str, lines: list[int], graphs: list[_Graph], digest: str | None, paths: SourcePaths
+) -> MeasuredFile:
+    line = np.array(lines, np.int32)
+    function = np.full(len(line), -1, np.int32)
+    # the widest first, so that the innermost function has the last word
+    for index in sorted(range(len(graphs)), key=lambda i: graphs[i].line - graphs[i].end_line):
+        inside = (line >= graphs[index].line) & (line <= graphs[index].end_line)
+        function[inside] = index
+    names = _unique([demangled(graph.name) for graph in graphs])
+    spans = tuple((name, graph.line, graph.end_line) for name, graph in zip(names, graphs, strict=True))
+    return MeasuredFile(path, digest, line, line, function, spans, paths.is_test(path))
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Tell apart functions of one name: what macros made of one source in different objects."""
+    seen: dict[str, int] = {}
+    result = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return result
+
+
+def _ones(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> sparse.csr_array:
+    table = np.array(pairs, np.int64).reshape(-1, 2)
+    return sparse.csr_array((np.ones(len(table), np.int64), (table[:, 0], table[:, 1])), shape=shape)

@@ -1,0 +1,85 @@
+"""Cobertura XML, one file for each test: the format itself holds one profile and names no test."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from defusedxml import DefusedXmlException, ElementTree
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
+
+_AGAIN = "write the report again"
+
+
+class CoberturaSource(LineSource):
+    """Cobertura reports, one for each test.
+
+    Raises
+    ------
+    EvidenceError
+        Also when `location` is a single report: a run over all tests says nothing about any one of them.
+    """
+
+    suffixes = (".xml",)
+    advice = "write one report a test into a folder, or use a format that keeps tests apart (lcov, suspectra record-c)"
+
+    def read(self):
+        """The present state of the reports."""
+        if self.location.is_file():
+            cause = "a Cobertura report holds one profile of all tests together, which ranks nothing"
+            raise EvidenceError(Problem(str(self.location), "", cause, self.advice))
+        return super().read()
+
+    def parse(self, path: Path) -> Mapping[str, LineTable]:
+        """Read one report."""
+        try:
+            root = ElementTree.fromstring(path.read_bytes())
+        except OSError as error:
+            raise EvidenceError(Problem(str(path), "", f"it can't be read: {error.strerror}", _AGAIN)) from None
+        except DefusedXmlException as error:
+            cause = f"it declares entities, which no coverage report needs: {error}"
+            raise EvidenceError(Problem(str(path), "", cause, _AGAIN)) from None
+        except (ElementTree.ParseError, ValueError) as error:
+            raise EvidenceError(Problem(str(path), "", f"it is no XML: {error}", _AGAIN)) from None
+        if root.tag != "coverage":
+            cause = f"it is no Cobertura report: its root is <{root.tag}>"
+            raise EvidenceError(Problem(str(path), "", cause, _AGAIN))
+        roots = [element.text.strip() for element in root.iter("source") if element.text]
+        table: dict[str, FileLines] = {}
+        for at, element in enumerate(root.iter("class"), 1):
+            source = self._resolve(element.get("filename", ""), roots)
+            if source is None:
+                continue
+            try:
+                _read_class(element, table.setdefault(source, FileLines()))
+            except ValueError as error:
+                raise EvidenceError(Problem(str(path), f"class {at}", f"odd value: {error}", _AGAIN)) from None
+        return {"": table}
+
+    def _resolve(self, name: str, roots: list[str]) -> str | None:
+        """A file is relative to one of the report's roots: the first under which it exists, else the first."""
+        if not name:
+            return None
+        candidates = [posixpath.join(root, name) for root in roots] or [name]
+        found = [self._paths.resolve(candidate) for candidate in candidates]
+        existing = (path for path in found if path and (Path(self.workspace) / path).is_file())
+        return next(existing, next((path for path in found if path), None))
+
+
+def _read_class(element: ElementTree.Element, file: FileLines) -> None:
+    for method in element.iter("method"):
+        numbers = [int(line.get("number", "")) for line in method.iter("line")]
+        if numbers:
+            file.functions[method.get("name", "")] = (min(numbers), max(numbers))
+    for line in element.findall("lines/line"):
+        number, hits = int(line.get("number", "")), int(line.get("hits", ""))
+        file.lines[number] = max(hits, file.lines.get(number, 0))
+        covered = re.search(r"\((\d+)/(\d+)\)", line.get("condition-coverage", ""))
+        if covered and covered[1] in ("0", covered[2]):
+            # which outcome was taken is told only when all were, or none
+            for ordinal in range(int(covered[2])):
+                file.branches[number, ordinal] = int(covered[1] != "0")

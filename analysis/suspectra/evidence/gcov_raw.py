@@ -1,0 +1,291 @@
+"""Raw profiles of ``--coverage`` builds: a folder for each test, as ``GCOV_PREFIX`` lays them out.
+
+Nothing is executed, not even gcov. The notes (``.gcno``) are read where the compiler left them, next to the objects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.c_evidence import CAssembler, TestProfile
+from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.evidence.outcomes import Outcomes, read_outcomes
+from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.program.c_object import CObject, Profile, parse_notes, parse_profile
+
+Mark = tuple[int, int, int]
+"""What tells that a file changed: inode, size, time of its last change."""
+
+
+class GcovRawSource:
+    """Profiles kept apart by ``GCOV_PREFIX``.
+
+    Parameters
+    ----------
+    workspace : path
+        The folder that holds the sources.
+    profiles : path
+        One folder for each test, named as the test (percent-encoded where the name is no file name); below it the
+        ``.gcda`` files under the absolute paths of their objects.
+    outcomes : path or mapping, optional
+        How the tests ended: a file for :func:`~suspectra.evidence.outcomes.read_outcomes`, or results by name.
+        ``outcomes.json`` in `profiles` if left out.
+    build : sequence of path
+        Folders outside the workspace where ``.gcno`` files may be read.
+    mapping : iterable of (str, str)
+        Folders of another machine and what they are here, for objects and sources.
+    test_patterns : sequence of str
+        Source files that hold test code.
+
+    Raises
+    ------
+    EvidenceError
+        From :meth:`read`: there are no profiles, or none that can be used.
+    """
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike[str],
+        profiles: str | os.PathLike[str],
+        *,
+        outcomes: str | os.PathLike[str] | Outcomes | None = None,
+        build: Sequence[str | os.PathLike[str]] = (),
+        mapping: Iterable[tuple[str, str]] = (),
+        test_patterns: Sequence[str] = TEST_PATTERNS,
+    ):
+        self.workspace = os.path.abspath(workspace)
+        self.profiles = Path(self.workspace, profiles)
+        self._outcomes = outcomes if outcomes is not None else self.profiles / "outcomes.json"
+        self._paths = SourcePaths(self.workspace, mapping, test_patterns)
+        self._notes = NotesFolder(self._paths, build)
+        self._assembler = CAssembler(self._paths)
+        self._read: dict[str, tuple[Mark, CObject, Profile]] = {}
+
+    def watched(self) -> Sequence[str]:
+        """The folder of profiles, and the file of outcomes."""
+        outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
+        return [str(self.profiles), *outcomes]
+
+    def read(self) -> Evidence:
+        """The present state of the folder."""
+        if not self.profiles.is_dir():
+            cure = "run each test with GCOV_PREFIX=FOLDER/TEST, or use suspectra record-c"
+            raise EvidenceError(Problem(str(self.profiles), "", "there is no such folder of profiles", cure))
+        outcomes = self._read_outcomes()
+        problems: list[Problem] = []
+        self._notes.begin()
+        profiles = []
+        for folder in sorted(path for path in self.profiles.iterdir() if path.is_dir()):
+            name = unquote(folder.name)
+            result = outcomes.get(name)
+            if result is None:
+                problems.append(_no_outcome(str(folder)))
+                continue
+            profiles.append(self._profile(folder, result, problems))
+        problems += [_no_profile(str(self.profiles), name) for name in outcomes if name not in _names(profiles)]
+        profiles += [
+            TestProfile(result, (), {})
+            for name, result in outcomes.items()
+            if name not in _names(profiles) and result.verdict.failing
+        ]
+        objects = self._notes.objects
+        if not objects:
+            raise EvidenceError(problems[0] if problems else _empty(str(self.profiles)))
+        digests, stale = source_digests(objects, self._paths)
+        return self._assembler.evidence(str(self.profiles), objects, digests, profiles, [*problems, *stale])
+
+    def _read_outcomes(self) -> Outcomes:
+        if isinstance(self._outcomes, Mapping):
+            return self._outcomes
+        return read_outcomes(os.path.join(self.workspace, self._outcomes))
+
+    def _profile(self, folder: Path, result: TestResult, problems: list[Problem]) -> TestProfile:
+        marks, counters = [], {}
+        for path in profile_files(folder):
+            try:
+                there = os.sep + os.path.relpath(path, folder)
+                notes = self._notes.find(there, beside=path)
+                mark, profile = self._counters(path, notes)
+            except EvidenceError as error:
+                problems.append(error.problem)
+                continue
+            problems += profile.problems
+            marks.append((notes.name, mark))
+            counters[notes.name] = np.frombuffer(profile.counters, np.int64)
+        if not counters:
+            problems.append(_no_profile(str(folder), result.name))
+        return TestProfile(result, tuple(marks), counters)
+
+    def _counters(self, path: str, notes: CObject) -> tuple[Mark, Profile]:
+        mark = mark_of(path)
+        known = self._read.get(path)
+        if known is None or known[0] != mark or known[1] is not notes:
+            with open(path, "rb") as file:
+                self._read[path] = known = (mark, notes, parse_profile(file.read(), notes, path))
+        return mark, known[2]
+
+
+@dataclass
+class _Known:
+    mark: Mark
+    notes: CObject
+
+
+class NotesFolder:
+    """The ``.gcno`` files that profiles belong to, each read once and again when it changes.
+
+    Parameters
+    ----------
+    paths : SourcePaths
+        Maps the folders of another machine.
+    build : sequence of path
+        Folders besides the workspace where notes may be read.
+    """
+
+    def __init__(self, paths: SourcePaths, build: Sequence[str | os.PathLike[str]] = ()):
+        self._paths = paths
+        self._roots = [os.path.realpath(root) for root in (paths.workspace, *build)]
+        self._known: dict[str, _Known] = {}
+        self._fresh: dict[str, CObject | EvidenceError] = {}
+
+    def begin(self) -> None:
+        """Forget which notes were asked for, and look again whether they changed."""
+        self._fresh = {}
+
+    @property
+    def objects(self) -> dict[str, CObject]:
+        """The notes asked for since :meth:`begin`, by path."""
+        return {path: found for path, found in self._fresh.items() if isinstance(found, CObject)}
+
+    def find(self, profile: str, beside: str | None = None) -> CObject:
+        """The notes of a profile.
+
+        Parameters
+        ----------
+        profile : str
+            Where the program wrote it, without the prefix.
+        beside : str, optional
+            Where it is now; notes that lie next to it are taken before others.
+
+        Raises
+        ------
+        EvidenceError
+            They are missing, outside the folders that may be read, or damaged.
+        """
+        candidates = [self._paths.locate(profile)]
+        if beside is not None:
+            candidates.insert(0, beside)
+        notes = [os.path.splitext(path)[0] + ".gcno" for path in candidates]
+        path = next((path for path in notes if os.path.exists(path)), notes[-1])
+        if path not in self._fresh:
+            try:
+                self._fresh[path] = self._load(path, beside or profile)
+            except EvidenceError as error:
+                self._fresh[path] = error
+        found = self._fresh[path]
+        if isinstance(found, EvidenceError):
+            raise found
+        return found
+
+    def _load(self, path: str, profile: str) -> CObject:
+        real = os.path.realpath(path)
+        if not any(real.startswith(root + os.sep) for root in self._roots) and os.path.exists(path):
+            cause = f"its object's notes {path} lie outside the workspace and are not read"
+            cure = "name the build folder with --build, or open the folder that holds both"
+            raise EvidenceError(Problem(profile, "", cause, cure))
+        try:
+            mark = mark_of(path)
+            known = self._known.get(path)
+            if known is None or known.mark != mark:
+                with open(path, "rb") as file:
+                    known = self._known[path] = _Known(mark, parse_notes(file.read(), path))
+        except OSError:
+            cause = f"the notes of its object, {path}, are missing"
+            cure = "keep the .gcno files of the build; for a build of another machine map its folder with --map"
+            raise EvidenceError(Problem(profile, "", cause, cure)) from None
+        return known.notes
+
+
+def profile_files(folder: str | os.PathLike[str]) -> list[str]:
+    """Every ``.gcda`` below a folder, sorted."""
+    return sorted(
+        os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith(".gcda")
+    )
+
+
+def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[dict[str, str], list[Problem]]:
+    """SHA-256 of the workspace's sources, as far as they are still those that were compiled.
+
+    Parameters
+    ----------
+    objects : mapping of str to CObject
+        By the path of the notes, whose time is that of the build.
+    paths : SourcePaths
+
+    Returns
+    -------
+    digests : dict of str to str
+    problems : list of Problem
+        Sources that are missing, or changed since the build.
+    """
+    built: dict[str, float] = {}
+    for path, compiled in objects.items():
+        try:
+            at = os.stat(path).st_mtime_ns
+        except OSError:
+            continue
+        for file in compiled.sources:
+            source = paths.resolve(file, compiled.folder)
+            if source is not None:
+                built[source] = min(at, built.get(source, at))
+    digests, problems = {}, []
+    for source, at in sorted(built.items()):
+        whole = os.path.join(paths.workspace, source)
+        try:
+            changed = os.stat(whole).st_mtime_ns > at
+            with open(whole, "rb") as file:
+                content = file.read()
+        except OSError:
+            cure = "map the folder it was compiled in with --map"
+            problems.append(Problem(source, "", "the source is missing", cure))
+            continue
+        if changed:
+            cause = "it changed after it was compiled, so its lines may have moved"
+            problems.append(Problem(source, "", cause, "build again and run the tests again"))
+        else:
+            digests[source] = hashlib.sha256(content).hexdigest()
+    return digests, problems
+
+
+def mark_of(path: str | os.PathLike[str]) -> Mark:
+    """What changes when the file does."""
+    stat = os.stat(path)
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
+
+
+def _names(profiles: Sequence[TestProfile]) -> set[str]:
+    return {profile.result.name for profile in profiles}
+
+
+def _no_outcome(folder: str) -> Problem:
+    cause = "it is not known how this test ended, so its profile is not used"
+    return Problem(folder, "", cause, "add the test to the outcomes")
+
+
+def _no_profile(place: str, name: str) -> Problem:
+    cause = "it left no profile: it was killed, crashed, or ran no code built with --coverage"
+    cure = "let it end by itself, or link the crash handler (suspectra record-c says how)"
+    return Problem(place, f"test {name}", cause, cure)
+
+
+def _empty(folder: str) -> Problem:
+    cure = "build with --coverage and run each test with GCOV_PREFIX=FOLDER/TEST"
+    return Problem(folder, "", "it holds no profiles", cure)

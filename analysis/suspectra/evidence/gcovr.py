@@ -1,0 +1,58 @@
+"""gcovr's JSON report (``gcovr --json``), one file for each test.
+
+gcovr documents its JSON format but no programming interface, and reads only reports of its own version; so the
+format is read here, of any version that has the documented fields (0.5 on).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.demangling import demangled
+from suspectra.evidence.gcov_json import load_json, shaped
+from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
+
+_AGAIN = "write it again with gcovr --json"
+
+
+class GcovrSource(LineSource):
+    """gcovr's JSON, per test; see :class:`~suspectra.evidence.line_tables.LineSource` for the layout."""
+
+    suffixes = (".json", ".json.gz")
+    advice = "run gcovr --json TEST.json after each test, with the profiles deleted before it, or use record-c"
+
+    def parse(self, path: Path) -> Mapping[str, LineTable]:
+        """Read one report."""
+        document = load_json(path, _AGAIN)
+        version = document.get("gcovr/format_version") if isinstance(document, dict) else None
+        if version is None or not isinstance(document.get("files"), list):
+            cause = "it is no report of gcovr --json (a summary has no lines)"
+            raise EvidenceError(Problem(str(path), "", cause, _AGAIN))
+        known = re.fullmatch(r"0\.(\d+)", str(version))
+        if not known or int(known[1]) < 5:
+            cause = f"its format {version} is not known; known is 0.5 on"
+            raise EvidenceError(Problem(str(path), "gcovr/format_version", cause, "write it with gcovr 6 or later"))
+        table: dict[str, FileLines] = {}
+        for at, file in enumerate(document["files"]):
+            with shaped(path, f"file {at + 1}", _AGAIN):
+                source = self._paths.resolve(str(file["file"]))
+                if source is not None:
+                    _read_file(file, table.setdefault(source, FileLines()))
+        return {"": table}
+
+
+def _read_file(file: Mapping, into: FileLines) -> None:
+    for function in file.get("functions", ()):
+        name = str(function.get("demangled_name") or demangled(str(function["name"])))
+        into.functions[name] = (int(function["lineno"]), 0)
+    for line in file["lines"]:
+        if line.get("gcovr/noncode") or line.get("gcovr/excluded"):
+            continue
+        number = int(line["line_number"])
+        into.add(number, int(line["count"]))
+        for ordinal, branch in enumerate(line.get("branches", ())):
+            key = (number, ordinal)
+            into.branches[key] = into.branches.get(key, 0) + int(branch["count"])

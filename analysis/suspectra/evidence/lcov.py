@@ -1,0 +1,75 @@
+"""lcov tracefiles. A tracefile that was captured with ``--test-name`` keeps its tests apart (``TN:``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.demangling import demangled
+from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
+
+_AGAIN = "capture it again with lcov --capture --test-name NAME"
+
+
+class LcovSource(LineSource):
+    """Tracefiles: one that holds all tests by ``TN:``, or one for each test.
+
+    lcov allows letters, digits and underscores only in ``TN:`` and turns others into underscores; outcomes are
+    looked up under either form of a name.
+    """
+
+    suffixes = (".info", ".lcov")
+    advice = "capture each test with lcov --capture --test-name NAME and add the tracefiles up with lcov -a"
+
+    def written(self, name: str) -> str:
+        """lcov's form of a test's name."""
+        return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+    def parse(self, path: Path) -> Mapping[str, LineTable]:
+        """Read one tracefile."""
+        try:
+            text = path.read_bytes().decode("utf-8", "surrogateescape")
+        except OSError as error:
+            raise EvidenceError(Problem(str(path), "", f"it can't be read: {error.strerror}", _AGAIN)) from None
+        tables: dict[str, dict[str, FileLines]] = {}
+        test, file, records = "", None, 0
+        for number, line in enumerate(text.splitlines(), 1):
+            tag, colon, value = line.strip().partition(":")
+            if tag == "TN" and colon:
+                test = value.strip()
+            elif tag == "SF" and colon:
+                source = self._paths.resolve(value)
+                # a source outside is read into nowhere, so that its lines do not end up in another's
+                file = tables.setdefault(test, {}).setdefault(source, FileLines()) if source else FileLines()
+                ordinals: dict[int, int] = {}
+                records += 1
+            elif tag == "end_of_record":
+                file = None
+            elif file is not None and colon:
+                try:
+                    _read(tag, value.split(","), file, ordinals)
+                except (ValueError, IndexError):
+                    cause = f"{line.strip()[:60]!r} is no record of a tracefile"
+                    raise EvidenceError(Problem(str(path), f"line {number}", cause, _AGAIN)) from None
+        if not records:
+            raise EvidenceError(Problem(str(path), "", "it is no lcov tracefile: it names no source", _AGAIN))
+        if file is not None:
+            raise EvidenceError(Problem(str(path), f"line {number}", "it is cut off inside a record", _AGAIN))
+        return tables
+
+
+def _read(tag: str, fields: list[str], file: FileLines, ordinals: dict[int, int]) -> None:
+    if tag == "DA":
+        file.add(int(fields[0]), max(0, int(fields[1])))
+    elif tag == "BRDA":
+        line = int(fields[0])
+        number = ordinals.get(line, 0)
+        ordinals[line] = number + 1
+        taken = 0 if fields[3] == "-" else int(fields[3])
+        file.branches[line, number] = file.branches.get((line, number), 0) + taken
+    elif tag == "FN":
+        end = int(fields[1]) if len(fields) > 2 and fields[1].isdigit() else 0
+        name = ",".join(fields[2 if end else 1 :])
+        file.functions[demangled(name)] = (int(fields[0]), end)

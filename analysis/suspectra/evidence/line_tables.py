@@ -1,0 +1,300 @@
+"""Coverage by lines, one table a test: the common ground of gcov's JSON, gcovr, lcov and Cobertura."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.c_evidence import NOTHING, merged
+from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult
+from suspectra.evidence.gcov_raw import Mark, mark_of
+from suspectra.evidence.outcomes import Outcomes, read_outcomes
+from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.spectrum import Edges, Row
+
+
+@dataclass
+class FileLines:
+    """One test's counts in one source file.
+
+    Parameters
+    ----------
+    lines : dict of int to int
+        How often each executable line ran.
+    branches : dict of (line, number) to int
+        How often each outcome of the branches on a line was taken; numbered from 0 within the line.
+    functions : dict of str to (line, end_line)
+        `end_line` is 0 where the format does not say.
+    """
+
+    lines: dict[int, int] = field(default_factory=dict)
+    branches: dict[tuple[int, int], int] = field(default_factory=dict)
+    functions: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, line: int, count: int) -> None:
+        """Count a line's executions, besides those that were counted before (an instance of a template)."""
+        self.lines[line] = self.lines.get(line, 0) + count
+
+
+LineTable = Mapping[str, FileLines]
+"""One test: by path, relative to the workspace."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableRow:
+    """A test and what it executed; `table` is the same object as long as its file is unchanged."""
+
+    result: TestResult
+    table: LineTable
+
+
+class LineAssembler:
+    """Builds evidence from line tables; rows of unchanged tests stay the same objects while the lines are the same.
+
+    Branch outcomes become edges with the line as `source` and ``-1 - number`` as `target`, since these formats do not
+    name basic blocks; there are no flow graphs then.
+    """
+
+    def __init__(self, paths: SourcePaths):
+        self.paths = paths
+        self._shape: tuple | None = None
+        self._rows: dict[int, tuple[LineTable, Row, Row, np.ndarray]] = {}
+
+    def evidence(self, source: str, rows: Sequence[TableRow], problems: Iterable[Problem]) -> Evidence:
+        """Evidence of the present tables."""
+        self._lay_out([row.table for row in rows])
+        known = {id(row.table): self._rows.get(id(row.table)) or self._row(row.table) for row in rows}
+        self._rows = known
+        columns = [known[id(row.table)] for row in rows]
+        edges = None
+        if len(self._edges):
+            edges = EdgeEvidence(self._edges, tuple(c[2] for c in columns), tuple(c[3] for c in columns))
+        found = (*problems, *self.paths.problems(source))
+        tests = tuple(row.result for row in rows)
+        return Evidence(source, tests, self._files, tuple(c[1] for c in columns), NOTHING, edges, tuple(merged(found)))
+
+    def _lay_out(self, tables: Sequence[LineTable]) -> None:
+        lines: dict[str, set[int]] = {}
+        branches: dict[str, set[tuple[int, int]]] = {}
+        functions: dict[str, dict[str, tuple[int, int]]] = {}
+        for table in {id(table): table for table in tables}.values():
+            for path, file in table.items():
+                lines.setdefault(path, set()).update(file.lines)
+                branches.setdefault(path, set()).update(file.branches)
+                functions.setdefault(path, {}).update(file.functions)
+        shape = (lines, branches, functions)
+        if shape == self._shape:
+            return
+        self._shape, self._rows = shape, {}
+        names = sorted(path for path in lines if lines[path])
+        self._files = tuple(
+            measured_file(path, sorted(lines[path]), functions[path], self.paths.is_test(path)) for path in names
+        )
+        self._column: dict[tuple[str, int], int] = {}
+        self._edge: dict[tuple[str, int, int], int] = {}
+        table: list[tuple[int, int, int, int]] = []
+        first = 0
+        for index, file in enumerate(self._files):
+            start = len(self._column)
+            for line in file.line.tolist():
+                self._column[file.path, line] = len(self._column)
+            for line, number in sorted(branches[file.path]):
+                at = self._column.get((file.path, line))
+                inside = int(file.function[at - start]) if at is not None else -1
+                self._edge[file.path, line, number] = len(table)
+                table.append((index, line, -1 - number, inside + first if inside >= 0 else -1))
+            first += len(file.functions)
+        columns = np.array(table, np.int32).reshape(-1, 4)
+        self._edges = Edges(*(np.ascontiguousarray(columns[:, i]) for i in range(4)))
+
+    def _row(self, table: LineTable) -> tuple[LineTable, Row, Row, np.ndarray]:
+        hit = [self._column[path, line] for path, file in table.items() for line, n in file.lines.items() if n > 0]
+        taken = {
+            self._edge[path, line, number]: count
+            for path, file in table.items()
+            for (line, number), count in file.branches.items()
+            if count > 0 and (path, line, number) in self._edge
+        }
+        edge_row = np.array(sorted(taken), np.int32)
+        counts = np.array([taken[edge] for edge in edge_row.tolist()], np.int64)
+        return table, np.array(sorted(hit), np.int32), edge_row, counts
+
+
+@dataclass(frozen=True)
+class _Parsed:
+    marks: tuple[Mark, ...]
+    tables: Mapping[str, LineTable]
+    problems: tuple[Problem, ...]
+
+
+class LineSource:
+    """Coverage files in a folder: one file, or one folder of files, for each test; or one file with all tests.
+
+    Parameters
+    ----------
+    workspace : path
+        The folder that holds the sources.
+    location : path
+        The file, or the folder whose entries are named as the tests (percent-encoded where a name is no file name).
+    outcomes : path or mapping, optional
+        How the tests ended; ``outcomes.json`` in or next to `location` if left out.
+    mapping : iterable of (str, str)
+        Folders of another machine and what they are here.
+    test_patterns : sequence of str
+        Source files that hold test code.
+
+    Raises
+    ------
+    EvidenceError
+        From :meth:`read`: nothing could be read.
+    """
+
+    suffixes: tuple[str, ...] = ()
+    """How the names of files of the format end."""
+
+    advice: str = ""
+    """How to get evidence per test in this format."""
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike[str],
+        location: str | os.PathLike[str],
+        *,
+        outcomes: str | os.PathLike[str] | Outcomes | None = None,
+        mapping: Iterable[tuple[str, str]] = (),
+        test_patterns: Sequence[str] = TEST_PATTERNS,
+    ):
+        self.workspace = os.path.abspath(workspace)
+        self.location = Path(self.workspace, location)
+        folder = self.location if self.location.is_dir() else self.location.parent
+        self._outcomes = outcomes if outcomes is not None else folder / "outcomes.json"
+        self._paths = SourcePaths(self.workspace, mapping, test_patterns)
+        self._assembler = LineAssembler(self._paths)
+        self._parsed: dict[str, _Parsed] = {}
+
+    def parse(self, path: Path) -> Mapping[str, LineTable]:
+        """Read one file: a table for every test it names, under '' where it names none.
+
+        Raises
+        ------
+        EvidenceError
+        """
+        raise NotImplementedError
+
+    def written(self, name: str) -> str:
+        """How the format writes the name of a test."""
+        return name
+
+    def watched(self) -> Sequence[str]:
+        """The coverage, and the outcomes."""
+        outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
+        return [str(self.location), *outcomes]
+
+    def read(self) -> Evidence:
+        """The present state of the files."""
+        outcomes = self._outcomes
+        if not isinstance(outcomes, Mapping):
+            outcomes = read_outcomes(os.path.join(self.workspace, outcomes))
+        problems: list[Problem] = []
+        tables: dict[str, LineTable] = {}
+        for name, files in self._entries():
+            parsed = self._read_entry(name, files)
+            problems += parsed.problems
+            tables.update({test or name: table for test, table in parsed.tables.items()})
+        if not tables:
+            raise EvidenceError(problems[0] if problems else self._nothing())
+        return self._assembler.evidence(str(self.location), self._rows(tables, outcomes, problems), problems)
+
+    def _rows(self, tables: Mapping[str, LineTable], outcomes: Outcomes, problems: list[Problem]) -> list[TableRow]:
+        rows = []
+        full = {self.written(name): name for name in outcomes}
+        for name, table in tables.items():
+            known = name if name in outcomes else full.get(name)
+            if known is not None:
+                rows.append(TableRow(outcomes[known], table))
+            else:
+                cause = f"it is not known how test {name} ended, so its coverage is not used"
+                problems.append(Problem(str(self.location), f"test {name}", cause, "add the test to the outcomes"))
+        empty: LineTable = {}
+        for name, result in outcomes.items():
+            if name not in tables and self.written(name) not in tables and result.verdict.counted:
+                cause = "there is no coverage of this test, so it counts as executing nothing"
+                problems.append(Problem(str(self.location), f"test {name}", cause, self.advice))
+                rows.append(TableRow(result, empty))
+        return rows
+
+    def _entries(self) -> list[tuple[str, list[Path]]]:
+        """Test names with their files."""
+        if not self.location.exists():
+            raise EvidenceError(Problem(str(self.location), "", "there is no such file or folder", self.advice))
+        if self.location.is_file():
+            return [(self._test_name(self.location), [self.location])]
+        entries = []
+        for path in sorted(self.location.iterdir()):
+            if path.is_dir():
+                files = sorted(file for file in path.rglob("*") if file.name.endswith(self.suffixes))
+                if files:
+                    entries.append((unquote(path.name), files))
+            elif path.name.endswith(self.suffixes) and path.name != "outcomes.json":
+                entries.append((self._test_name(path), [path]))
+        return entries
+
+    def _test_name(self, path: Path) -> str:
+        suffix = next((suffix for suffix in self.suffixes if path.name.endswith(suffix)), path.suffix)
+        return unquote(path.name[: len(path.name) - len(suffix)])
+
+    def _read_entry(self, name: str, files: Sequence[Path]) -> _Parsed:
+        key = str(files[0].parent) + "\0" + name
+        marks = tuple(mark_of(file) for file in files)
+        known = self._parsed.get(key)
+        if known is not None and known.marks == marks:
+            return known
+        tables: dict[str, dict[str, FileLines]] = {}
+        problems = []
+        for file in files:
+            try:
+                for test, table in self.parse(file).items():
+                    _merge(tables.setdefault(test, {}), table)
+            except EvidenceError as error:
+                problems.append(error.problem)
+        self._parsed[key] = parsed = _Parsed(marks, tables, tuple(problems))
+        return parsed
+
+    def _nothing(self) -> Problem:
+        ends = " or ".join(self.suffixes)
+        return Problem(str(self.location), "", f"it holds no file whose name ends with {ends}", self.advice)
+
+
+def _merge(into: dict[str, FileLines], table: LineTable) -> None:
+    """Add the counts of one more file of the same test (a header that several objects include)."""
+    for path, file in table.items():
+        known = into.setdefault(path, FileLines())
+        for line, count in file.lines.items():
+            known.add(line, count)
+        for branch, count in file.branches.items():
+            known.branches[branch] = known.branches.get(branch, 0) + count
+        known.functions.update(file.functions)
+
+
+def measured_file(
+    path: str, lines: Sequence[int], functions: Mapping[str, tuple[int, int]], is_test: bool
+) -> MeasuredFile:
+    """A file of single-line statements. A function without a last line reaches to the next one."""
+    line = np.array(lines, np.int32)
+    spans = sorted((max(first, 1), last, name) for name, (first, last) in functions.items())
+    starts = [first for first, _, _ in spans] + [int(line[-1]) + 1]
+    spans = [
+        (first, last or max(first, next((s for s in starts[i:] if s > first), first + 1) - 1), name)
+        for i, (first, last, name) in enumerate(spans)
+    ]
+    function = np.full(len(line), -1, np.int32)
+    for index in sorted(range(len(spans)), key=lambda i: spans[i][0] - spans[i][1]):
+        function[(line >= spans[index][0]) & (line <= spans[index][1])] = index
+    named = tuple((name, first, max(first, last)) for first, last, name in spans)
+    return MeasuredFile(path, None, line, line, function, named, is_test)

@@ -1,0 +1,125 @@
+"""How tests ended, where the coverage does not say: JUnit XML, JSON, or a line a test."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from defusedxml import DefusedXmlException, ElementTree
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.evidence import TestResult, Verdict
+
+Outcomes = Mapping[str, TestResult]
+
+_WORDS = {
+    "passed": Verdict.PASSED,
+    "pass": Verdict.PASSED,
+    "ok": Verdict.PASSED,
+    "0": Verdict.PASSED,
+    "failed": Verdict.FAILED,
+    "fail": Verdict.FAILED,
+    "not ok": Verdict.FAILED,
+    "1": Verdict.FAILED,
+    "error": Verdict.ERROR,
+    "skipped": Verdict.SKIPPED,
+    "xfailed": Verdict.XFAILED,
+    "xpassed": Verdict.XPASSED,
+}
+
+
+def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
+    """Read the outcomes of a run.
+
+    Parameters
+    ----------
+    path : path
+        JUnit XML (``.xml``; a test goes by its ``name``, after its ``classname`` and a dot where they differ and the
+        name alone is not unique), JSON (an object of test names and verdicts), or text with ``verdict name`` on each
+        line.
+
+    Raises
+    ------
+    EvidenceError
+        The file can't be read, or says something that is no verdict.
+    """
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _error(path, "", f"it can't be read: {error.strerror}", "name a file that exists") from None
+    if path.suffix == ".xml":
+        return _junit(data, path)
+    if path.suffix == ".json":
+        return _json(data, path)
+    return _text(data, path)
+
+
+def _junit(data: bytes, path: Path) -> dict[str, TestResult]:
+    try:
+        root = ElementTree.fromstring(data)
+    except (ElementTree.ParseError, DefusedXmlException, ValueError) as error:
+        raise _error(path, "", f"it is no JUnit XML: {error}", "run the tests again and let them write it") from None
+    cases = [(case.get("classname", ""), case.get("name", ""), case) for case in root.iter("testcase")]
+    if not cases:
+        raise _error(path, "", "it holds no test", "write it with ctest --output-junit, or with the test program")
+    names = [name for _, name, _ in cases]
+    result: dict[str, TestResult] = {}
+    for group, name, case in cases:
+        full = name if names.count(name) == 1 or not group or group == name else f"{group}.{name}"
+        result[full] = TestResult(full, *_verdict_of(case))
+    return result
+
+
+def _verdict_of(case: ElementTree.Element) -> tuple[Verdict, None, dict, str, float]:
+    verdict, message = Verdict.PASSED, ""
+    for tag, meaning in (("skipped", Verdict.SKIPPED), ("failure", Verdict.FAILED), ("error", Verdict.ERROR)):
+        found = case.find(tag)
+        if found is not None:
+            verdict = meaning
+            message = (found.get("message") or (found.text or "").strip()).partition("\n")[0]
+    if case.get("status") in ("disabled", "notrun"):
+        verdict = Verdict.SKIPPED
+    try:
+        seconds = float(case.get("time") or 0)
+    except ValueError:
+        seconds = 0.0
+    return verdict, None, {}, message, seconds
+
+
+def _json(data: bytes, path: Path) -> dict[str, TestResult]:
+    try:
+        table = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise _error(path, "", f"it is no JSON: {error}", "write an object of test names and verdicts") from None
+    if not isinstance(table, dict):
+        raise _error(path, "", "it is no JSON object", "write an object of test names and verdicts")
+    return {name: TestResult(name, _verdict(str(word), path, name)) for name, word in table.items()}
+
+
+def _text(data: bytes, path: Path) -> dict[str, TestResult]:
+    result = {}
+    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        word, _, name = line.strip().partition(" ")
+        if line.startswith("not ok "):
+            word, name = "not ok", line[7:]
+        result[name.strip()] = TestResult(name.strip(), _verdict(word, path, f"line {number}"))
+    if not result:
+        raise _error(path, "", "it holds no test", "write one line a test: the verdict, a space, the name")
+    return result
+
+
+def _verdict(word: str, path: Path, place: str) -> Verdict:
+    verdict = _WORDS.get(word.lower())
+    if verdict is None:
+        known = ", ".join(sorted(verdict.value for verdict in Verdict))
+        raise _error(path, place, f"{word!r} is no verdict", f"write one of {known}")
+    return verdict
+
+
+def _error(path: Path, place: str, cause: str, cure: str) -> EvidenceError:
+    return EvidenceError(Problem(str(path), place, cause, cure))

@@ -1,0 +1,138 @@
+"""Which file of the workspace a path in the evidence means."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from functools import cached_property
+
+from suspectra.errors import Problem, UsageError
+
+TEST_PATTERNS = (
+    "test/*",
+    "tests/*",
+    "*/test/*",
+    "*/tests/*",
+    "test_*.*",
+    "*/test_*.*",
+    "*_test.*",
+    "*_tests.*",
+    "*_unittest.*",
+)
+"""Paths of C and C++ files that hold tests, by custom."""
+
+SYSTEM = ("/usr/", "/opt/", "/lib/", "/Library/", "/Applications/", "<")
+"""Where headers of compilers and systems live; code there is nobody's suspect, and not worth a word."""
+
+
+class SourcePaths:
+    """Turns the paths of compilers and coverage tools into paths of the workspace.
+
+    Parameters
+    ----------
+    workspace : str
+        The folder that holds the sources. Nothing outside it is ever named.
+    mapping : sequence of (str, str)
+        Folders of the machine that built the program, each with the folder here that it stands for; the longest that
+        fits is taken. A relative folder here is one of the workspace.
+    test_patterns : sequence of str
+        Paths that hold test code.
+
+    Examples
+    --------
+    >>> paths = SourcePaths("/home/ann/prog", [("/build/prog-1.2", ".")])
+    >>> paths.resolve("../src/a.c", "/build/prog-1.2/obj")
+    'src/a.c'
+    >>> print(paths.resolve("/etc/passwd"))
+    None
+    """
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike[str],
+        mapping: Iterable[tuple[str, str]] = (),
+        test_patterns: Sequence[str] = TEST_PATTERNS,
+    ):
+        self.workspace = os.path.abspath(workspace)
+        here = ((_folder(there), os.path.normpath(os.path.join(self.workspace, folder))) for there, folder in mapping)
+        self.mapping = tuple(sorted(here, key=lambda pair: -len(pair[0])))
+        self.test_patterns = tuple(test_patterns)
+        self._known: dict[tuple[str, str], str | None] = {}
+        self._outside: set[str] = set()
+
+    @cached_property
+    def _root(self) -> str:
+        return os.path.realpath(self.workspace)
+
+    def resolve(self, path: str, folder: str = "") -> str | None:
+        """The path relative to the workspace, or None for a file outside.
+
+        Parameters
+        ----------
+        path : str
+            As the evidence gives it.
+        folder : str
+            Where a relative path starts; the workspace if empty.
+        """
+        key = (path, folder)
+        if key not in self._known:
+            self._known[key] = self._resolve(path, folder)
+        return self._known[key]
+
+    def locate(self, path: str) -> str:
+        """The absolute path here of an absolute path there."""
+        path = posixpath.normpath(path)
+        for there, here in self.mapping:
+            if path == there or path.startswith(there.rstrip("/") + "/"):
+                return os.path.normpath(os.path.join(here, path[len(there) :].lstrip("/")))
+        return path
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file of the workspace holds test code."""
+        return any(fnmatchcase(path, pattern) for pattern in self.test_patterns)
+
+    def problems(self, source: str) -> tuple[Problem, ...]:
+        """What was left out because it lies outside the workspace, system headers apart."""
+        if not self._outside:
+            return ()
+        some = ", ".join(sorted(self._outside)[:3])
+        cause = f"{len(self._outside)} source files lie outside the workspace and are left out: {some}"
+        common = os.path.commonpath([os.path.dirname(path) for path in self._outside])
+        cure = f"map the folder of the machine that built the program to one here, for example {common}=."
+        return (Problem(source, "", cause, cure),)
+
+    def _resolve(self, path: str, folder: str) -> str | None:
+        if "\0" in path:
+            return None
+        whole = self.locate(posixpath.join(folder or self.workspace, path))
+        real = os.path.realpath(whole)
+        for root, candidate in ((self.workspace, whole), (self._root, real)):
+            if candidate.startswith(root + os.sep) and real.startswith(self._root + os.sep):
+                return os.path.relpath(candidate, root).replace(os.sep, "/")
+        if not whole.startswith(SYSTEM) and not path.startswith("<"):
+            self._outside.add(whole)
+        return None
+
+
+def parse_mapping(options: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Read options of the form ``THERE=HERE``.
+
+    Raises
+    ------
+    UsageError
+        An option is not of that form.
+    """
+    pairs = []
+    for option in options:
+        there, equals, here = option.partition("=")
+        if not equals or not there.startswith("/"):
+            cure = "write --map /folder/there=folder/here"
+            raise UsageError(Problem("", "--map", f"{option!r} does not map one folder to another", cure))
+        pairs.append((there, here or "."))
+    return tuple(pairs)
+
+
+def _folder(path: str) -> str:
+    return posixpath.normpath(path)

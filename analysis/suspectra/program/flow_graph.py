@@ -1,0 +1,86 @@
+"""The control flow of one function: basic blocks, the edges between them, and the elements they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True, eq=False)
+class FlowGraph:
+    """The flow graph of one function, tied to the columns of a spectrum.
+
+    Blocks are numbered from 0. An element may stand in several blocks (the header of a loop does), a block may hold
+    none (entry and exit).
+
+    Parameters
+    ----------
+    function : int
+        Index into the elements' functions, -1 for code outside any.
+    blocks : int
+        Number of basic blocks.
+    source, target : ndarray of int32, shape (k,)
+        Blocks at the ends of each edge.
+    edge : ndarray of int32, shape (k,)
+        Column of each edge in the spectrum's :class:`~suspectra.spectrum.Edges`, -1 for one that no evidence tells.
+    block_start : ndarray of int32, shape (blocks + 1,)
+        Where the elements of each block begin in `element`.
+    element : ndarray of int32
+        Elements, block by block, ascending within a block.
+
+    Examples
+    --------
+    >>> graph = FlowGraph.of(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
+    >>> graph.elements_of(1).tolist(), graph.exits.tolist()
+    ([40, 41], [2])
+    """
+
+    function: int
+    blocks: int
+    source: np.ndarray
+    target: np.ndarray
+    edge: np.ndarray
+    block_start: np.ndarray
+    element: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        function: int,
+        blocks: int,
+        edges: Iterable[tuple[int, int, int]],
+        elements: Iterable[tuple[int, int]],
+    ) -> FlowGraph:
+        """A graph from (source block, target block, edge column) and (block, element) tuples."""
+        arcs = np.array(list(edges), np.int32).reshape(-1, 3)
+        held = np.array(sorted(set(elements)), np.int32).reshape(-1, 2)
+        starts = np.searchsorted(held[:, 0], np.arange(blocks + 1)).astype(np.int32)
+        return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, held[:, 1])
+
+    def elements_of(self, block: int) -> np.ndarray:
+        """The elements a block holds."""
+        return self.element[self.block_start[block] : self.block_start[block + 1]]
+
+    @cached_property
+    def exits(self) -> np.ndarray:
+        """Blocks that edges enter and none leaves: the end of the function, and calls that never return."""
+        leaving = np.bincount(self.source, minlength=self.blocks)
+        entering = np.bincount(self.target, minlength=self.blocks)
+        return np.flatnonzero((leaving == 0) & (entering > 0))
+
+    @cached_property
+    def membership(self) -> sparse.csr_array:
+        """Blocks × held elements, a matrix of ones; its columns are the positions in :attr:`held`."""
+        column = np.searchsorted(self.held, self.element)
+        row = np.repeat(np.arange(self.blocks), np.diff(self.block_start))
+        shape = (self.blocks, len(self.held))
+        return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+
+    @cached_property
+    def held(self) -> np.ndarray:
+        """The elements of all blocks, ascending."""
+        return np.unique(self.element)
