@@ -182,11 +182,11 @@ class Factors:
             out = np.where(level.flipped, backward[level.edge], forward[level.edge])
             into = np.where(level.flipped, forward[level.edge], backward[level.edge])
             if not given:
-                self.pivots[level.nodes] = np.bincount(level.owner, out, len(level.nodes))
+                self.pivots[level.nodes] = _sums(level.owner, out, len(level.nodes))
             pivot = self.pivots[level.nodes][level.owner]
             out /= pivot
-            there = np.bincount(level.pair_edge, into[level.left] * out[level.right], level.next_edges)
-            back = np.bincount(level.pair_edge, into[level.right] * out[level.left], level.next_edges)
+            there = _sums(level.pair_edge, into[level.left] * out[level.right], level.next_edges)
+            back = _sums(level.pair_edge, into[level.right] * out[level.left], level.next_edges)
             there[level.kept_edge] += forward[level.kept]
             back[level.kept_edge] += backward[level.kept]
             into /= pivot
@@ -213,21 +213,21 @@ class Factors:
     def solve(self, right: np.ndarray) -> np.ndarray:
         """M @ right: what is gathered from each state on the way to the root (0 at the root)."""
         plan = self.plan
-        x = right.astype(float)
+        x = _rootless(right)
         for level, into in zip(plan.levels, self._into, strict=True):
-            x += np.bincount(level.neighbour, into * x[level.nodes][level.owner], plan.states)
+            x += _sums(level.neighbour, into * x[level.nodes][level.owner], plan.states)
         x[plan.top] = self._top @ x[plan.top]
         for level, out in zip(reversed(plan.levels), reversed(self._out), strict=True):
-            gathered = np.bincount(level.owner, out * x[level.neighbour], len(level.nodes))
+            gathered = _sums(level.owner, out * x[level.neighbour], len(level.nodes))
             x[level.nodes] = x[level.nodes] / self.pivots[level.nodes] + gathered
         return x
 
     def solve_left(self, left: np.ndarray) -> np.ndarray:
         """Expected visits to each state on the way to the root, from a distribution over states: `left` @ M."""
         plan = self.plan
-        y = left.astype(float)
+        y = _rootless(left)
         for level, out in zip(plan.levels, self._out, strict=True):
-            y += np.bincount(level.neighbour, out * y[level.nodes][level.owner], plan.states)
+            y += _sums(level.neighbour, out * y[level.nodes][level.owner], plan.states)
         y[plan.top] = y[plan.top] @ self._top
         return self._back_left(y)
 
@@ -240,7 +240,7 @@ class Factors:
 
     def _back_left(self, y: np.ndarray) -> np.ndarray:
         for level, into in zip(reversed(self.plan.levels), reversed(self._into), strict=True):
-            gathered = np.bincount(level.owner, into * y[level.neighbour], len(level.nodes))
+            gathered = _sums(level.owner, into * y[level.neighbour], len(level.nodes))
             y[level.nodes] = y[level.nodes] / self.pivots[level.nodes] + gathered
         return y
 
@@ -257,12 +257,12 @@ class Factors:
             to_right, to_left = there[level.pair_edge], back[level.pair_edge]
             own = diagonal[level.neighbour]
             row = out * own  # entries of M from the node to each neighbour
-            row += np.bincount(left, out[right] * to_left, slots)
-            row += np.bincount(right, out[left] * to_right, slots)
+            row += _sums(left, out[right] * to_left, slots)
+            row += _sums(right, out[left] * to_right, slots)
             column = into * own  # entries of M from each neighbour to the node
-            column += np.bincount(left, into[right] * to_right, slots)
-            column += np.bincount(right, into[left] * to_left, slots)
-            returns = np.bincount(level.owner, out * column, len(level.nodes))
+            column += _sums(left, into[right] * to_right, slots)
+            column += _sums(right, into[left] * to_left, slots)
+            returns = _sums(level.owner, out * column, len(level.nodes))
             diagonal[level.nodes] = 1 / self.pivots[level.nodes] + returns
             before_there, before_back = np.empty(level.edges), np.empty(level.edges)
             before_there[level.kept], before_back[level.kept] = there[level.kept_edge], back[level.kept_edge]
@@ -270,6 +270,80 @@ class Factors:
             before_back[level.edge] = np.where(level.flipped, row, column)
             there, back = before_there, before_back
         return diagonal
+
+
+class CorrectedFactors:
+    """Factors of a chain that differs in a few rows from the one that was eliminated (Sherman, Morrison, Woodbury).
+
+    Parameters
+    ----------
+    factors : Factors
+    before, after : csr_array, shape (n, n)
+        The rates that were eliminated, and those to answer for.
+    rows : ndarray of int
+        The rows in which they differ, the root's left out.
+
+    Notes
+    -----
+    With M the old inverse, E the chosen columns of the identity and D the difference of the generators in these rows,
+    the new inverse is M - M·E·(1 + D·M·E)⁻¹·D·M. This subtracts, so `reliable` says whether too much got lost.
+    """
+
+    def __init__(self, factors: Factors, before: sparse.csr_array, after: sparse.csr_array, rows: np.ndarray):
+        self._factors = factors
+        self._from_root = after[[0]].toarray()[0]
+        less = (before[rows] - after[rows]).toarray()
+        less[np.arange(len(rows)), rows] -= less.sum(axis=1)
+        less[:, 0] = 0
+        n = factors.plan.states
+        self._columns = np.stack([factors.solve(_unit(n, row)) for row in rows.tolist()], axis=1)
+        changed = np.stack([factors.solve_left(row) for row in less])
+        changed[:, 0] = 0
+        self._rows = np.linalg.solve(np.eye(len(rows)) + changed[:, rows], changed)
+        self.reliable = True
+
+    def solve(self, right: np.ndarray) -> np.ndarray:
+        """As :meth:`Factors.solve`."""
+        return self._less(self._factors.solve(right), self._columns @ (self._rows @ _rootless(right)))
+
+    def solve_left(self, left: np.ndarray) -> np.ndarray:
+        """As :meth:`Factors.solve_left`."""
+        return self._factors.solve_left(left) - (_rootless(left) @ self._columns) @ self._rows
+
+    def stationary(self) -> np.ndarray:
+        """As :meth:`Factors.stationary`."""
+        whole = self._factors.solve_left(self._from_root)
+        visits = self._less(whole, (_rootless(self._from_root) @ self._columns) @ self._rows)
+        visits[0] = 1
+        return visits
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """As :attr:`Factors.diagonal`."""
+        return self._less(self._factors.diagonal, (self._columns * self._rows.T).sum(axis=1))
+
+    def _less(self, whole: np.ndarray, part: np.ndarray) -> np.ndarray:
+        rest = whole - part
+        # three digits may go, not more
+        self.reliable &= bool((rest[1:] >= 1e-3 * np.abs(whole[1:])).all())
+        return rest
+
+
+def _sums(index: np.ndarray, weight: np.ndarray, n: int) -> np.ndarray:
+    """Sums of the weights by index; numpy's own are integers when there are none."""
+    return np.bincount(index, weight, n).astype(float, copy=False)
+
+
+def _unit(n: int, at: int) -> np.ndarray:
+    unit = np.zeros(n)
+    unit[at] = 1
+    return unit
+
+
+def _rootless(values: np.ndarray) -> np.ndarray:
+    values = values.astype(float)
+    values[0] = 0
+    return values
 
 
 def _undirected(rates: sparse.csr_array) -> tuple[np.ndarray, tuple, tuple]:

@@ -17,15 +17,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csgraph
 
 from suspectra.markov.chain import Chain
-from suspectra.markov.elimination import Factors, Plan, Progress
+from suspectra.markov.elimination import CorrectedFactors, Factors, Plan, Progress
 
 # Two hitting times that agree to this relative difference are equal: symmetric locations differ in the last bits.
 SAME = 1e-10
-# Powers of two between which a number can still be squared or summed without leaving float64.
-FLOOR, CEILING = -660, 900
+# The power of two below which visits are measured in smaller units: products of two factors that each lose a third
+# of float64's range still keep all their digits.
+FLOOR = -660
+# Up to this many changed rows, two solves for each cost less than eliminating again (see benchmarks/hitting_times.py).
+MOST_CORRECTED = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +89,8 @@ class HittingTimeSolver:
     ----------
     chain : Chain
     like : HittingTimeSolver, optional
-        A solver of the chain before a change. Where the same pairs of states are joined as before, its order of
-        elimination is used again.
+        A solver of the chain before a change. Where only a few rows of the matrix differ its elimination is kept
+        and corrected; where the same pairs of states are joined as before, at least its order is used again.
     progress : callable, optional
         Called with the finished fraction, 0 to 1; it may raise to cancel.
 
@@ -102,27 +104,49 @@ class HittingTimeSolver:
     >>> from suspectra.markov.chain import ranked_list
     >>> solver = HittingTimeSolver(ranked_list([0, 1, 1]))
     >>> solver.from_start().steps.round(3).tolist(), solver.from_start().rank.tolist()
-    ([3.75, 16.5, 16.5], [0.5, 2.0, 2.0])
+    ([3.5, 26.0, 26.0], [0.5, 2.0, 2.0])
     """
 
     def __init__(self, chain: Chain, like: HittingTimeSolver | None = None, progress: Progress | None = None):
         chain.require_ergodic()
         self.chain = chain
         progress = progress or (lambda fraction: None)
-        if like is not None and like.plan.same_pattern(chain.rates):
-            self.plan = like.plan
-        else:
-            self.plan = Plan(chain.rates, progress)
-        forward, backward = self.plan.split(chain.rates)
-        factors = Factors(self.plan, forward, backward, progress=progress)
-        self._factors = factors
-        self._back = factors.solve(chain.takes_time)  # x of the module's formulas
-        self._diagonal = factors.diagonal
+        if like is None or not self._correct(like):
+            self._eliminate(like, progress)
+        self._log_total = _log_sum(self._log_visits[: chain.first_hub])
+        progress(1.0)
+
+    def _eliminate(self, like: HittingTimeSolver | None, progress: Progress) -> None:
+        rates = self.chain.rates
+        reuse = like is not None and like._plan.same_pattern(rates)
+        self._plan = like._plan if reuse else Plan(rates, progress)
+        forward, backward = self._plan.split(rates)
+        self._factors = self._eliminated = Factors(self._plan, forward, backward, progress=progress)
+        self._eliminated_rates = rates
+        self._back = self._factors.solve(self.chain.takes_time)  # x of the module's formulas
+        self._diagonal = self._factors.diagonal
         progress(0.9)
         self._log_visits = self._visits(forward, backward)
-        own = self._log_visits[: chain.first_hub]
-        self._log_total = _log_sum(own)
-        progress(1.0)
+
+    def _correct(self, like: HittingTimeSolver) -> bool:
+        """Take over what `like` eliminated, corrected for the few rows that changed; False when that can't be."""
+        before, after = like._eliminated_rates, self.chain.rates
+        if before.shape != after.shape or like.chain.first_hub != self.chain.first_hub:
+            return False
+        rows = np.flatnonzero(np.diff((after - before).tocsr().indptr))
+        rows = rows[rows > 0]  # the root's row is no part of the inverse
+        if not 0 < len(rows) <= MOST_CORRECTED:
+            return False
+        factors = CorrectedFactors(like._eliminated, before, after, rows)
+        visits = factors.stationary()
+        if visits.min() <= 2.0**FLOOR:
+            return False
+        self._plan, self._eliminated, self._eliminated_rates = like._plan, like._eliminated, before
+        self._factors = factors
+        self._back = factors.solve(self.chain.takes_time)
+        self._diagonal = factors.diagonal
+        self._log_visits = np.log(visits)
+        return factors.reliable
 
     def from_start(self) -> HittingTimes:
         """Expected steps from the best group."""
@@ -176,40 +200,22 @@ class HittingTimeSolver:
     def _visits(self, forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
         """Natural logarithms of the visits to each state for one of the root.
 
-        Where float64 underflows, state i is measured in units of 2**unit[i], which scales the rate from i to j by
-        2**(unit[i] - unit[j]) and leaves the pivots as they are. Units follow the likeliest path from the root at
-        first; should the number of paths make that overflow, they follow what is already known, step by step.
+        Where float64 underflows, state i is measured in units of 2**unit[i]: that scales the rate from i to j by
+        2**(unit[i] - unit[j]) and leaves the pivots as they are. A state seen so far gets the unit that fits it, the
+        others the smallest one that can still be told from nothing, and each pass sees that much further. Nothing
+        overflows on the way, since no unit is below what it measures; and a chain that needs many passes has no
+        short cuts, so that a pass costs little.
         """
         visits = self._factors.stationary()
         unit = np.zeros(len(visits), np.int64)
-        low, high = self.plan.ends
-        guess = None
-        while not _in_range(visits):
-            known = visits > 2.0**FLOOR
-            exponent = np.frexp(visits)[1]
-            careful = unit + np.where(known, exponent, FLOOR)
-            if guess is None:
-                guess = np.where(known, careful, np.minimum(careful, self._likeliest_path() - FLOOR // 2))
-                trial = guess
-            else:
-                trial = careful
-            shift = trial[low] - trial[high]
-            with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-                scaled = Factors(
-                    self.plan, np.ldexp(forward, shift), np.ldexp(backward, -shift), self._factors.pivots
-                ).stationary()
-            if trial is guess and not (np.isfinite(scaled).all() and scaled.max() < 2.0**CEILING):
-                continue
-            visits, unit = scaled, trial
+        low, high = self._plan.ends
+        while visits.min() <= 2.0**FLOOR:
+            unit += np.where(visits > 2.0**FLOOR, np.frexp(visits)[1], FLOOR)
+            shift = unit[low] - unit[high]
+            with np.errstate(over="ignore", under="ignore"):
+                rates = np.ldexp(forward, shift), np.ldexp(backward, -shift)
+            visits = Factors(self._plan, *rates, self._factors.pivots).stationary()
         return np.log(visits) + unit * np.log(2)
-
-    def _likeliest_path(self) -> np.ndarray:
-        """Binary logarithms, rounded, of the largest product of rates on a way from the root to each state."""
-        cost = self.chain.rates.copy()
-        # a cost of nothing would be taken for no edge
-        cost.data = np.maximum(-np.log2(cost.data), 1e-9)
-        distance = csgraph.dijkstra(cost, directed=True, indices=0)
-        return -np.floor(distance).astype(np.int64)
 
 
 def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTimes:
@@ -274,10 +280,6 @@ def _log_geometric(count: int, terms: int) -> np.ndarray:
     if r <= 1:
         return np.log(3 * count) + np.log(i if r else np.ones(terms))
     return np.log(3 * count) + i * np.log(r) + np.log1p(-np.exp(-i * np.log(r))) - np.log(r - 1)
-
-
-def _in_range(values: np.ndarray) -> bool:
-    return bool(values.min() > 2.0**FLOOR and values.max() < 2.0**CEILING)
 
 
 def _log_sum(values: np.ndarray) -> float:
