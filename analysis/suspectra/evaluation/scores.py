@@ -1,0 +1,385 @@
+"""How good a localization was: the scores of the literature, given the faults.
+
+Ranks are computed for every element from suspiciousness (higher is worse, NaN the lowest), so that the rank of any
+fault is one index away. Equal scores are ties: hand in scores that were rounded where they are quotients, such as the
+negated levels of a report. For ranks by expected steps hand in the negated HT_Rank; every formula here then holds
+for it, too (paper 003 recommends Steimann's form of it for faults in several places).
+
+With several faults a rank score is one number a fault; :func:`over_faults` sums them up. Scores of a report as a
+whole, such as LIL, take all faults at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse, stats
+
+from suspectra.errors import Problem, UsageError
+
+Scores = Sequence[float] | np.ndarray
+Indices = Sequence[int] | np.ndarray
+
+
+def tarantula_rank(scores: Scores) -> np.ndarray:
+    """#{s(x) ≥ s(l)}: the last place of the tie (Jones & Harrold 2005; paper 003, Definition 14).
+
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+
+    Examples
+    --------
+    >>> tarantula_rank([0.9, 0.5, 0.5, 0.1]).tolist()
+    [1, 3, 3, 4]
+    """
+    higher, equal = _ties(scores)
+    return higher + equal
+
+
+def best_rank(scores: Scores) -> np.ndarray:
+    """#{s(x) > s(l)} + 1: the first place of the tie.
+
+    Examples
+    --------
+    >>> best_rank([0.9, 0.5, 0.5, 0.1]).tolist()
+    [1, 2, 2, 4]
+    """
+    return _ties(scores)[0] + 1
+
+
+def standard_rank(scores: Scores) -> np.ndarray:
+    """#{s(x) > s(l)} + #{s(x) = s(l)}/2 (Ali et al. 2009; paper 003, Definition 17).
+
+    Examples
+    --------
+    >>> standard_rank([0.98, 0.98, 0.98, 0.97, 0.97, 0.95, 0.94, 0.94, 0.94]).tolist()
+    [1.5, 1.5, 1.5, 4.0, 4.0, 5.5, 7.5, 7.5, 7.5]
+    """
+    higher, equal = _ties(scores)
+    return higher + equal / 2
+
+
+def middle_rank(scores: Scores) -> np.ndarray:
+    """⌊#{s(x) > s(l)} + ½ + #{s(x) = s(l)}/2⌋: the middle one of the tie (paper 004, Definition 2.2).
+
+    Examples
+    --------
+    >>> middle_rank([0.9, 0.5, 0.5, 0.1]).tolist()
+    [1, 2, 2, 4]
+    """
+    higher, equal = _ties(scores)
+    return higher + (1 + equal) // 2
+
+
+def steimann_rank(scores: Scores, faulty: Indices) -> np.ndarray:
+    """#{>} + (#{=} + 1)/(#{= and faulty} + 1): places until the first of a tie's faults is expected.
+
+    Steimann, Frenkel & Abreu 2013; paper 003, Definition 18.
+
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+    faulty : array of int
+        The faulty elements.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        For a fault its rank score; for another element what it would be were its own tie's faults searched.
+
+    Examples
+    --------
+    >>> steimann_rank([0.9, 0.5, 0.5, 0.5, 0.1], faulty=[1, 3])[[1, 3]].round(3).tolist()
+    [2.333, 2.333]
+    """
+    higher, equal = _ties(scores)
+    marked = np.zeros(len(higher), bool)
+    marked[_faults(faulty, len(higher))] = True
+    _, tie = np.unique(higher, return_inverse=True)
+    tie = tie.reshape(-1)
+    faults = np.bincount(tie[marked], minlength=len(higher) and int(tie.max()) + 1)[tie]
+    return higher + (equal + 1) / (faults + 1)
+
+
+def expense(rank: np.ndarray | float, n: int) -> np.ndarray | float:
+    """(n - r)/n: the share of the program that need not be examined (Jones & Harrold's effectiveness score)."""
+    return (_some(n) - rank) / n
+
+
+def exam(rank: np.ndarray | float, n: int) -> np.ndarray | float:
+    """r/n: the share that must be examined (Wong et al.'s EXAM). With :func:`middle_rank`, paper 004's Avg expense;
+    with :func:`best_rank` and :func:`tarantula_rank` its Min and Max.
+
+    Examples
+    --------
+    >>> float(exam(middle_rank([0.9, 0.5, 0.5, 0.1])[2], 4))
+    0.5
+    """
+    return rank / _some(n)
+
+
+@dataclass(frozen=True)
+class OverFaults:
+    """One score for several faults: until the first is found, on average, and until the last."""
+
+    first: float
+    mean: float
+    last: float
+
+
+def over_faults(ranks: np.ndarray, faulty: Indices) -> OverFaults:
+    """Sum up a score that is one number an element, where less is better, over the faults.
+
+    Raises
+    ------
+    UsageError
+        When no fault is named, or one is not an element.
+
+    Examples
+    --------
+    >>> over_faults(standard_rank([0.9, 0.5, 0.5, 0.1]), faulty=[0, 3])
+    OverFaults(first=0.5, mean=2.0, last=3.5)
+    """
+    own = np.asarray(ranks)[_faults(faulty, len(ranks))]
+    return OverFaults(float(own.min()), float(own.mean()), float(own.max()))
+
+
+def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
+    """Locality Information Loss: the divergence of the scores from the ideal ones (Moon et al. 2014), in nats.
+
+    Scores are brought to [0, 1] and then to a sum of 1, giving P; the ideal gives 1 to each fault and `epsilon` to all
+    others, brought to a sum of 1, giving Q. The loss is the Kullback-Leibler divergence of P from Q, Σ Q·ln(Q/P).
+
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+        An infinite score counts as the largest (smallest) finite one. When all are equal, P is uniform.
+    faulty : array of int
+    epsilon : float
+        What no score counts for; it keeps the loss finite.
+
+    Examples
+    --------
+    >>> round(lil([1, 0, 0], faulty=[0]), 6), round(lil([1, 1, 0], faulty=[0]), 3)
+    (0.0, 0.693)
+    """
+    if not 0 < epsilon < 1:
+        raise _usage(f"epsilon is {epsilon}", "give a number above 0 and below 1")
+    values = _numbers(scores)
+    faults = _faults(faulty, len(values))
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    if low == high:  # only infinities, if any, tell the elements apart
+        low, high = low - np.isneginf(values).any(), high + np.isposinf(values).any()
+    values = np.clip(values, low, high)
+    scaled = (values - low) / (high - low) if high > low else np.ones(len(values))
+    scaled = np.maximum(scaled, epsilon)
+    ideal = np.full(len(values), epsilon)
+    ideal[faults] = 1
+    return float(stats.entropy(ideal, scaled))
+
+
+def t_score(
+    dependences: sparse.sparray, report: Indices, faulty: Indices, *, directed: bool = False, all_faults: bool = False
+) -> float:
+    """The share of the program examined before a fault is met, breadth-first from a report (Renieris & Reiss 2003).
+
+    For a ranked list of predicates, papers 000 and Liu et al. start from the best five: hand in
+    ``report=top(scores, 5)``.
+
+    Parameters
+    ----------
+    dependences : sparse array, shape (n, n)
+        The program dependence graph; an entry (i, j) means that j depends on i, or i on j.
+    report : array of int
+        The statements the report names.
+    faulty : array of int
+    directed : bool
+        Follow the edges all forwards or all backwards only, as paper 001 does, instead of ignoring directions.
+    all_faults : bool
+        Search until every fault is met, not only the first.
+
+    Returns
+    -------
+    float
+        1 when the report is empty or leads to no fault.
+
+    Examples
+    --------
+    >>> chain = sparse.csr_array(([1, 1, 1], ([0, 1, 2], [1, 2, 3])), shape=(5, 5))
+    >>> t_score(chain, report=[1], faulty=[3])
+    0.8
+    >>> t_score(chain, report=[4], faulty=[3])
+    1.0
+    """
+    graph = sparse.csr_array(dependences)
+    n = graph.shape[0]
+    faults = _faults(faulty, n)
+    start = np.unique(np.asarray(report, np.int64))
+    if not len(start):
+        return 1.0
+    if not (0 <= start[0] and start[-1] < n):
+        raise _usage("the report names a statement that is not in the graph", f"name statements from 0 to {n - 1}")
+    backwards = sparse.csr_array(graph.T)
+    ways = (graph, backwards) if directed else (sparse.csr_array(graph + backwards),)
+    distance = np.min([_distances(way, start) for way in ways], axis=0)
+    needed = distance[faults].max() if all_faults else distance[faults].min()
+    return float(np.count_nonzero(distance <= needed)) / n if np.isfinite(needed) else 1.0
+
+
+def dependence_score(
+    dependences: sparse.sparray, report: Indices, faulty: Indices, *, all_faults: bool = False
+) -> float:
+    """1 - |DS*|/|PDG|: the share of the program that may be ignored (paper 001, Equation 1). More is better.
+
+    DS* is the smallest set of nodes that reach the report, or are reached from it, within some number of directed
+    edges and that holds a fault. An empty report scores 0.
+
+    Examples
+    --------
+    >>> chain = sparse.csr_array(([1, 1, 1], ([0, 1, 2], [1, 2, 3])), shape=(5, 5))
+    >>> dependence_score(chain, report=[2], faulty=[3])
+    0.4
+    """
+    return round(1 - t_score(dependences, report, faulty, directed=True, all_faults=all_faults), 15)
+
+
+def top(scores: Scores, n: int) -> np.ndarray:
+    """The `n` most suspicious elements, in their own order within a tie.
+
+    Examples
+    --------
+    >>> top([0.1, 0.9, 0.5, 0.9], 3).tolist()
+    [1, 3, 2]
+    """
+    return np.argsort(-_numbers(scores), kind="stable")[:n]
+
+
+def top_n(ranks: Scores, n: int = 5) -> float:
+    """The share of subjects whose fault is among the first `n` (paper 004's Top-N), from one rank a subject.
+
+    Examples
+    --------
+    >>> top_n([1, 7, 5.5, 3], n=5)
+    0.5
+    """
+    values = _numbers(ranks)
+    return float(np.mean(values <= n)) if len(values) else 0.0
+
+
+def top_n_percent(ranks: Scores, sizes: Indices, percent: float = 5) -> float:
+    """The share of subjects whose fault is in the first `percent` % of its own program (paper 004's Top-N %).
+
+    Examples
+    --------
+    >>> top_n_percent([4, 6], sizes=[100, 100], percent=5)
+    0.5
+    """
+    values, size = _numbers(ranks), np.asarray(sizes, float)
+    return float(np.mean(values <= size * percent / 100)) if len(values) else 0.0
+
+
+def increase_ratio(before: np.ndarray | float, after: np.ndarray | float) -> np.ndarray | float:
+    """(before - after)/before of an expense; above 0 is better (paper 004, Definition 2.3). 0 where both are 0.
+
+    Examples
+    --------
+    >>> round(increase_ratio(0.0095, 0.0080), 3)
+    0.158
+    """
+    before, after = np.asarray(before, float), np.asarray(after, float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(before == after, 0.0, (before - after) / before)
+    return ratio if ratio.ndim else float(ratio)
+
+
+@dataclass(frozen=True)
+class SignedRankTest:
+    """A Wilcoxon signed-rank test: the statistic, the p-value, and how many pairs differ."""
+
+    statistic: float
+    p_value: float
+    pairs: int
+
+
+def wilcoxon(before: Scores, after: Scores, alternative: str = "two-sided") -> SignedRankTest:
+    """Whether two paired samples differ (Wilcoxon signed-rank, as paper 004 uses it).
+
+    Pairs that are equal say nothing and are left out; when all are, the p-value is 1.
+
+    Parameters
+    ----------
+    before, after : array of float, shape (subjects,)
+    alternative : str
+        ``two-sided``, or ``greater`` for before above after, or ``less``.
+
+    Examples
+    --------
+    >>> wilcoxon([0.2, 0.3, 0.4], [0.2, 0.3, 0.4])
+    SignedRankTest(statistic=0.0, p_value=1.0, pairs=0)
+    """
+    x, y = _numbers(before), _numbers(after)
+    if x.shape != y.shape:
+        raise _usage(f"{len(x)} scores are paired with {len(y)}", "give one score a subject on either side")
+    with np.errstate(invalid="ignore"):
+        differ = x != y
+    if not differ.any():
+        return SignedRankTest(0.0, 1.0, 0)
+    result = stats.wilcoxon(x[differ], y[differ], alternative=alternative)
+    return SignedRankTest(float(result.statistic), float(result.pvalue), int(differ.sum()))
+
+
+def _ties(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """For each element, how many score higher and how many the same (itself among them)."""
+    values = _numbers(scores)
+    if not len(values):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    _, tie, count = np.unique(-values, return_inverse=True, return_counts=True)
+    tie = tie.reshape(-1)
+    return (np.cumsum(count) - count)[tie], count[tie]
+
+
+def _numbers(scores: Scores) -> np.ndarray:
+    values = np.asarray(scores, float).reshape(-1)
+    return np.where(np.isnan(values), -np.inf, values)
+
+
+def _faults(faulty: Indices, n: int) -> np.ndarray:
+    faults = np.unique(np.asarray(faulty, np.int64))
+    if not len(faults):
+        raise _usage("no fault is named", "name at least one faulty element")
+    if not (0 <= faults[0] and faults[-1] < n):
+        raise _usage("a fault is not among the elements", f"name elements from 0 to {n - 1}")
+    return faults
+
+
+def _distances(graph: sparse.csr_array, start: np.ndarray) -> np.ndarray:
+    """Edges from the nearest start, infinite where there is no way."""
+    n = graph.shape[0]
+    distance = np.full(n, np.inf)
+    front = np.zeros(n, bool)
+    front[start] = True
+    distance[start] = steps = 0
+    arriving = sparse.csr_array((graph != 0).T.astype(np.int8))
+    while front.any():
+        steps += 1
+        front = (arriving @ front.astype(np.int32) > 0) & np.isinf(distance)
+        distance[front] = steps
+    return distance
+
+
+def _some(n: int) -> int:
+    if n < 1:
+        raise _usage(f"a program of {n} elements has no share of anything", "give at least one element")
+    return n
+
+
+def _usage(cause: str, cure: str) -> UsageError:
+    return UsageError(Problem("", "", cause, cure))
