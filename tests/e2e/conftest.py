@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 import pynvim
 import pytest
@@ -21,6 +22,7 @@ from playwright.sync_api import Locator, Page, sync_playwright
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
+SCRIPTS = Path(sys.executable).parent
 PATIENCE = 30.0  # seconds: how long something that should happen soon may take on a busy machine
 
 
@@ -43,7 +45,7 @@ class Project:
 
     def suspectra(self, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, "-m", "suspectra", *arguments],
+            [SCRIPTS / "suspectra", *arguments],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -60,6 +62,18 @@ class Project:
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
+    def ranked(self) -> list[tuple[str, int]]:
+        """What the command line ranks, as (file, line), best first and ties in the order of the text."""
+        found = sorted(self.rank()["suspects"], key=lambda s: (s["rank_best"], s["file"], s["line"]))
+        return [(s["file"], s["line"]) for s in found]
+
+    def uri(self, file: str) -> str:
+        return (self.folder / file).as_uri()
+
+    def path(self, uri: str) -> str:
+        """The file a URI or an absolute path names."""
+        return os.path.relpath(unquote(uri.removeprefix("file://")), self.folder)
+
     def lines(self, file: str) -> list[str]:
         return (self.folder / file).read_text().split("\n")
 
@@ -70,19 +84,30 @@ class Project:
         path.write_text(text.replace(old, new))
 
 
-def recorded(source: Path, folder: Path, *tests: str) -> Project:
-    ignored = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".suspectra", "*.pyc")
-    shutil.copytree(source, folder, ignore=ignored)
-    project = Project(folder, tests)
-    done = project.record()
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return project
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all-projects", action="store_true", help="run every project of projects.toml, not CI's alone")
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Project:
+def make_project() -> Callable[..., Project]:
+    """A project of a folder and what of it is to be tested: `make_project(folder, *tests)`."""
+    return lambda folder, *tests: Project(folder, tests)
+
+
+@pytest.fixture
+def unrecorded(tmp_path: Path) -> Project:
+    """The example project, fresh from the repository."""
+    ignored = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".suspectra", "*.pyc")
+    shutil.copytree(ROOT / "examples" / "ledger", tmp_path / "ledger", ignore=ignored)
+    return Project(tmp_path / "ledger")
+
+
+@pytest.fixture
+def ledger(unrecorded: Project) -> Project:
     """The example project with a recording of its failing tests."""
-    return recorded(ROOT / "examples" / "ledger", tmp_path / "ledger")
+    done = unrecorded.record()
+    assert done.returncode == 1, done.stdout + done.stderr
+    return unrecorded
 
 
 @pytest.fixture
@@ -90,16 +115,16 @@ def wait() -> Callable:
     return until
 
 
+def documented(page: str, marker: str) -> str:
+    """The block of code in docs/editors that holds `marker`: what is documented is what is tested."""
+    text = (ROOT / "docs" / "editors" / page).read_text()
+    blocks = [part.split("\n", 1)[1] for part in text.split("```")[1::2]]
+    return next(block for block in blocks if marker in block)
+
+
 @pytest.fixture
 def snippet() -> Callable[[str, str], str]:
-    """A block of code from the documentation, so that what is documented is what is tested."""
-
-    def find(page: str, marker: str) -> str:
-        text = (ROOT / "docs" / "editors" / page).read_text()
-        blocks = [part.split("\n", 1)[1] for part in text.split("```")[1::2]]
-        return next(block for block in blocks if marker in block)
-
-    return find
+    return documented
 
 
 @dataclass(frozen=True)
@@ -108,11 +133,20 @@ class Neovim:
 
     nvim: pynvim.Nvim
 
+    def start(self, project: Project, file: str) -> None:
+        """Set up as docs/editors/neovim.md says for this version, and open a file."""
+        minor = self.lua("return vim.version().minor")
+        marker = "vim.lsp.config" if minor >= 11 else "vim.lsp.start(" if minor >= 8 else "start_client"
+        self.nvim.command(f"cd {project.folder}")
+        self.nvim.command("filetype on")
+        self.lua(documented("neovim.md", marker))
+        if minor >= 11:
+            self.lua(documented("neovim.md", "vim.keymap.set"))
+        self.nvim.command(f"edit {file}")
+        until(lambda: self.lua("return #vim.lsp.get_active_clients() > 0"), "a language server runs")
+
     def lua(self, code: str, *arguments):
         return self.nvim.exec_lua(code, *arguments)
-
-    def edit(self, file: Path) -> None:
-        self.nvim.command(f"edit {file}")
 
     def diagnostics(self) -> list[dict]:
         """Every diagnostic of every file: path, first and last line from 1, and what the server sent with it."""
@@ -128,6 +162,11 @@ class Neovim:
             end
             return found""")
 
+    def marked(self, project: Project) -> list[tuple[str, int]]:
+        """What the editor marks, in the form of `Project.ranked`."""
+        found = sorted(self.diagnostics(), key=lambda d: (d["data"]["rankBest"], d["file"], d["line"]))
+        return [(project.path(d["file"]), d["line"]) for d in found]
+
     def request(self, method: str, params: object):
         """Ask the server, and return its result."""
         answer = self.lua(
@@ -141,7 +180,8 @@ class Neovim:
             method,
             params,
         )
-        assert answer is not None and "error" not in answer, answer
+        assert answer, f"no answer to {method}"
+        assert "error" not in answer, answer
         return answer.get("result")
 
     def command(self, command: str, *arguments):
@@ -152,7 +192,7 @@ class Neovim:
 @pytest.fixture
 def neovim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Neovim]:
     # the documented set-up starts `suspectra`: the one that is being tested
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}")
     nvim = pynvim.attach("child", argv=["nvim", "--embed", "--headless", "-u", "NONE", "-i", "NONE", "-n"])
     yield Neovim(nvim)
     nvim.command("silent! lua vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")

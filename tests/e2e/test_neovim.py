@@ -1,0 +1,127 @@
+"""The main job in a real Neovim without a screen, set up as docs/editors/neovim.md says."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+TAX = "src/ledger/tax.py"
+FIX = ("ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
+DISCOUNTS = "src/ledger/discounts.py"
+SECOND_FAULT = ("if off > best:", "if off < best:")
+
+
+def test_marks_what_the_command_line_ranks(ledger, neovim, wait):
+    neovim.start(ledger, TAX)
+    wait(neovim.diagnostics, "diagnostics")
+
+    assert neovim.marked(ledger) == ledger.ranked()
+    by_place = {(s["file"], s["line"]): s for s in ledger.rank()["suspects"]}
+    for found in neovim.diagnostics():
+        suspect = by_place[ledger.path(found["file"]), found["line"]]
+        assert found["code"] == "ochiai"
+        assert [found["data"][name] for name in ("ef", "ep", "nf", "np")] == [
+            suspect[name] for name in ("ef", "ep", "nf", "np")
+        ]
+        assert found["data"]["score"] == pytest.approx(suspect["score"])
+        assert found["data"]["rankWorst"] == suspect["rank_worst"]
+
+
+def test_explains_and_shows_lenses(ledger, neovim, wait):
+    neovim.start(ledger, TAX)
+    wait(neovim.diagnostics, "diagnostics")
+    first = next(s for s in ledger.rank()["suspects"] if s["file"] == TAX)
+    document = {"textDocument": {"uri": ledger.uri(TAX)}}
+
+    hover = neovim.request("textDocument/hover", {**document, "position": {"line": first["line"] - 1, "character": 8}})
+    assert "Ochiai" in hover["contents"]["value"]
+    assert re.search(rf"\b{first['ef']}\b.*\bfailing\b", hover["contents"]["value"])
+
+    lenses = neovim.request("textDocument/codeLens", document)
+    function = first["function"].rpartition(".")[2]
+    lines = ledger.lines(TAX)
+    assert any(f"def {function}(" in lines[lens["range"]["start"]["line"]] for lens in lenses)
+
+
+def test_steps_through_the_suspects_in_the_order_of_the_ranking(ledger, neovim, wait):
+    neovim.start(ledger, "src/ledger/invoice.py")
+    wait(neovim.diagnostics, "diagnostics")
+
+    visited = []
+    place = neovim.command("suspectra.firstSuspect")
+    for _ in range(5):
+        visited.append((ledger.path(place["uri"]), place["range"]["start"]["line"] + 1))
+        cursor = {"uri": place["uri"], "position": place["range"]["start"]}
+        place = neovim.command("suspectra.nextSuspect", cursor)
+    assert visited == [(s["file"], s["line"]) for s in ledger.rank()["suspects"]][:5]
+    assert neovim.command("suspectra.previousSuspect", {"uri": place["uri"], "position": place["range"]["start"]})
+
+
+def test_the_documented_keys_open_the_next_suspect(ledger, neovim, wait):
+    neovim.start(ledger, "src/ledger/invoice.py")
+    wait(neovim.diagnostics, "diagnostics")
+    if not neovim.lua("return vim.lsp.handlers['window/showDocument'] ~= nil"):
+        return  # this Neovim is older than the keys that are documented
+    first = ledger.rank()["suspects"][0]
+
+    neovim.nvim.input("]u")
+    wait(
+        lambda: (
+            neovim.nvim.current.buffer.name == str(ledger.folder / first["file"])
+            and neovim.nvim.current.window.cursor[0] == first["line"]
+        ),
+        "the cursor is on the first suspect",
+    )
+
+
+def test_marks_follow_edits_and_an_edited_line_loses_its_mark(ledger, neovim, wait):
+    neovim.start(ledger, TAX)
+    wait(neovim.diagnostics, "diagnostics")
+    before = neovim.marked(ledger)
+
+    neovim.nvim.current.buffer.append(["# two more", "# lines"], 0)
+    moved = [(file, line + 2 if file == TAX else line) for file, line in before]
+    wait(lambda: neovim.marked(ledger) == moved, "the marks moved by two lines")
+
+    edited = next(place for place in moved if place[0] == TAX)
+    buffer = neovim.nvim.current.buffer
+    buffer[edited[1] - 1] = buffer[edited[1] - 1] + "  # edited"
+    wait(
+        lambda: neovim.marked(ledger) == [place for place in moved if place != edited], "the edited line's mark is gone"
+    )
+
+
+def test_follows_new_runs_until_the_bug_is_fixed(ledger, neovim, wait):
+    neovim.start(ledger, TAX)
+    wait(neovim.diagnostics, "diagnostics")
+    before = neovim.marked(ledger)
+
+    # another fault on top: more tests fail, other lines are suspected
+    ledger.edit(DISCOUNTS, *SECOND_FAULT)
+    ledger.record()
+    wait(lambda: neovim.marked(ledger) == ledger.ranked() != before, "the marks are those of the second run")
+
+    ledger.edit(DISCOUNTS, *reversed(SECOND_FAULT))
+    ledger.edit(TAX, *FIX)
+    assert ledger.record().returncode == 0
+    wait(lambda: neovim.marked(ledger) == [], "no marks once all tests pass")
+
+
+def test_marks_come_and_go_with_the_examined(ledger, neovim, wait):
+    neovim.start(ledger, TAX)
+    wait(neovim.diagnostics, "diagnostics")
+    before = neovim.marked(ledger)
+    file, line = next(place for place in before if place[0] == TAX)
+
+    assert neovim.command("suspectra.markExamined", ledger.uri(file), line - 1) is True
+    wait(lambda: (file, line) not in neovim.marked(ledger), "the examined line is no longer marked")
+    neovim.command("suspectra.clearExamined")
+    wait(lambda: neovim.marked(ledger) == before, "all marks are back")
+
+
+def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim):
+    neovim.start(unrecorded, TAX)
+    assert neovim.command("suspectra.nextSuspect") is None
+    assert neovim.request("suspectra/suspects", {"limit": 5})["state"] == "noEvidence"
+    assert neovim.diagnostics() == []

@@ -1,0 +1,58 @@
+"""Projects from PyPI with a fault planted in them: recorded, ranked, and marked the same in a real Neovim.
+
+`pytest tests/e2e --all-projects` runs all of projects.toml; without it, those that are marked for CI.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10
+    import tomli as tomllib  # pytest brings it
+
+PROJECTS = tomllib.loads((Path(__file__).parent / "projects.toml").read_text())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    everything = metafunc.config.getoption("--all-projects")
+    metafunc.parametrize("name", [name for name, project in PROJECTS.items() if everything or project.get("ci")])
+
+
+@pytest.fixture
+def sources(name: str, tmp_path: Path) -> Path:
+    """The unpacked source distribution."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
+    command += ["--no-deps", "--no-binary", ":all:", "--dest", tmp_path, PROJECTS[name]["requirement"]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    return next(path for path in tmp_path.iterdir() if path.is_dir())
+
+
+def test_a_planted_fault_is_ranked_and_marked(name, sources, make_project, neovim, wait, monkeypatch):
+    plan = PROJECTS[name]
+    monkeypatch.setenv("PYTHONPATH", str(sources))  # the sources, not what may be installed
+    project = make_project(sources, *plan["tests"])
+    assert project.record().returncode == 0, "the tests of this project pass before the fault is planted"
+    project.edit(plan["file"], plan["line"], plan["fault"])
+    fault = next(i for i, line in enumerate(project.lines(plan["file"]), 1) if plan["fault"] in line)
+
+    assert project.record().returncode == 1
+
+    report = project.rank()
+    place = next(s for s in report["suspects"] if s["file"] == plan["file"] and s["line"] <= fault <= s["end_line"])
+    print(
+        f"{plan['requirement']}: {report['failed']} failed, {report['passed']} passed,"
+        f" {report['elements']} statements; the fault is ranked {place['rank_best']} to {place['rank_worst']}"
+    )
+    neovim.start(project, plan["file"])
+    wait(neovim.diagnostics, "diagnostics")
+    assert neovim.marked(project) == project.ranked()
