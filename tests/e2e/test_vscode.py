@@ -70,7 +70,7 @@ def test_shows_steps_explains_and_follows(ledger, workbench, wait):
     # the bug is fixed, the tests are run from the editor, and the suspects go
     ledger.edit(TAX, "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
     bench.command("Suspectra: Run Tests and Localize")
-    wait(lambda: "passed" in bench.status(), "the status item says that all tests passed", 90)
+    wait(lambda: bench.status() == "Suspectra: No failing test", "the status item says that no test fails", 90)
     bench.see(SIDEBAR, "nobody to suspect")
     assert bench.suspects() == []
     bench.picture("fixed")

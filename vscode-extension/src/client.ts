@@ -137,6 +137,7 @@ export class Server implements vscode.Disposable {
     return {
       documentSelector: DOCUMENTS,
       outputChannel: this.output,
+      initializationOptions: { trusted: vscode.workspace.isTrusted },
       revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {

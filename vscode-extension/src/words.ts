@@ -34,7 +34,7 @@ export function statusWords(condition: Condition): StatusWords {
     case 'runningTests':
       return words('loading~spin', 'Running tests', condition.message || 'Recording a test run');
     case 'noFailingTests':
-      return words('pass', `${condition.passed} passed`, condition.message || 'No test failed in the last run');
+      return words('pass', 'No failing test', condition.message || 'No test failed in the last run');
     case 'error':
       return words('warning', 'Suspectra', condition.message, true);
     case 'ready':
