@@ -480,7 +480,9 @@ class _Paths:
             cause = f"it was recorded in another folder, {'/'.join(self._root)}, which is taken for the workspace"
             found.append(Problem(name, "", cause, "if that is wrong, run the tests here"))
         if self._outside:
-            cause = f"{_listed(self._outside, 'file')} outside the workspace are left out"
+            cause = (
+                f"it also measured {_listed(self._outside, 'file')} outside the workspace, which the ranking leaves out"
+            )
             found.append(Problem(name, "", cause, "open the folder they are in, or ignore this"))
         return found
 

@@ -1,0 +1,283 @@
+"""The ranking as one self-contained HTML page: suspects, sources with a heat gradient, what each test executed."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from itertools import groupby
+from typing import Any, TextIO
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from suspectra import __version__
+from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.evidence.sources import Sources, SourceUnreadable
+from suspectra.output.ranking import Ranking
+from suspectra.output.table import location_text, rank_text, score_text
+from suspectra.output.terminal import safe
+from suspectra.report import RankedReport
+
+MOST_SOURCE = 8 * 2**20  # characters of source in one page
+MOST_ROWS = 6 * 2**20  # characters of what tests executed
+_HOTTEST = 9
+
+
+def write_html(ranking: Ranking, out: TextIO, sources: Sources) -> None:
+    """Write the page.
+
+    Notes
+    -----
+    The page asks nothing of any network: its content security policy allows its own style and script alone, by their
+    hashes. It holds the files that have a listed suspect or that a failing test executed, best suspects first, until
+    a limit; and for each test the statements of those files that it executed, as runs.
+    """
+    report, evidence = ranking.report, ranking.evidence
+    heat = _heat(report)
+    files = _files(ranking, sources)
+    style, script = _asset("page.css"), _asset("page.js")
+    page = _environment().from_string(_asset("page.html.jinja"))
+    counts = report.spectrum.counts
+    out.write(
+        page.render(
+            style=Markup(style),
+            style_hash=_hash(style),
+            script=Markup(script),
+            script_hash=_hash(script),
+            data=Markup(_json(_data(ranking, files, heat))),
+            project=safe(sources.workspace.resolve().name) or "/",
+            technique=report.technique.info,
+            cloned=report.technique.clone_failed,
+            failed=counts.failed,
+            passed=counts.passed,
+            uncounted=sum(not test.verdict.counted for test in evidence.tests),
+            elements=len(report),
+            shown=ranking.shown,
+            problems=ranking.problems,
+            groups=list(_groups(ranking, heat, sources)),
+            evidence=evidence.source,
+            version=__version__,
+        )
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["safe_text"] = safe  # no control characters; escaping is done after it
+    return environment
+
+
+def _asset(name: str) -> str:
+    return resources.files("suspectra.output").joinpath("page", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _json(value: object) -> str:
+    """JSON that can't end the script element it stands in."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _heat(report: RankedReport) -> list[int]:
+    """0 to 9 for each level, by the logarithm of its rank: ranks mean the same whatever a technique's scores are."""
+    counts = report.spectrum.counts
+    suspected = np.zeros(len(report.level_score), np.int64)
+    executed = (report.level >= 0) & (counts.ef > 0)
+    suspected += np.bincount(report.level[executed], minlength=len(suspected))
+    total = max(int(suspected.sum()), 2)
+    ends = np.cumsum(np.bincount(report.level[report.level >= 0], minlength=len(suspected)))
+    heat = []
+    for level, (end, some) in enumerate(zip(ends.tolist(), suspected.tolist(), strict=True)):
+        best = 1 + (int(ends[level - 1]) if level else 0)
+        share = 1 - math.log(min((best + end) / 2, total)) / math.log(total)
+        if level == 0:
+            share = 1.0
+        heat.append(max(1, round(_HOTTEST * share)) if some else 0)
+    return heat
+
+
+def _groups(ranking: Ranking, heat: Sequence[int], sources: Sources) -> Iterator[dict[str, Any]]:
+    """The listed suspects by tie, as the template shows them."""
+    level = ranking.report.level
+    order = ranking.report.top(ranking.shown)
+    numbered = zip(range(ranking.shown), order.tolist(), ranking.entries(), strict=True)
+    for rank, members in groupby(numbered, lambda member: rank_text(member[2])):
+        members = list(members)
+        first = members[0][2]
+        yield {
+            "rank": rank,
+            "score": score_text(first["score"]),
+            "heat": heat[level[members[0][1]]],
+            "size": first["rank_worst"] - first["rank_best"] + 1,
+            "suspects": [_listed(number, entry, sources) for number, _, entry in members],
+        }
+
+
+def _listed(number: int, entry: dict[str, Any], sources: Sources) -> dict[str, Any]:
+    folder, slash, name = entry["file"].rpartition("/")
+    return {
+        "number": number,
+        "anchor": location_text(entry),
+        "folder": folder + slash,
+        "name": name,
+        "line": entry["line"],
+        "function": entry["function"],
+        "source": sources.line(entry["file"], entry["line"]).strip(),
+        "ef": entry["ef"],
+        "ep": entry["ep"],
+    }
+
+
+def _files(ranking: Ranking, sources: Sources) -> list[dict[str, Any]]:
+    """The files to show, best suspect first, with their statements numbered through from 0."""
+    report, evidence = ranking.report, ranking.evidence
+    elements, counts = report.spectrum.elements, report.spectrum.counts
+    listed = elements.file[report.top(ranking.shown)]
+    touched = elements.file[counts.ef > 0]
+    by_rank = elements.file[report.order[counts.ef[report.order] > 0]]
+    wanted = dict.fromkeys([*listed.tolist(), *by_rank.tolist(), *touched.tolist()])
+    left, start, files = MOST_SOURCE, 0, []
+    listed_files = set(listed.tolist())
+    for index in wanted:
+        measured = evidence.files[index]
+        text, note = _text(sources, measured.path, measured.digest)
+        if len(text or "") > left and index not in listed_files:
+            continue
+        left -= len(text or "")
+        span = elements.of_file(measured.path)
+        files.append(
+            {
+                "path": safe(measured.path),
+                "text": text,
+                "note": note,
+                "test": measured.is_test,
+                "start": start,
+                "line": elements.line[span].tolist(),
+                "end": elements.end_line[span].tolist(),
+                "level": report.level[span].tolist(),
+                "ef": counts.ef[span].tolist(),
+                "ep": counts.ep[span].tolist(),
+                "span": span,
+            }
+        )
+        start += span.stop - span.start
+    return files
+
+
+def _text(sources: Sources, path: str, digest: str | None) -> tuple[str | None, str]:
+    try:
+        source = sources.get(path)
+    except SourceUnreadable as error:
+        return None, safe(f"{error.problem.cause}: lines are shown without their text")
+    change = sources.change(path, digest)
+    return "\n".join(safe(line) for line in source.lines), safe(change.cause) if change else ""
+
+
+def _data(ranking: Ranking, files: list[dict[str, Any]], heat: Sequence[int]) -> dict[str, Any]:
+    """What the page's script draws."""
+    report, evidence = ranking.report, ranking.evidence
+    shown = np.full(len(report.spectrum.elements), -1, np.int64)
+    for file in files:
+        span = file.pop("span")
+        shown[span] = np.arange(file["start"], file["start"] + span.stop - span.start)
+    rows, numbers = _rows(evidence, shown)
+    counts = report.spectrum.counts
+    suspects = []
+    for position, element in enumerate(report.top(ranking.shown).tolist()):
+        why = report.explain(position)
+        suspects.append(
+            {
+                "statement": int(shown[element]),
+                "headline": safe(why.headline),
+                "sentences": [safe(sentence) for sentence in why.sentences],
+                "formula": why.formula,
+                "substituted": why.substituted,
+            }
+        )
+    failing_first = sorted(range(len(evidence.tests)), key=lambda i: not evidence.tests[i].verdict.failing)
+    return {
+        "failed": counts.failed,
+        "passed": counts.passed,
+        "levels": [
+            {"rank": rank, "score": score_text(score), "heat": hot}
+            for rank, score, hot in zip(_level_ranks(report), report.level_score.tolist(), heat, strict=True)
+        ],
+        "files": files,
+        "suspects": suspects,
+        "tests": [_test(evidence.tests[i], numbers[i]) for i in failing_first],
+        "rows": rows,
+    }
+
+
+def _level_ranks(report: RankedReport) -> list[str]:
+    sizes = np.bincount(report.level[report.level >= 0], minlength=len(report.level_score))
+    ends = np.cumsum(sizes)
+    return [
+        rank_text({"rank_best": end - size + 1, "rank_worst": end})
+        for end, size in zip(ends.tolist(), sizes.tolist(), strict=True)
+    ]
+
+
+def _test(test: TestResult, row: int) -> dict[str, Any]:
+    return {
+        "name": safe(test.name),
+        "verdict": test.verdict.value,
+        "failing": test.verdict.failing,
+        "message": safe(test.message),
+        "flaky": test.flaky,
+        "row": row,
+    }
+
+
+def _rows(evidence: Evidence, shown: np.ndarray) -> tuple[list[str], list[int]]:
+    """Distinct rows, and which one each test has; failing tests come first when there are too many."""
+    known: dict[str, int] = {"": 0}
+    numbers = [0] * len(evidence.tests)
+    left = MOST_ROWS
+    for i in sorted(range(len(evidence.tests)), key=lambda i: not evidence.tests[i].verdict.failing):
+        code = encode_runs(np.sort(shown[evidence.rows[i]]))
+        if code not in known:
+            left -= len(code)
+            if left < 0:
+                continue
+            known[code] = len(known)
+        numbers[i] = known[code]
+    return list(known), numbers
+
+
+def encode_runs(indices: np.ndarray) -> str:
+    """Sorted indices as runs: gap before the run and length of the run, as LEB128 in base64; negative ones are left out.
+
+    Examples
+    --------
+    >>> base64.b64decode(encode_runs(np.array([-1, 3, 4, 5, 300]))).hex()
+    '0303a60201'
+    """
+    indices = indices[indices >= 0]
+    if not len(indices):
+        return ""
+    opens = np.flatnonzero(np.diff(indices, prepend=indices[0] - 2) != 1)
+    first = indices[opens]
+    last = indices[np.append(opens[1:], len(indices)) - 1] + 1
+    values = np.empty(2 * len(opens), np.int64)
+    values[0::2] = first - np.concatenate([[0], last[:-1]])
+    values[1::2] = last - first
+    return base64.b64encode(_varints(values)).decode("ascii")
+
+
+def _varints(values: np.ndarray) -> bytes:
+    sizes = 1 + sum((values >= 1 << 7 * k).astype(np.int64) for k in range(1, 5))
+    at = np.cumsum(sizes) - sizes
+    out = np.zeros(int(sizes.sum()), np.uint8)
+    for k in range(5):
+        has = sizes > k
+        out[at[has] + k] = (values[has] >> 7 * k & 127) | np.where(sizes[has] > k + 1, 128, 0)
+    return out.tobytes()
