@@ -1,0 +1,242 @@
+"""The texts of the sources: as they were run, as they stand on disk, as they are being edited.
+
+Evidence names lines of a file as it was run and knows that text by its digest alone. The text itself is read here
+and kept from the first moment its digest fits, so that later edits can be followed by comparing the two.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import unquote
+
+from lsprotocol import types as lsp
+from pygls.workspace import TextDocument, Workspace
+
+from suspectra.evidence.evidence import MeasuredFile
+from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
+from suspectra.location import Location
+
+log = logging.getLogger(__name__)
+
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+LINE_END = re.compile(r"\r\n|\r|\n")
+
+Lines = Sequence[str]  # without their ends
+
+
+@dataclass(frozen=True)
+class Units:
+    """Columns in the units client and server agreed on, against Python's code points."""
+
+    encoding: str
+    width: int
+
+    @classmethod
+    def of(cls, agreed: str | None) -> Units:
+        """The units of an LSP position encoding; UTF-16 unless agreed otherwise."""
+        return {"utf-8": cls("utf-8", 1), "utf-32": cls("utf-32-le", 4)}.get(agreed or "", cls("utf-16-le", 2))
+
+    def count(self, text: str) -> int:
+        """How many units a text takes."""
+        return len(text) if text.isascii() else len(text.encode(self.encoding, "surrogatepass")) // self.width
+
+    def code_points(self, line: str, units: int) -> int:
+        """The index in `line` that many units from its start, at most its length."""
+        if units <= 0 or line.isascii():
+            return min(max(units, 0), len(line))
+        data = line.encode(self.encoding, "surrogatepass")[: units * self.width]
+        return len(data.decode(self.encoding, "ignore"))
+
+
+class Document(TextDocument):
+    """An open document. Its lines are LSP's lines, and positions outside the text are taken as the nearest inside."""
+
+    @property
+    def lines(self) -> Lines:  # type: ignore[override]
+        """The lines without their ends: the same list as long as the text is the same."""
+        text = self._source or ""
+        if self._split is None or self._split[0] is not text:
+            self._split = (text, LINE_END.split(text))
+        return self._split[1]
+
+    _split: tuple[str, list[str]] | None = None
+
+    def apply_change(self, change: lsp.TextDocumentContentChangeEvent) -> None:
+        """Apply one change."""
+        if not isinstance(change, lsp.TextDocumentContentChangePartial):
+            self._source = change.text
+            return
+        start, end = self._offset(change.range.start), self._offset(change.range.end)
+        text = self._source or ""
+        self._source = text[:start] + change.text + text[max(start, end) :]
+
+    def _offset(self, position: lsp.Position) -> int:
+        text, offset = self._source or "", 0
+        for line, match in enumerate(LINE.finditer(text)):
+            if line == position.line:
+                units = Units.of(self.position_codec.encoding)
+                return offset + units.code_points(match[0].rstrip("\r\n"), position.character)
+            offset = match.end()
+        return offset
+
+
+class Documents(Workspace):
+    """The open documents."""
+
+    def _create_text_document(
+        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
+    ) -> Document:
+        return Document(
+            doc_uri, source or "", version, language_id, sync_kind=self._sync_kind, position_codec=self._position_codec
+        )
+
+    def update_text_document(
+        self, text_doc: lsp.VersionedTextDocumentIdentifier, change: lsp.TextDocumentContentChangeEvent
+    ) -> None:
+        """Apply one change; a document that was never opened can't change."""
+        if unquote(text_doc.uri) not in self.text_documents:
+            log.warning("ignoring a change of %s, which is not open", text_doc.uri)
+            return
+        super().update_text_document(text_doc, change)
+
+
+def moved_lines(old: Lines, new: Lines) -> list[int]:
+    """For each old line its index among the new ones, -1 where it was edited or removed.
+
+    Examples
+    --------
+    >>> moved_lines(["a", "b", "c"], ["new", "a", "B", "c"])
+    [1, -1, 3]
+    """
+    shorter = min(len(old), len(new))
+    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
+    moved = [*range(head), *([-1] * (len(old) - head - tail)), *range(len(new) - tail, len(new))]
+    middle = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail])
+    for block in middle.get_matching_blocks():
+        for i in range(block.size):
+            moved[head + block.a + i] = head + block.b + i
+    return moved
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the lines of a file as it was run stand in its text now.
+
+    Parameters
+    ----------
+    run, now : sequence of str
+        The two texts.
+    """
+
+    run: Lines
+    now: Lines
+
+    @cached_property
+    def changed(self) -> bool:
+        """Whether the text is another one now."""
+        return self._forward is not None
+
+    @cached_property
+    def _forward(self) -> list[int] | None:
+        return None if self.run == self.now else moved_lines(self.run, self.now)
+
+    @cached_property
+    def _backward(self) -> dict[int, int]:
+        return {line: i for i, line in enumerate(self._forward or ()) if line >= 0}
+
+    def place(self, location: Location) -> tuple[int, int] | None:
+        """First and last line now, counted from 0; None where a line was edited or something came in between."""
+        first, last = location.line - 1, location.end_line - 1
+        if last >= len(self.run):
+            return None
+        if self._forward is None:
+            return first, last
+        lines = self._forward[first : last + 1]
+        if lines[0] < 0 or lines != list(range(lines[0], lines[0] + len(lines))):
+            return None
+        return lines[0], lines[-1]
+
+    def origin(self, line: int) -> int | None:
+        """The line as it was run, counted from 1, of a line now, counted from 0; None if it is new or edited."""
+        if self._forward is None:
+            return line + 1 if line < len(self.run) else None
+        origin = self._backward.get(line)
+        return None if origin is None else origin + 1
+
+
+class Texts:
+    """The texts of one workspace folder's files.
+
+    `load` runs in the worker thread, everything else in the server's loop. What they share are dictionaries that
+    are only ever read or set entry by entry.
+    """
+
+    def __init__(self, root: Path):
+        self._sources = Sources(root)
+        self._on_disk: dict[str, SourceText] = {}
+        self._as_run: dict[str, tuple[MeasuredFile, SourceText]] = {}
+        self._open: dict[str, Document] = {}
+        self._placements: dict[str, Placement] = {}
+
+    def load(self, file: MeasuredFile) -> None:
+        """Read a file unless it is as it was when last read; keep its text if it is the one that was run."""
+        try:
+            source = self._on_disk[file.path] = self._sources.get(file.path)
+        except SourceUnreadable:
+            self._on_disk.pop(file.path, None)
+            return
+        known = self._as_run.get(file.path)
+        # evidence without digests: the text met first is taken as the one that was run
+        if file.digest == source.digest or (file.digest is None and not (known and known[0] is file)):
+            self._as_run[file.path] = file, source
+
+    def forget_except(self, paths: set[str]) -> None:
+        """Drop the texts of files that are not measured any more."""
+        for kept in (self._on_disk, self._as_run, self._placements):
+            for path in kept.keys() - paths:
+                kept.pop(path, None)
+
+    def opened(self, path: str, document: Document) -> None:
+        """Take a document's text as the present one of its file."""
+        self._open[path] = document
+
+    def closed(self, path: str) -> None:
+        """Go back to the text on disk."""
+        self._open.pop(path, None)
+
+    def document(self, path: str) -> Document | None:
+        """The open document of a file."""
+        return self._open.get(path)
+
+    def open_paths(self) -> list[str]:
+        """The files that are open."""
+        return list(self._open)
+
+    def as_run(self, file: MeasuredFile) -> Lines | None:
+        """The text that was run, None when it was never seen."""
+        known = self._as_run.get(file.path)
+        return known[1].lines if known and file.digest in (None, known[1].digest) else None
+
+    def now(self, path: str) -> Lines | None:
+        """The text in the editor, else on disk, None when there is no such file."""
+        if document := self._open.get(path):
+            return document.lines
+        source = self._on_disk.get(path)
+        return source.lines if source else None
+
+    def placement(self, file: MeasuredFile) -> Placement | None:
+        """Where the file's lines stand now; None when that can't be known."""
+        run, now = self.as_run(file), self.now(file.path)
+        if run is None or now is None:
+            return None
+        known = self._placements.get(file.path)
+        if known is None or known.run is not run or known.now is not now:
+            known = self._placements[file.path] = Placement(run, now)
+        return known

@@ -1,0 +1,50 @@
+"""Code actions on a suspect: what a reader may want to do with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from suspectra_server.features.diagnostics import SOURCE
+from suspectra_server.features.wording import rank_words
+
+if TYPE_CHECKING:
+    from suspectra_server.server import SuspectraServer
+
+
+def register(server: SuspectraServer) -> None:
+    """Answer `textDocument/codeAction`."""
+    options = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix], resolve_provider=False)
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
+    def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command]:
+        uri = params.text_document.uri
+        found = server.folders.of(uri)
+        only = params.context.only
+        if found is None or not (only is None or any(kind in ("", lsp.CodeActionKind.QuickFix) for kind in only)):
+            return []
+        folder, path = found
+        marks = [
+            mark
+            for mark in folder.current().by_file.get(path, ())
+            if not mark.examined and mark.first <= params.range.end.line and params.range.start.line <= mark.last
+        ]
+        if not marks:
+            return []
+        mark = marks[0]
+        cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
+        wanted = [
+            (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
+            ("Mark suspect as examined", "markExamined", [uri, mark.first]),
+            ("Go to the next suspect", "nextSuspect", [cursor]),
+            ("Rank suspects with another technique…", "selectTechnique", []),
+        ]
+        commands = [lsp.Command(title, f"suspectra.{name}", arguments=arguments) for title, name, arguments in wanted]
+        if not server.can("text_document.code_action.code_action_literal_support"):
+            return list(commands)
+        own = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == SOURCE]
+        return [
+            lsp.CodeAction(command.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=own or None, command=command)
+            for command in commands
+        ]

@@ -1,0 +1,65 @@
+"""Code lenses: rank and score above the functions that hold suspects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from suspectra.location import Location
+from suspectra_server.features.wording import rank_words, score_words
+from suspectra_server.snapshot import Mark, Snapshot
+
+if TYPE_CHECKING:
+    from suspectra_server.server import SuspectraServer
+
+
+def register(server: SuspectraServer) -> None:
+    """Answer `textDocument/codeLens`."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
+    def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+        found = server.folders.of(params.text_document.uri)
+        if found is None or not found[0].settings.code_lens:
+            return []
+        folder, path = found
+        snapshot = folder.current()
+        return [
+            lsp.CodeLens(
+                lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)),
+                _explain(_title(snapshot, marks), params.text_document.uri, marks[0]),
+            )
+            for line, marks in _functions(snapshot, path)
+        ]
+
+
+def refresh(server: SuspectraServer) -> None:
+    """Have the client ask again, where it can be told to."""
+    if server.can("workspace.code_lens.refresh_support"):
+        server.workspace_code_lens_refresh(None)
+
+
+def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
+    """The first line of each function that holds marks, counted from 0, and its marks, best first."""
+    marks_of: dict[int, list[Mark]] = {}
+    elements = snapshot.ranking.report.spectrum.elements if snapshot.ranking.report else None
+    for mark in snapshot.by_file.get(path, ()):
+        function = int(elements.function[mark.suspect.element])
+        if function >= 0 and not mark.examined:
+            marks_of.setdefault(function, []).append(mark)
+    placed = []
+    for function, marks in marks_of.items():
+        line = elements.functions[function].line
+        if lines := snapshot.placements[path].place(Location(path, line, line)):
+            placed.append((lines[0], marks))
+    return placed
+
+
+def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
+    return lsp.Command(title, "suspectra.explain", arguments=[uri, mark.first])
+
+
+def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
+    best = marks[0].suspect
+    more = f" · {len(marks)} suspicious lines" if len(marks) > 1 else ""
+    return f"Suspect {rank_words(best)} · {snapshot.ranking.technique.info.title} {score_words(best.score)}{more}"

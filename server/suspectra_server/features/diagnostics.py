@@ -1,0 +1,136 @@
+"""Diagnostics on suspicious lines, pushed; a file is published again only when its marks changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from suspectra.evidence.sources import inside
+from suspectra_server.convert import first_line_of, number, plain, version_of, whole_line
+from suspectra_server.features.wording import headline
+from suspectra_server.snapshot import Band, Mark
+
+if TYPE_CHECKING:
+    from suspectra_server.server import SuspectraServer
+    from suspectra_server.workspace import Folder
+
+SOURCE = "suspectra"
+CHANGED = "changed-since-run"
+MOST_RELATED = 5
+# a suspicion is no error: only the few lines on top ask for attention, the rest is there for who looks
+SEVERITY = {
+    Band.HIGH: lsp.DiagnosticSeverity.Warning,
+    Band.MEDIUM: lsp.DiagnosticSeverity.Information,
+    Band.LOW: lsp.DiagnosticSeverity.Hint,
+}
+PAGES = Path(__file__).parent.parent / "docs" / "techniques"
+
+
+class Published:
+    """What the client was told, file by file."""
+
+    def __init__(self, server: SuspectraServer):
+        self._server = server
+        self._files: dict[str, dict[str, tuple[str, list[lsp.Diagnostic]]]] = {}
+
+    def publish(self, folder: Folder) -> None:
+        """Publish the files of a folder whose diagnostics differ from what the client has."""
+        known = self._files.setdefault(folder.uri, {})
+        wanted = self._diagnostics(folder) if folder.settings.diagnostics else {}
+        for path in [*wanted, *(path for path in known if path not in wanted)]:
+            told_uri, told = known.get(path, ("", []))
+            uri, diagnostics = folder.uri_of(path), wanted.get(path, [])
+            if told_uri and told_uri != uri:
+                self._send(told_uri, [])
+                told = []
+            if diagnostics != told:
+                self._send(uri, diagnostics, version_of(folder.texts.document(path)))
+            if diagnostics:
+                known[path] = (uri, diagnostics)
+            else:
+                known.pop(path, None)
+
+    def withdraw(self, folder: Folder) -> None:
+        """Take back everything published for a folder."""
+        for uri, _ in self._files.pop(folder.uri, {}).values():
+            self._send(uri, [])
+
+    def _send(self, uri: str, diagnostics: list[lsp.Diagnostic], version: int | None = None) -> None:
+        self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
+
+    def _diagnostics(self, folder: Folder) -> dict[str, list[lsp.Diagnostic]]:
+        snapshot = folder.snapshot
+        wanted = {
+            path: [self._diagnostic(folder, mark) for mark in marks if not mark.examined]
+            for path, marks in snapshot.by_file.items()
+        }
+        for path, count in snapshot.unplaceable.items():
+            if (folder.root / path).is_file():
+                wanted[path] = [_lost(count)]
+        return wanted
+
+    def _diagnostic(self, folder: Folder, mark: Mark) -> lsp.Diagnostic:
+        ranking, suspect = folder.snapshot.ranking, mark.suspect
+        lines = folder.snapshot.placements[mark.file].now
+        technique = ranking.technique
+        page = PAGES / f"{technique.name}.md"
+        return lsp.Diagnostic(
+            range=first_line_of(mark, lines, self._server.units),
+            severity=SEVERITY[mark.band],
+            code=technique.name,
+            code_description=lsp.CodeDescription(page.as_uri()),
+            source=SOURCE,
+            message=plain(headline(ranking, suspect)),
+            related_information=self._related(folder, mark),
+            data={
+                "technique": technique.name,
+                "cloneFailed": technique.clone_failed,
+                "score": number(suspect.score),
+                "rankBest": suspect.rank_best,
+                "rankAverage": suspect.rank_average,
+                "rankWorst": suspect.rank_worst,
+                "ef": suspect.ef,
+                "ep": suspect.ep,
+                "nf": suspect.nf,
+                "np": suspect.np,
+                "line": mark.first + 1,
+                "endLine": mark.last + 1,
+                "band": mark.band.value,
+            },
+        )
+
+    def _related(self, folder: Folder, mark: Mark) -> list[lsp.DiagnosticRelatedInformation] | None:
+        """The failing tests that execute it, where it is known where they stand."""
+        if not self._server.can("text_document.publish_diagnostics.related_information"):
+            return None
+        related = []
+        for name in mark.suspect.failing_tests:
+            test = folder.snapshot.ranking.tests.get(name)
+            if test is None or test.location is None or inside(folder.root, test.location.file) is None:
+                continue
+            if len(related) == MOST_RELATED:
+                more = len(mark.suspect.failing_tests) - MOST_RELATED
+                last = related[-1]
+                related[-1] = lsp.DiagnosticRelatedInformation(last.location, f"{last.message} (and {more} more)")
+                break
+            place = lsp.Location(folder.uri_of(test.location.file), whole_line(test.location.line - 1))
+            related.append(lsp.DiagnosticRelatedInformation(place, plain(f"fails: {name}")))
+        return related or None
+
+
+def _lost(count: int) -> lsp.Diagnostic:
+    """Said on the first line of a file whose text as run is not known, instead of marking wrong lines."""
+    what = "a suspect" if count == 1 else f"{count} suspects"
+    return lsp.Diagnostic(
+        whole_line(0),
+        f"This file holds {what}, but it changed since the tests ran: run them again to see where.",
+        severity=lsp.DiagnosticSeverity.Information,
+        code=CHANGED,
+        source=SOURCE,
+    )
+
+
+def register(server: SuspectraServer) -> None:
+    """Diagnostics are pushed: there is nothing a client could ask for."""

@@ -1,0 +1,37 @@
+"""Hovers: why a line stands where it stands, on every line that a failing test executes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from suspectra_server.convert import range_of, whole_line
+from suspectra_server.features.wording import as_markdown, as_text
+
+if TYPE_CHECKING:
+    from suspectra_server.server import SuspectraServer
+
+
+def register(server: SuspectraServer) -> None:
+    """Answer `textDocument/hover`."""
+
+    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        found = server.folders.of(params.text_document.uri)
+        if found is None:
+            return None
+        folder, path = found
+        snapshot, line = folder.current(), params.position.line
+        suspect = snapshot.suspect_at(path, line)
+        if suspect is None:
+            return None
+        mark = next(iter(snapshot.marks_at(path, line)), None)
+        lines = snapshot.placements[path].now
+        where = range_of(mark, lines, server.units) if mark and mark.suspect == suspect else whole_line(line)
+        formats = server.can("text_document.hover.content_format") or [lsp.MarkupKind.PlainText]
+        if lsp.MarkupKind.Markdown in formats:
+            content = lsp.MarkupContent(lsp.MarkupKind.Markdown, as_markdown(snapshot.ranking, suspect))
+        else:
+            content = lsp.MarkupContent(lsp.MarkupKind.PlainText, as_text(snapshot.ranking, suspect))
+        return lsp.Hover(content, where)

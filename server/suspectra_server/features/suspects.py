@@ -1,0 +1,75 @@
+"""The requests of views: the list of suspects, and the techniques there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from suspectra.techniques import technique_infos
+from suspectra_server.convert import number, plain, problem_dict, range_of
+from suspectra_server.protocol import SUSPECTS, TECHNIQUES
+from suspectra_server.snapshot import Mark
+
+if TYPE_CHECKING:
+    from suspectra_server.server import SuspectraServer
+    from suspectra_server.workspace import Folder
+
+
+def register(server: SuspectraServer) -> None:
+    """Answer `suspectra/suspects` and `suspectra/techniques`."""
+
+    @server.feature(SUSPECTS)
+    def suspects(params: Any) -> dict[str, Any]:
+        given = params.get("limit") if isinstance(params, Mapping) else None
+        limit = given if isinstance(given, int) and not isinstance(given, bool) and given >= 0 else None
+        folders = list(server.folders)
+        found = [(folder, mark) for folder in folders for mark in folder.current().marks]
+        found.sort(key=lambda pair: pair[1].suspect.rank_best)
+        status = server.status()
+        technique = folders[0].snapshot.ranking.technique if folders else None
+        return {
+            "technique": status["technique"],
+            "cloneFailed": technique.clone_failed if technique else False,
+            "passed": status["passed"],
+            "failed": status["failed"],
+            "elements": sum(len(f.snapshot.ranking.report or ()) for f in folders),
+            "state": status["state"],
+            "problems": [problem_dict(problem) for folder in folders for problem in folder.snapshot.problems],
+            "suspects": [_suspect(server, folder, mark) for folder, mark in found[:limit]],
+        }
+
+    @server.feature(TECHNIQUES)
+    def techniques(params: Any) -> list[dict[str, str]]:
+        return [
+            {
+                "name": info.name,
+                "title": info.title,
+                "paper": info.paper,
+                "description": " ".join(part for part in (info.advice, info.formula) if part),
+            }
+            for info in technique_infos()
+        ]
+
+
+def _suspect(server: SuspectraServer, folder: Folder, mark: Mark) -> dict[str, Any]:
+    suspect = mark.suspect
+    where = range_of(mark, folder.snapshot.placements[mark.file].now, server.units)
+    return {
+        "uri": folder.uri_of(mark.file),
+        "range": where,
+        "file": mark.file,
+        "line": mark.first + 1,
+        "endLine": mark.last + 1,
+        "function": plain(suspect.function),
+        "score": number(suspect.score),
+        "rankBest": suspect.rank_best,
+        "rankAverage": suspect.rank_average,
+        "rankWorst": suspect.rank_worst,
+        "ef": suspect.ef,
+        "ep": suspect.ep,
+        "nf": suspect.nf,
+        "np": suspect.np,
+        "failingTests": list(suspect.failing_tests),
+        "examined": mark.examined,
+        "band": mark.band.value,
+    }

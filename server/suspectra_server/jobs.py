@@ -1,0 +1,116 @@
+"""Work off the loop: one worker thread, and for every kind of work only the newest request waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+log = logging.getLogger(__name__)
+
+
+class Cancelled(Exception):
+    """A job found that nobody waits for its result any more."""
+
+
+class Token:
+    """Tells a running job that it is not wanted any more."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+
+    def check(self) -> None:
+        """Stop here if cancelled.
+
+        Raises
+        ------
+        Cancelled
+        """
+        if self.cancelled:
+            raise Cancelled
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    key: Hashable
+    work: Callable[[Token], Any]
+    done: Callable[[Any], None]
+    token: Token
+
+
+class Jobs:
+    """Runs jobs one at a time in a thread of its own.
+
+    All methods are called in the loop's thread, and results are delivered there. The thread is a daemon: a job that
+    hangs in a slow file system does not keep the process alive.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop):
+        self._loop = loop
+        self._waiting: dict[Hashable, _Job] = {}
+        self._running: _Job | None = None
+        self._wanted = threading.Semaphore(0)
+        self._next: _Job | None = None
+        self._thread: threading.Thread | None = None
+
+    def submit(self, key: Hashable, work: Callable[[Token], Any], done: Callable[[Any], None]) -> None:
+        """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced."""
+        self._waiting[key] = _Job(key, work, done, Token())
+        self._start_next()
+
+    def cancel(self, key: Hashable | None = None) -> None:
+        """Drop a kind of job, waiting and running, or every job: none of them will deliver a result."""
+        for waiting in [key] if key is not None else list(self._waiting):
+            self._waiting.pop(waiting, None)
+        if self._running and key in (None, self._running.key):
+            self._running.token.cancelled = True
+
+    def busy(self, key: Hashable) -> bool:
+        """Whether a job of that kind waits or runs."""
+        return key in self._waiting or (self._running is not None and self._running.key == key)
+
+    def stop(self) -> None:
+        """Drop every job and let the thread end."""
+        self.cancel()
+        if self._thread:
+            self._next = None
+            self._wanted.release()
+            self._thread = None
+
+    def _start_next(self) -> None:
+        if self._running or not self._waiting:
+            return
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="suspectra-jobs", daemon=True)
+            self._thread.start()
+        self._running = self._next = self._waiting.pop(next(iter(self._waiting)))
+        self._wanted.release()
+
+    def _work(self) -> None:
+        while True:
+            self._wanted.acquire()
+            job = self._next
+            if job is None:
+                return
+            result: Any = None
+            try:
+                job.token.check()
+                result = job.work(job.token)
+            except Cancelled:
+                job.token.cancelled = True
+            except Exception as error:  # a job reports what it expects; this is a defect, and must not end the thread
+                log.error("a job failed: %s: %s", type(error).__name__, error, exc_info=True)
+                result = error
+            try:
+                self._loop.call_soon_threadsafe(self._finished, job, result)
+            except RuntimeError:  # the loop has ended
+                return
+
+    def _finished(self, job: _Job, result: Any) -> None:
+        self._running = None
+        self._start_next()
+        if not job.token.cancelled:
+            job.done(result)

@@ -1,0 +1,439 @@
+"""The language server: one client, its workspace folders, and what they tell it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.lsp._capabilities import get_capability
+from pygls.lsp.server import LanguageServer
+from pygls.uris import from_fs_path
+
+import suspectra
+from suspectra.errors import Problem
+from suspectra_server import commands, wire
+from suspectra_server.convert import path_of, plain
+from suspectra_server.documents import Document, Documents, Units
+from suspectra_server.features import (
+    code_actions,
+    code_lens,
+    diagnostics,
+    hover,
+    inlay_hints,
+    suspects,
+    symbols,
+)
+from suspectra_server.jobs import Jobs
+from suspectra_server.protocol import STATUS, State
+from suspectra_server.settings import SECTION, Settings, read_settings, section_of
+from suspectra_server.test_run import TestRun
+from suspectra_server.watching import Watcher
+from suspectra_server.workspace import Folder, Folders
+
+log = logging.getLogger(__name__)
+
+CONFIGURATION_PATIENCE = 1.0  # seconds a client is given to say its settings before the first ranking
+_LOUDNESS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
+_URGENT = (State.RUNNING_TESTS, State.RANKING, State.ERROR, State.STALE, State.READY, State.NO_FAILING_TESTS)
+
+
+class SuspectraServer(LanguageServer):
+    """Serves one client.
+
+    Attributes
+    ----------
+    folders : Folders
+        The workspace folders.
+    jobs : Jobs
+    trusted : bool
+        Whether the client trusts the workspace; tests are not run in one it distrusts.
+    finished : Future of int
+        Set to the exit status when the client said `exit` or is gone.
+    """
+
+    protocol: wire.Protocol
+
+    def __init__(self) -> None:
+        super().__init__(
+            "suspectra",
+            suspectra.__version__,
+            protocol_cls=wire.Protocol,
+            converter_factory=wire.make_converter,
+            max_workers=1,
+        )
+        self.folders = Folders()
+        self.trusted = True
+        self.visited: tuple[str, tuple[str, int]] | None = None
+        self.published = diagnostics.Published(self)
+        self.test_run = TestRun(self)
+        self._initial: Mapping[str, Any] = {}
+        self._pushed: Mapping[str, Any] = {}
+        self._told: dict[str, None] = {}
+        self._status: dict[str, Any] | None = None
+        self._tasks: set[asyncio.Task] = set()
+
+    # what the client is
+
+    def can(self, capability: str) -> Any:
+        """A client capability by its path, None where the client does not have it."""
+        return get_capability(self.client_capabilities, capability)
+
+    @property
+    def units(self) -> Units:
+        """The units of columns the client wants."""
+        return Units.of(self.workspace.position_encoding)
+
+    @property
+    def takes_status(self) -> bool:
+        """Whether the client shows `suspectra/status`, and so has a place of its own for what is going on."""
+        own = (self.client_capabilities.experimental or {}) if self._initialized else {}
+        section = own.get("suspectra") if isinstance(own, Mapping) else None
+        return isinstance(section, Mapping) and section.get("status") is True
+
+    # life
+
+    _initialized = False
+
+    def start(self, params: lsp.InitializeParams) -> None:
+        """Take the client's folders and options; called while `initialize` is answered."""
+        self._initialized = True
+        loop = asyncio.get_running_loop()
+        self.jobs = Jobs(loop)
+        self.watcher = Watcher(loop, self._changed_on_disk)
+        options = params.initialization_options
+        self.trusted = not (isinstance(options, Mapping) and options.get("trusted") is False)
+        self._initial = section_of(options)
+        folders = params.workspace_folders or []
+        root = params.root_uri
+        if root is None and params.root_path:
+            root = from_fs_path(params.root_path)
+        if not folders and root:
+            folders = [lsp.WorkspaceFolder(root, "")]
+        self.protocol.keep_documents(Documents, root, folders)
+        settings = self._read(self._initial)
+        for folder in folders:
+            self._add(folder.uri, settings)
+
+    async def begin(self) -> None:
+        """The client is ready: learn its settings, then rank."""
+        self._register()
+        try:
+            await asyncio.wait_for(self.configure(), CONFIGURATION_PATIENCE)
+        except asyncio.TimeoutError:
+            log.warning("the client does not say its settings; going on without")
+        self.rank()
+        self.say_status()
+
+    def stop(self) -> None:
+        """End everything that runs."""
+        self.test_run.cancel()
+        for task in list(self._tasks):
+            task.cancel()
+        if self._initialized:
+            for folder in self.folders:
+                folder.close()
+            self.watcher.stop()
+            self.jobs.stop()
+
+    def hold(self, task: asyncio.Task) -> None:
+        """Keep a task alive, and say when it fails."""
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("%s: %s", type(error).__name__, error)
+
+    # settings
+
+    async def configure(self, pushed: Any = None) -> None:
+        """Learn the settings: ask where the client can be asked, else take what it pushed."""
+        if pushed is not None:
+            self._pushed = section_of(pushed)
+        folders = list(self.folders)
+        answers: list[Any] = [None] * len(folders)
+        if self.can("workspace.configuration") and folders:
+            items = [lsp.ConfigurationItem(scope_uri=folder.uri, section=SECTION) for folder in folders]
+            try:
+                answers = list(await self.workspace_configuration_async(lsp.ConfigurationParams(items)))
+            except Exception as error:  # whatever the client answered
+                log.warning("the client's settings can't be read: %s", error)
+            answers += [None] * (len(folders) - len(answers))
+        for folder, answer in zip(folders, answers, strict=False):
+            given = {**self._initial, **self._pushed}
+            if isinstance(answer, Mapping):
+                given |= {name: value for name, value in answer.items() if value is not None}
+            folder.configure(self._read(given))
+
+    @property
+    def _defaults(self) -> Settings:
+        """The defaults; a client without a place for our status learns of problems from messages alone."""
+        return Settings() if self.takes_status else Settings(show_notifications="onWarning")
+
+    def _read(self, given: Mapping[str, Any]) -> Settings:
+        settings, complaints = read_settings(given, self._defaults)
+        for complaint in complaints:
+            self.tell(complaint, lsp.MessageType.Warning)
+        return settings
+
+    def _register(self) -> None:
+        registrations = []
+        if self.can("workspace.did_change_configuration.dynamic_registration"):
+            options = lsp.DidChangeConfigurationRegistrationOptions(section=SECTION)
+            registrations.append(
+                lsp.Registration("suspectra-settings", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
+            )
+        if self.can("workspace.did_change_watched_files.dynamic_registration"):
+            watchers = [lsp.FileSystemWatcher("**/*.py"), lsp.FileSystemWatcher("**/.suspectra/**")]
+            options = lsp.DidChangeWatchedFilesRegistrationOptions(watchers)
+            registrations.append(lsp.Registration("suspectra-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
+        if registrations:
+            self.client_register_capability(lsp.RegistrationParams(registrations))
+
+    # folders
+
+    def _add(self, uri: str, settings: Settings) -> Folder | None:
+        root = path_of(uri)
+        if root is None:
+            log.warning("ignoring the folder %s: only file: URIs can be served", uri)
+            return None
+        folder = Folder(uri, root, settings, self.jobs, self.watcher, self.refresh, self.say_status)
+        self.folders.add(folder)
+        for document in self.workspace.text_documents.values():
+            if (path := folder.path_in(document.uri)) is not None:
+                folder.opened(path, document)
+        return folder
+
+    async def change_folders(self, event: lsp.WorkspaceFoldersChangeEvent) -> None:
+        """Folders were opened or closed."""
+        for removed in event.removed:
+            if folder := self.folders.get(removed.uri):
+                self.published.withdraw(folder)
+                self.folders.remove(removed.uri)
+        for added in event.added:
+            self._add(added.uri, self._read(self._initial))
+        await self.configure()
+        for added in event.added:
+            if folder := self.folders.get(added.uri):
+                folder.rank()
+        self.say_status()
+
+    def _changed_on_disk(self, key: Any) -> None:
+        kind, uri = key
+        if folder := self.folders.get(uri):
+            folder.evidence_changed() if kind == "evidence" else folder.sources_changed()
+
+    def document(self, uri: str) -> Document:
+        """An open document."""
+        return self.workspace.get_text_document(uri)  # type: ignore[return-value]
+
+    # what the client is told
+
+    def refresh(self, folder: Folder) -> None:
+        """A folder has a new snapshot: publish what changed."""
+        self.published.publish(folder)
+        code_lens.refresh(self)
+        inlay_hints.refresh(self)
+        for problem in folder.snapshot.ranking.problems:
+            self.tell_problem(problem, folder)
+        self.say_status()
+
+    def rank(self) -> None:
+        """Rank every folder now."""
+        for folder in self.folders:
+            folder.rank()
+
+    def say_status(self) -> None:
+        """Send `suspectra/status` where the client takes it."""
+        if self.takes_status and not self.finished.done():
+            self.protocol.notify(STATUS, self.status())
+
+    def status(self) -> dict[str, Any]:
+        """What is going on, over all folders."""
+        folders = list(self.folders)
+        states = {folder: self.state_of(folder) for folder in folders}
+        state = next((state for state in _URGENT if state in states.values()), State.NO_EVIDENCE)
+        speaking = next((folder for folder in folders if states[folder] is state), None)
+        message = speaking.snapshot.message if speaking else "No folder is open"
+        if state in (State.RUNNING_TESTS, State.RANKING):
+            message = "Running the tests" if state is State.RUNNING_TESTS else "Ranking"
+        named = speaking or next(iter(folders), None)
+        return {
+            "state": state.value,
+            "message": plain(message),
+            "technique": named.snapshot.ranking.technique.name if named else Settings().technique,
+            "suspects": sum(len(folder.snapshot.marks) for folder in folders),
+            "failed": sum(folder.snapshot.ranking.failed for folder in folders),
+            "passed": sum(folder.snapshot.ranking.passed for folder in folders),
+        }
+
+    def state_of(self, folder: Folder) -> State:
+        """What a folder is doing, or how its ranking stands."""
+        if self.test_run.runs(folder):
+            return State.RUNNING_TESTS
+        return State.RANKING if folder.busy else folder.snapshot.state
+
+    def tell_problem(self, problem: Problem, folder: Folder) -> None:
+        """Tell a problem of the evidence, once."""
+        grave = folder.snapshot.ranking.state is State.ERROR
+        if folder.snapshot.ranking.state is not State.NO_EVIDENCE:
+            self.tell(str(problem), lsp.MessageType.Error if grave else lsp.MessageType.Warning, folder)
+
+    def tell(self, text: str, kind: lsp.MessageType, folder: Folder | None = None) -> None:
+        """Tell something nobody asked for: always to the log, and as a message if the user lets it through; once."""
+        if text in self._told:
+            return
+        self._told[text] = None
+        if len(self._told) > 1000:
+            self._told.pop(next(iter(self._told)))
+        shown = plain(text) if len(text) <= 300 else text[:2000]
+        settings = folder.settings if folder else self._defaults
+        if kind.value <= _LOUDNESS[settings.show_notifications]:
+            self.window_show_message(lsp.ShowMessageParams(kind, shown))
+        else:
+            self.window_log_message(lsp.LogMessageParams(kind, shown))
+
+    def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
+        """Say something to a user who asked for it."""
+        self.window_show_message(lsp.ShowMessageParams(kind, plain(text)))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Errors go to the log; nobody is served by a message box about a client's bad request."""
+        log.warning("%s: %s", getattr(source, "__name__", source), error)
+
+
+def serve(*, tcp: tuple[str, int] | None = None, ws: tuple[str, int] | None = None) -> int:
+    """Serve one client over standard input and output, or over the port given, until it is gone.
+
+    Returns
+    -------
+    int
+        0 when the client shut the server down, 1 when it did not.
+    """
+
+    async def run() -> int:
+        server = make_server()
+        try:
+            if tcp:
+                return await wire.serve_tcp(server.protocol, *tcp, _say)
+            if ws:
+                return await wire.serve_websocket(server.protocol, *ws, _say)
+            return await wire.serve_stdio(server.protocol, *streams)
+        finally:
+            server.stop()
+
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs tracebacks of what a client did wrong
+    streams = None if tcp or ws else wire.guarded_streams()
+    try:
+        return asyncio.run(run())
+    except KeyboardInterrupt:
+        return 130
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the server as a program.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(prog="suspectra server", description="Serve an editor by LSP.")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--stdio", action="store_true", help="over standard input and output (the default)")
+    ways.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for the editor on a TCP port")
+    ways.add_argument("--ws", type=address, metavar="HOST:PORT", help="wait for the editor on a WebSocket")
+    given = parser.parse_args(arguments)
+    try:
+        return serve(tcp=given.tcp, ws=given.ws)
+    except OSError as error:
+        _say(f"can't listen: {error}")
+        return 2
+
+
+def address(text: str) -> tuple[str, int]:
+    """A host and a port from ``HOST:PORT``, ``:PORT`` or ``PORT``; without a host, this machine alone.
+
+    Raises
+    ------
+    ValueError
+        When there is no port in it.
+
+    Examples
+    --------
+    >>> address("9257"), address("[::1]:9257")
+    (('127.0.0.1', 9257), ('::1', 9257))
+    """
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{text!r} names no port")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _say(text: str) -> None:
+    print(f"suspectra server: {text}", file=sys.stderr, flush=True)
+
+
+def make_server() -> SuspectraServer:
+    """A server with all its features. Needs a running loop."""
+    server = SuspectraServer()
+    server.finished = asyncio.get_running_loop().create_future()
+    _register_life(server)
+    for part in (diagnostics, code_lens, hover, inlay_hints, symbols, code_actions, suspects, commands):
+        part.register(server)
+    return server
+
+
+def _register_life(server: SuspectraServer) -> None:
+    @server.feature(lsp.INITIALIZE)
+    def initialize(params: lsp.InitializeParams) -> None:
+        server.start(params)
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(params: lsp.InitializedParams) -> None:
+        await server.begin()
+
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(params: None) -> None:
+        server.stop()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configuration(params: lsp.DidChangeConfigurationParams) -> None:
+        await server.configure(params.settings)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    async def folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        await server.change_folders(params.event)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def watched(params: lsp.DidChangeWatchedFilesParams) -> None:
+        for folder, path in filter(None, {server.folders.of(change.uri) for change in params.changes}):
+            folder.evidence_changed() if path.startswith(".suspectra/") else folder.sources_changed()
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        if found := server.folders.of(uri):
+            found[0].opened(found[1], server.document(uri))
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def edited(params: lsp.DidChangeTextDocumentParams) -> None:
+        if found := server.folders.of(params.text_document.uri):
+            found[0].edited(found[1])
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: lsp.DidSaveTextDocumentParams) -> None:
+        if found := server.folders.of(params.text_document.uri):
+            found[0].sources_changed()
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: lsp.DidCloseTextDocumentParams) -> None:
+        if found := server.folders.of(params.text_document.uri):
+            found[0].closed(found[1])

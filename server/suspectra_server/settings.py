@@ -1,0 +1,174 @@
+"""The settings: declared once, checked one by one, read from whatever a client sends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from suspectra.errors import UsageError
+from suspectra.techniques import make_technique
+from suspectra.techniques.technique import Technique
+
+SECTION = "suspectra"
+NOTIFICATIONS = ("off", "onError", "onWarning", "always")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of one workspace folder, under their names on the wire in snake case."""
+
+    technique: str = "ochiai"
+    clone_failed: bool = False
+    top: int = 20
+    include_tests: bool = False
+    coverage: str = ""
+    junit: str = ""
+    test_command: tuple[str, ...] = ("pytest",)
+    code_lens: bool = True
+    inlay_hints: bool = False
+    diagnostics: bool = True
+    show_notifications: str = "off"
+
+    def make_technique(self) -> Technique:
+        """The technique these settings name."""
+        return make_technique(self.technique, clone_failed=self.clone_failed)
+
+
+def _technique(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it must be a technique's name")
+    try:
+        make_technique(value)
+    except UsageError as error:
+        raise ValueError(f"{error.problem.cause}: {error.problem.cure}") from None
+    return value
+
+
+def _boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("it must be true or false")
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10_000:
+        raise ValueError("it must be a whole number from 1 to 10000")
+    return value
+
+
+def _path(value: Any) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        raise ValueError("it must be a path")
+    return value
+
+
+def _command(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
+        raise ValueError("it must be a list of words, such as ['pytest', '-q']")
+    return tuple(value)
+
+
+def _loudness(value: Any) -> str:
+    if value not in NOTIFICATIONS:
+        raise ValueError(f"it must be one of {', '.join(NOTIFICATIONS)}")
+    return value
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its name on the wire, its type for the reference, its check, what it does."""
+
+    name: str
+    type: str
+    check: Callable[[Any], Any]
+    text: str
+
+    @property
+    def attribute(self) -> str:
+        """The attribute of :class:`Settings`."""
+        return "".join(f"_{c.lower()}" if c.isupper() else c for c in self.name)
+
+    @property
+    def default(self) -> Any:
+        """The default, as JSON has it."""
+        value = next(field.default for field in fields(Settings) if field.name == self.attribute)
+        return list(value) if isinstance(value, tuple) else value
+
+
+SETTINGS = (
+    Setting("technique", "string", _technique, "The technique that ranks the suspects, by its name."),
+    Setting(
+        "cloneFailed",
+        "boolean",
+        _boolean,
+        "Weigh the failing tests as if there were as many of them as passing ones.",
+    ),
+    Setting("top", "integer", _count, "How many suspects to show."),
+    Setting("includeTests", "boolean", _boolean, "Let test code be suspected too."),
+    Setting(
+        "coverage",
+        "string",
+        _path,
+        "A coverage.py data file with dynamic contexts to rank from, relative to the workspace folder. Empty: use"
+        " what `suspectra record` wrote.",
+    ),
+    Setting(
+        "junit",
+        "string",
+        _path,
+        "The JUnit XML file that belongs to the coverage file, relative to the workspace folder.",
+    ),
+    Setting("testCommand", "array of strings", _command, "What *Run Tests and Localize* records."),
+    Setting("codeLens", "boolean", _boolean, "Show rank and score above the most suspicious functions."),
+    Setting("inlayHints", "boolean", _boolean, "Show the rank at the end of each suspicious line."),
+    Setting("diagnostics", "boolean", _boolean, "Mark suspicious lines."),
+    Setting(
+        "showNotifications",
+        '"off" | "onError" | "onWarning" | "always"',
+        _loudness,
+        "Which messages nobody asked for may appear as notifications. A client that does not take"
+        " `suspectra/status` has no other way to learn of problems: unless it sets this, it gets errors and warnings.",
+    ),
+)
+
+
+def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tuple[Settings, list[str]]:
+    """Settings from what a client sent.
+
+    Parameters
+    ----------
+    given : mapping
+        Values by their names on the wire. None counts as not given; names that are not the server's are the
+        client's own affair.
+    base : Settings, optional
+        What holds for settings that are not given.
+
+    Returns
+    -------
+    Settings
+    list of str
+        What is wrong with values that were not taken, a sentence each.
+    """
+    taken, complaints = {}, []
+    for setting in SETTINGS:
+        value = given.get(setting.name)
+        if value is None:
+            continue
+        try:
+            taken[setting.attribute] = setting.check(value)
+        except ValueError as error:
+            complaints.append(
+                f"The setting {SECTION}.{setting.name} is not usable: {error}. Its default is used instead:"
+                f" {setting.default!r}."
+            )
+            taken[setting.attribute] = getattr(Settings(), setting.attribute)
+    return replace(base or Settings(), **taken), complaints
+
+
+def section_of(sent: Any) -> Mapping[str, Any]:
+    """The settings inside what a client sent: under ``suspectra``, or at the top."""
+    if not isinstance(sent, Mapping):
+        return {}
+    inner = sent.get(SECTION)
+    return inner if isinstance(inner, Mapping) else sent

@@ -1,0 +1,253 @@
+"""What the features read: a ranking, and where its suspects stand in the text. Immutable; a change makes a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+
+from suspectra.errors import Problem
+from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult
+from suspectra.report import Explanation, RankedReport, Suspect
+from suspectra.techniques.technique import Technique
+from suspectra_server.documents import Placement
+from suspectra_server.protocol import State
+
+Place = tuple[str, int]  # a file, and a line of it as it was run
+
+
+class Band(str, Enum):
+    """How far up a suspect stands, by its average rank.
+
+    Absolute ranks, because they say how much a reader will look at: most programmers give up after five suspects
+    and nearly all after ten (Kochhar, Xia, Lo & Li 2016, "Practitioners' expectations on automated fault
+    localization"). The mean over a tie, so that fifty lines that can't be told apart don't all shout.
+    """
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+    @classmethod
+    def of(cls, suspect: Suspect) -> Band:
+        """The band of a suspect."""
+        if suspect.rank_average <= 5:
+            return cls.HIGH
+        return cls.MEDIUM if suspect.rank_average <= 10 else cls.LOW
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The outcome of one localization: suspects in the lines of the run, or why there are none."""
+
+    state: State
+    message: str
+    technique: Technique
+    problems: tuple[Problem, ...] = ()
+    evidence: Evidence | None = None
+    report: RankedReport | None = None
+    suspects: tuple[Suspect, ...] = ()
+
+    @classmethod
+    def of(
+        cls, technique: Technique, evidence: Evidence, report: RankedReport, problems: list[Problem], top: int
+    ) -> Ranking:
+        """The first `top` suspects of a report. A line that no failing test executes is none."""
+        counts = report.spectrum.counts
+        suspects = tuple(report.suspect_of(element) for element in _executed(report, top))
+        message = f"{_many(counts.failed, 'failing test')}, {_many(counts.passed, 'passing test')}"
+        return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects)
+
+    def with_trouble(self, state: State, message: str, problems: tuple[Problem, ...]) -> Ranking:
+        """The same ranking, kept as the last good one while newer evidence gives none."""
+        return replace(self, state=state, message=message, problems=problems)
+
+    @cached_property
+    def files(self) -> Mapping[str, MeasuredFile]:
+        """The measured files by path."""
+        return {file.path: file for file in self.evidence.files} if self.evidence else {}
+
+    @cached_property
+    def tests(self) -> Mapping[str, TestResult]:
+        """The tests by name."""
+        return {test.name: test for test in self.evidence.tests} if self.evidence else {}
+
+    @property
+    def passed(self) -> int:
+        """How many tests passed."""
+        return self.report.spectrum.counts.passed if self.report else 0
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return self.report.spectrum.counts.failed if self.report else 0
+
+    def suspect_at(self, file: str, line: int) -> Suspect | None:
+        """The ranked statement that holds a line as it was run, if a failing test executes it."""
+        if self.report is None or (element := self.report.spectrum.elements.at(file, line)) is None:
+            return None
+        if self.report.level[element] < 0 or not self.report.spectrum.counts.ef[element]:
+            return None
+        return self.report.suspect_of(element)
+
+    def explain(self, suspect: Suspect) -> Explanation:
+        """Why a suspect stands where it stands."""
+        return self.report.explain(int(self.report.position[suspect.element]))
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A suspect where it stands in the text now.
+
+    Parameters
+    ----------
+    suspect : Suspect
+        As ranked, in the lines of the run.
+    first, last : int
+        Lines now, counted from 0.
+    start, end : int
+        Columns in code points: the first character of the first line that is not blank, the end of the last line.
+    line_end : int
+        The end of the first line.
+    examined : bool
+    """
+
+    suspect: Suspect
+    first: int
+    last: int
+    start: int
+    end: int
+    line_end: int
+    examined: bool
+
+    @property
+    def file(self) -> str:
+        """The file, relative to the workspace folder."""
+        return self.suspect.location.file
+
+    @property
+    def place(self) -> Place:
+        """Its file and its first line as it was run."""
+        return self.suspect.location.file, self.suspect.location.line
+
+    @property
+    def band(self) -> Band:
+        """How far up it stands."""
+        return Band.of(self.suspect)
+
+    def holds(self, line: int) -> bool:
+        """Whether a line, counted from 0, belongs to it."""
+        return self.first <= line <= self.last
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """A ranking laid over the texts as they are at one moment.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    placements : mapping of str to Placement
+        Of each file that holds a suspect or is open, where its text as run and its text now are known.
+    examined : frozenset of (file, line as run)
+    """
+
+    ranking: Ranking
+    placements: Mapping[str, Placement] = field(default_factory=dict)
+    examined: frozenset[Place] = frozenset()
+
+    @cached_property
+    def marks(self) -> tuple[Mark, ...]:
+        """The suspects that can be placed, best first. One whose lines were edited can't."""
+        return tuple(mark for suspect in self.ranking.suspects if (mark := self._mark(suspect)))
+
+    @cached_property
+    def by_file(self) -> Mapping[str, tuple[Mark, ...]]:
+        """The marks of each file, best first."""
+        files: dict[str, list[Mark]] = {}
+        for mark in self.marks:
+            files.setdefault(mark.file, []).append(mark)
+        return {file: tuple(marks) for file, marks in files.items()}
+
+    @cached_property
+    def unplaceable(self) -> Mapping[str, int]:
+        """Files whose text as run was never seen or that are gone, with their numbers of suspects."""
+        files: dict[str, int] = {}
+        for suspect in self.ranking.suspects:
+            if suspect.location.file not in self.placements:
+                files[suspect.location.file] = files.get(suspect.location.file, 0) + 1
+        return files
+
+    @cached_property
+    def changed(self) -> tuple[str, ...]:
+        """Files that hold suspects and are not as they were when the tests ran."""
+        files = dict.fromkeys(suspect.location.file for suspect in self.ranking.suspects)
+        return tuple(file for file in files if file not in self.placements or self.placements[file].changed)
+
+    @property
+    def state(self) -> State:
+        """The ranking's state, or that the sources have moved on since."""
+        return State.STALE if self.ranking.state is State.READY and self.changed else self.ranking.state
+
+    @property
+    def message(self) -> str:
+        """One sentence for people."""
+        if self.state is not State.STALE or self.ranking.state is State.STALE:
+            return self.ranking.message
+        files = self.changed[0] if len(self.changed) == 1 else f"{len(self.changed)} files with suspects"
+        return f"{files} changed since the tests ran"
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is wrong with the evidence, and which suspects can't be shown for it."""
+        lost = tuple(
+            Problem(
+                file,
+                "",
+                f"it changed since the tests ran, so its {_many(count, 'suspect')} can't be placed",
+                "run the tests again",
+            )
+            for file, count in self.unplaceable.items()
+        )
+        return self.ranking.problems + lost
+
+    def marks_at(self, file: str, line: int) -> tuple[Mark, ...]:
+        """The marks on a line, counted from 0."""
+        return tuple(mark for mark in self.by_file.get(file, ()) if mark.holds(line))
+
+    def suspect_at(self, file: str, line: int) -> Suspect | None:
+        """The ranked statement on a line, counted from 0, marked or further down."""
+        placement = self.placements.get(file)
+        origin = placement.origin(line) if placement else None
+        suspect = self.ranking.suspect_at(file, origin) if origin else None
+        return suspect if suspect and placement.place(suspect.location) else None
+
+    def _mark(self, suspect: Suspect) -> Mark | None:
+        placement = self.placements.get(suspect.location.file)
+        if placement is None or (lines := placement.place(suspect.location)) is None:
+            return None
+        first, last = lines
+        text = placement.now[first]
+        start = len(text) - len(text.lstrip())
+        place = (suspect.location.file, suspect.location.line)
+        return Mark(suspect, first, last, start, _end(placement.now[last]), _end(text), examined=place in self.examined)
+
+
+def _executed(report: RankedReport, top: int) -> list[int]:
+    """The first `top` elements that a failing test executes."""
+    ef, wanted = report.spectrum.counts.ef, top
+    while True:
+        first = report.top(wanted)
+        executed = first[ef[first] > 0][:top]
+        if len(executed) == top or len(first) < wanted:
+            return executed.tolist()
+        wanted *= 8
+
+
+def _end(line: str) -> int:
+    return len(line.rstrip())
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

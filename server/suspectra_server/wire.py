@@ -1,0 +1,323 @@
+"""The connection: messages in and out, over standard streams, TCP or WebSocket.
+
+Nothing a client sends ends the server but `exit` and hanging up: what can't be understood is answered with an error
+where it asked for an answer, and logged otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from cattrs import Converter
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+from pygls.protocol import (
+    JsonRPCNotification,
+    JsonRPCRequestMessage,
+    JsonRPCResponseMessage,
+    LanguageServerProtocol,
+    default_converter,
+    lsp_method,
+)
+
+if TYPE_CHECKING:
+    from suspectra_server.documents import Documents
+
+log = logging.getLogger(__name__)
+
+LARGEST_MESSAGE = 256 * 2**20  # bytes
+_LENGTH = re.compile(rb"content-length\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
+_LONGEST_HEADER = 8192
+
+PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED = -32700, -32600, -32002
+
+
+def make_converter() -> Converter:
+    """The LSP converter, leaving parameters and results of methods that are not LSP's as plain JSON."""
+    converter = default_converter()
+    converter.register_structure_hook(
+        JsonRPCRequestMessage, lambda obj, cls: cls(obj["id"], obj["method"], obj["jsonrpc"], obj.get("params"))
+    )
+    converter.register_structure_hook(
+        JsonRPCNotification, lambda obj, cls: cls(obj["method"], obj["jsonrpc"], obj.get("params"))
+    )
+    converter.register_structure_hook(
+        JsonRPCResponseMessage, lambda obj, cls: cls(obj["id"], obj["jsonrpc"], obj.get("result"))
+    )
+    return converter
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol with an answer to everything."""
+
+    _began = False
+
+    def receive(self, body: bytes) -> None:
+        """Handle one message, whatever it is."""
+        try:
+            raw = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            self._refuse(None, PARSE_ERROR, f"not JSON: {error}")
+            return
+        if not isinstance(raw, dict) or raw.get("jsonrpc") != self.VERSION:
+            self._refuse(None, INVALID_REQUEST, "not a JSON-RPC 2.0 message")
+            return
+        method, msg_id = raw.get("method"), raw.get("id")
+        if "id" in raw and (isinstance(msg_id, bool) or not isinstance(msg_id, (str, int))):
+            self._refuse(None, INVALID_REQUEST, "an id must be a string or an integer")
+            return
+        if "method" in raw:
+            if not isinstance(method, str):
+                self._refuse(msg_id, INVALID_REQUEST, "a method must be a string")
+                return
+            if self._out_of_order(method, msg_id):
+                return
+        elif not ("result" in raw) ^ ("error" in raw) or msg_id not in self._request_futures:
+            self._result_types.pop(msg_id, None)
+            log.warning("ignoring an answer to a question that was not asked: %r", msg_id)
+            return
+        try:
+            message = self.structure_message(raw)
+        except JsonRpcException as error:
+            if "method" in raw and msg_id is not None:
+                self._refuse(msg_id, error.code, f"{method}: the parameters are not as LSP has them")
+            else:
+                log.warning("ignoring a malformed message: %s", method or msg_id)
+            return
+        if "error" in raw:
+            self._result_types.pop(msg_id, None)
+        self.handle_message(message)
+
+    def _out_of_order(self, method: str, msg_id: Any) -> bool:
+        """Refuse what comes before `initialize`, a second one, and what comes after `shutdown`."""
+        if method == lsp.EXIT:
+            return False
+        if method == lsp.INITIALIZE:
+            refusal = (INVALID_REQUEST, "initialize was sent before") if self._began else None
+            self._began = True
+        elif not self._began:
+            refusal = NOT_INITIALIZED, "the first request must be initialize"
+        else:
+            refusal = (INVALID_REQUEST, "the server has been shut down") if self._shutdown else None
+        if refusal is None:
+            return False
+        if msg_id is None:
+            log.warning("ignoring %s: %s", method, refusal[1])
+        else:
+            self._refuse(msg_id, *refusal)
+        return True
+
+    def _refuse(self, msg_id: str | int | None, code: int, message: str) -> None:
+        log.warning("refused a message: %s", message)
+        error = lsp.ResponseError(code=code, message=message)
+        self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: lsp.ResponseError | None = None) -> None:
+        if error is not None and isinstance(error.data, dict) and "traceback" in error.data:
+            log.debug("%s", "".join(error.data.pop("traceback")))
+            error.data = error.data or None
+        super()._send_response(msg_id, result, error)
+
+    def keep_documents(self, documents: type[Documents], root: str | None, folders: list[lsp.WorkspaceFolder]) -> None:
+        """Keep open documents in a class of our own."""
+        encoding = self.workspace.position_encoding
+        self._workspace = documents(root, lsp.TextDocumentSyncKind.Incremental, folders, encoding)
+
+    @lsp_method(lsp.EXIT)
+    def lsp_exit(self, *args: Any) -> None:
+        """End the server: status 0 after `shutdown`, 1 without."""
+        self.hung_up()
+
+    def hung_up(self) -> None:
+        """The client said `exit`, or is gone."""
+        if not self._server.finished.done():
+            self._server.finished.set_result(0 if self._shutdown else 1)
+
+    def _send_data(self, data: Any) -> None:
+        if not self._server.finished.done():
+            try:
+                super()._send_data(data)
+            except OSError:
+                self.hung_up()
+
+
+class _Stream:
+    """Standard output, or rather what it was before it was guarded."""
+
+    def __init__(self, file: BinaryIO, gone: Callable[[], None]):
+        self._file = file
+        self._gone = gone
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+            self._file.flush()
+        except (OSError, ValueError):
+            self._gone()
+
+    def close(self) -> None:
+        pass
+
+
+def guarded_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Standard input and output for the protocol alone: whoever prints now prints to standard error."""
+    sys.stdout.flush()
+    source, sink = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return open(source, "rb"), open(sink, "wb")
+
+
+async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> int:
+    """Serve the client at the other end of two streams."""
+    loop = asyncio.get_running_loop()
+    finished = protocol._server.finished
+    protocol.set_writer(_Stream(sink, protocol.hung_up))
+
+    def post(act: Callable, *args: Any) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and with it the server
+            loop.call_soon_threadsafe(act, *args)
+
+    def read() -> None:
+        try:
+            while (body := _read_message(source)) is not None:
+                post(protocol.receive, body)
+        except (OSError, ValueError) as error:
+            log.error("the connection is broken: %s", error)
+        post(protocol.hung_up)
+
+    threading.Thread(target=read, name="suspectra-input", daemon=True).start()
+    return await finished
+
+
+def _read_message(source: BinaryIO) -> bytes | None:
+    """The body of the next message, None at the end of the stream.
+
+    Raises
+    ------
+    ValueError
+        When a message is announced that nobody could want to read.
+    """
+    length = None
+    while line := source.readline(_LONGEST_HEADER):
+        if match := _LENGTH.fullmatch(line.rstrip(b"\r\n")):
+            length = _checked(int(match[1]))
+        elif not line.strip() and length is not None:
+            body = source.read(length)
+            return body if len(body) == length else None
+    return None
+
+
+def _checked(length: int) -> int:
+    if length > LARGEST_MESSAGE:
+        raise ValueError(f"a message of {length} bytes")
+    return length
+
+
+async def serve_tcp(protocol: Protocol, host: str, port: int, say: Callable[[str], None]) -> int:
+    """Wait for one client on a TCP port, serve it, and end with it."""
+    finished = protocol._server.finished
+    taken = False
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal taken
+        if taken:
+            writer.close()
+            return
+        taken = True
+        protocol.set_writer(writer)
+        try:
+            length = None
+            while line := await reader.readline():
+                if match := _LENGTH.fullmatch(line.rstrip(b"\r\n")):
+                    length = _checked(int(match[1]))
+                elif not line.strip() and length is not None:
+                    protocol.receive(await reader.readexactly(length))
+                    length = None
+        except (OSError, ValueError, asyncio.IncompleteReadError) as error:
+            log.error("the connection is broken: %s", error)
+        protocol.hung_up()
+
+    listener = await asyncio.start_server(serve, host, port, limit=2**20)
+    say("listening on " + ", ".join("{}:{}".format(*sock.getsockname()[:2]) for sock in listener.sockets))
+    try:
+        return await finished
+    finally:
+        listener.close()
+        await _flush(protocol)
+
+
+async def serve_websocket(protocol: Protocol, host: str, port: int, say: Callable[[str], None]) -> int:
+    """Wait for one client on a WebSocket, serve it, and end with it."""
+    from websockets.asyncio.server import ServerConnection, serve
+    from websockets.exceptions import ConnectionClosed
+
+    finished = protocol._server.finished
+    taken = False
+
+    class Writer:
+        """Sends whole messages in their order."""
+
+        def __init__(self, socket: ServerConnection):
+            self._socket = socket
+            self._queue: asyncio.Queue[bytes] = asyncio.Queue()
+            self._task = asyncio.ensure_future(self._send())
+
+        def write(self, data: bytes) -> None:
+            self._queue.put_nowait(data)
+
+        def close(self) -> None:
+            self._task.cancel()
+
+        async def drain(self) -> None:
+            await self._queue.join()
+
+        async def _send(self) -> None:
+            while True:
+                data = await self._queue.get()
+                try:
+                    await self._socket.send(data.decode(), text=True)
+                except ConnectionClosed:
+                    protocol.hung_up()
+                finally:
+                    self._queue.task_done()
+
+    async def talk(socket: ServerConnection) -> None:
+        nonlocal taken
+        if taken:
+            await socket.close(1013, "another client is being served")
+            return
+        taken = True
+        protocol.set_writer(Writer(socket), include_headers=False)
+        try:
+            async for data in socket:
+                protocol.receive(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
+        except ConnectionClosed as error:
+            log.info("the connection is broken: %s", error)
+        protocol.hung_up()
+
+    async with serve(talk, host, port, max_size=LARGEST_MESSAGE) as listener:
+        say("listening on " + ", ".join("ws://{}:{}".format(*sock.getsockname()[:2]) for sock in listener.sockets))
+        status = await finished
+        await _flush(protocol)
+        return status
+
+
+async def _flush(protocol: Protocol) -> None:
+    """Let the last answers leave."""
+    if drain := getattr(protocol.writer, "drain", None):
+        with suppress(OSError, asyncio.TimeoutError):
+            await asyncio.wait_for(drain(), 1)
+        protocol.writer.close()

@@ -1,0 +1,353 @@
+"""The workspace folders: each with its evidence, its localizer and the snapshot that the features read."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from suspectra.errors import EvidenceError, NothingToRank, Problem
+from suspectra.evidence.discovery import COVERAGE, RECORDING, find_source
+from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.recording import RecordingSource
+from suspectra.localizer import Localizer
+from suspectra_server.convert import path_of
+from suspectra_server.documents import Document, Texts, moved_lines
+from suspectra_server.jobs import Jobs, Token
+from suspectra_server.protocol import State
+from suspectra_server.settings import Settings
+from suspectra_server.snapshot import Mark, Ranking, Snapshot
+from suspectra_server.watching import Settling, Watcher, state_of
+
+log = logging.getLogger(__name__)
+
+QUIET = 0.2  # seconds without a change after which a file that is rewritten as a whole is taken as complete
+GROWING_QUIET = 0.005  # a recording grows by whole records: any moment will do, but events come in bursts
+NOTICED = 0.15  # seconds after which a ranking that still runs is worth a word
+EDIT_QUIET = 0.1  # seconds without typing after which marks are published again
+REST = 3.0  # an update is followed by a pause of this many times its own length, so that a test run is not slowed
+LONGEST_REST = 2.0  # seconds
+MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
+
+
+class Folder:
+    """One workspace folder.
+
+    Everything but `_rank`, `_load` and what they call runs in the server's loop; those two run in the worker thread,
+    one at a time, and alone touch the source and the localizer.
+
+    Parameters
+    ----------
+    uri : str
+        As the client names it.
+    root : Path
+    settings : Settings
+    jobs : Jobs
+    watcher : Watcher
+    changed : callable
+        Called with the folder when it has a new snapshot.
+    working : callable
+        Called when a ranking takes long enough to be noticed.
+    """
+
+    def __init__(
+        self,
+        uri: str,
+        root: Path,
+        settings: Settings,
+        jobs: Jobs,
+        watcher: Watcher,
+        changed: Callable[[Folder], None],
+        working: Callable[[], None],
+    ):
+        self.uri = uri
+        self.root = root
+        self.settings = settings
+        self.texts = Texts(root)
+        self.snapshot = Snapshot(Ranking(State.RANKING, "Looking for a test run", settings.make_technique()))
+        self.chosen: tuple[str, bool] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._jobs = jobs
+        self._watcher = watcher
+        self._changed = changed
+        self._working = working
+        self._examined: dict[str, set[int]] = {}
+        self._source: EvidenceSource | None = None
+        self._localizer: Localizer | None = None
+        self._rested = 0.0  # loop time from which evidence may be looked at again
+        self._resting: asyncio.TimerHandle | None = None
+        self._evidence = Settling(self._loop, self._evidence_state, self._rest_then_rank)
+        self._edits = Settling(self._loop, lambda: None, self._lay_out)
+        self._watch_evidence(self._candidates())
+
+    # evidence in
+
+    def rank(self) -> None:
+        """Look at the evidence now and rank."""
+        self._wait_no_more()
+        self._jobs.submit(("rank", self.uri), self._rank, self._ranked)
+        self._loop.call_later(NOTICED, lambda: self.busy and self._working())
+
+    @property
+    def busy(self) -> bool:
+        """Whether a ranking is being made."""
+        return self._jobs.busy(("rank", self.uri))
+
+    def evidence_changed(self) -> None:
+        """A watched evidence file changed: rank when it is complete."""
+        self._evidence.touched(GROWING_QUIET if self._grows() else QUIET)
+
+    def sources_changed(self) -> None:
+        """A source file changed on disk: read it again, and move the marks."""
+        self._jobs.submit(("load", self.uri), self._load, self._loaded)
+
+    def configure(self, settings: Settings) -> None:
+        """Take new settings, and rank again where they matter to the ranking."""
+        before, self.settings = self.settings, settings
+        if (before.technique, before.clone_failed) != (settings.technique, settings.clone_failed):
+            self.chosen = None
+        matters = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
+        if any(getattr(before, name) != getattr(settings, name) for name in matters):
+            self.rank()
+        else:
+            self._changed(self)
+
+    def choose(self, technique: str, clone_failed: bool) -> None:
+        """Rank with another technique than the settings', until those change."""
+        self.chosen = (technique, clone_failed)
+        self.rank()
+
+    def close(self) -> None:
+        """Stop everything."""
+        self._wait_no_more()
+        self._edits.stop()
+        self._jobs.cancel(("rank", self.uri))
+        self._jobs.cancel(("load", self.uri))
+        self._watcher.watch(("evidence", self.uri), ())
+        self._watcher.watch(("sources", self.uri), ())
+
+    # documents and reading marks
+
+    def path_in(self, uri: str) -> str | None:
+        """The path of a document relative to this folder, with forward slashes; None when it is outside."""
+        path = path_of(uri)
+        if path is None:
+            return None
+        for base in (self.root, Path(os.path.realpath(self.root))):
+            if path.is_relative_to(base):
+                return path.relative_to(base).as_posix()
+        return None
+
+    def opened(self, path: str, document: Document) -> None:
+        """A document of this folder was opened."""
+        self.texts.opened(path, document)
+        if file := self.snapshot.ranking.files.get(path):
+            self.texts.load(file)
+            self._lay_out()
+
+    def edited(self, path: str) -> None:
+        """A document of this folder changed."""
+        if path in self.snapshot.ranking.files:
+            self._edits.touched(EDIT_QUIET)
+
+    def closed(self, path: str) -> None:
+        """A document of this folder was closed."""
+        self.texts.closed(path)
+        if path in self.snapshot.ranking.files:
+            self.sources_changed()
+
+    def current(self) -> Snapshot:
+        """The snapshot, after any edit that waits to be followed."""
+        if self._edits.waiting:
+            self._edits.stop()
+            self._lay_out()
+        return self.snapshot
+
+    def uri_of(self, path: str) -> str:
+        """The URI of a file: the client's own while it is open."""
+        document = self.texts.document(path)
+        return document.uri if document else (self.root / path).as_uri()
+
+    def examine(self, mark: Mark) -> None:
+        """Take a suspect off the marks."""
+        file, line = mark.place
+        self._examined.setdefault(file, set()).add(line)
+        self._lay_out()
+
+    def clear_examined(self) -> None:
+        """Bring all examined suspects back."""
+        self._examined.clear()
+        self._lay_out()
+
+    # in the worker thread
+
+    def _rank(self, token: Token) -> tuple[Ranking, list[str], float]:
+        started = time.monotonic()
+        settings = self.settings
+        name, clone = self.chosen or (settings.technique, settings.clone_failed)
+        technique = replace(settings, technique=name, clone_failed=clone).make_technique()
+        watched: list[str] = []
+        try:
+            source = self._find(settings)
+            watched = list(source.watched())
+            evidence = source.read()
+            token.check()
+            if self._localizer is None:
+                self._localizer = Localizer(technique)
+            self._localizer.technique = technique
+            self._localizer.include_tests = settings.include_tests
+            report = self._localizer.update(evidence)
+            token.check()
+            ranking = Ranking.of(technique, evidence, report, self._localizer.problems(), settings.top)
+            self._read_texts(ranking, token)
+        except EvidenceError as error:
+            there = any(os.path.exists(path) for path in watched)
+            state = State.ERROR if there else State.NO_EVIDENCE
+            ranking = Ranking(state, str(error.problem), technique, (error.problem,))
+        except NothingToRank as error:
+            problems = (*evidence.problems, error.problem)
+            ranking = Ranking(State.NO_FAILING_TESTS, error.problem.cause, technique, problems)
+        return ranking, watched, time.monotonic() - started
+
+    def _find(self, settings: Settings) -> EvidenceSource:
+        """The source to read: the one in use, with all it remembers, as long as it is still the one to use."""
+        given = {
+            name: Path(path) for name, path in (("coverage", settings.coverage), ("junit", settings.junit)) if path
+        }
+        found = find_source(self.root, **given)
+        used = self._source
+        if used is None or type(used) is not type(found) or list(used.watched()) != list(found.watched()):
+            self._source = found
+        return self._source
+
+    def _read_texts(self, ranking: Ranking, token: Token) -> None:
+        self.texts.forget_except(set(ranking.files))
+        for path in {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}:
+            token.check()
+            if file := ranking.files.get(path):
+                self.texts.load(file)
+
+    def _load(self, token: Token) -> None:
+        """Read the texts the marks need, then those that a later edit will be compared with."""
+        ranking = self.snapshot.ranking
+        self._read_texts(ranking, token)
+        if ranking.report is None:
+            return
+        elements = ranking.report.spectrum.elements
+        executed = set(elements.file[ranking.report.spectrum.counts.ef > 0].tolist())
+        for index in sorted(executed)[:MOST_TEXTS]:
+            token.check()
+            self.texts.load(ranking.files[elements.files[index]])
+
+    # back in the loop
+
+    def _ranked(self, result: object) -> None:
+        if isinstance(result, Exception):
+            problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
+            result = Ranking(State.ERROR, str(problem), self.settings.make_technique(), (problem,)), [], 0.0
+        ranking, watched, seconds = result
+        self._rested = self._loop.time() + min(REST * seconds, LONGEST_REST)
+        last = self.snapshot.ranking
+        if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
+            ranking = last.with_trouble(ranking.state, ranking.message, ranking.problems)
+        self._carry_examined(ranking)
+        self._lay_out(ranking)
+        self._watch_evidence({*watched, *self._candidates()})
+        self._watcher.watch(
+            ("sources", self.uri), {str(self.root / suspect.location.file) for suspect in ranking.suspects}
+        )
+        self.sources_changed()
+
+    def _loaded(self, result: object) -> None:
+        self._lay_out()
+
+    def _lay_out(self, ranking: Ranking | None = None) -> None:
+        """Make the snapshot of this moment, and say so if it differs."""
+        before = self.snapshot
+        ranking = ranking or before.ranking
+        wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
+        placements = {
+            path: placement
+            for path in wanted
+            if (file := ranking.files.get(path)) and (placement := self.texts.placement(file))
+        }
+        examined = frozenset((file, line) for file, lines in self._examined.items() for line in lines)
+        if ranking is before.ranking and placements == before.placements and examined == before.examined:
+            return
+        self.snapshot = Snapshot(ranking, placements, examined)
+        self._changed(self)
+
+    def _carry_examined(self, ranking: Ranking) -> None:
+        """Keep what was examined although lines moved between two runs; an edited line is worth another look."""
+        for path in list(self._examined):
+            before, after = self.snapshot.ranking.files.get(path), ranking.files.get(path)
+            if before is None or after is None or before.digest == after.digest:
+                continue
+            old = self.snapshot.placements.get(path)
+            new = self.texts.as_run(after)
+            lines = moved_lines(old.run, new) if old and new else []
+            kept = {line for line in self._examined[path] if line <= len(lines) and lines[line - 1] >= 0}
+            self._examined[path] = {lines[line - 1] + 1 for line in kept}
+
+    # watching
+
+    def _watch_evidence(self, paths: set[str]) -> None:
+        self._watched = paths
+        self._watcher.watch(("evidence", self.uri), paths)
+
+    def _candidates(self) -> set[str]:
+        """Where evidence may appear."""
+        given = [path for path in (self.settings.coverage, self.settings.junit) if path]
+        return {str(self.root / path) for path in given or (RECORDING, COVERAGE)}
+
+    def _grows(self) -> bool:
+        return isinstance(self._source, RecordingSource)
+
+    def _evidence_state(self) -> object:
+        return [state_of(path) for path in self._watched]
+
+    def _rest_then_rank(self) -> None:
+        if self._resting is None:
+            self._resting = self._loop.call_at(max(self._rested, self._loop.time()), self.rank)
+
+    def _wait_no_more(self) -> None:
+        self._evidence.stop()
+        if self._resting:
+            self._resting.cancel()
+            self._resting = None
+
+
+class Folders:
+    """All workspace folders, by URI."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, Folder] = {}
+
+    def __iter__(self) -> Iterator[Folder]:
+        return iter(self._folders.values())
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+    def add(self, folder: Folder) -> None:
+        """Add a folder, closing one of the same URI."""
+        self.remove(folder.uri)
+        self._folders[folder.uri] = folder
+
+    def remove(self, uri: str) -> None:
+        """Close a folder and forget it."""
+        if folder := self._folders.pop(uri, None):
+            folder.close()
+
+    def get(self, uri: str) -> Folder | None:
+        """The folder of that URI."""
+        return self._folders.get(uri)
+
+    def of(self, uri: str) -> tuple[Folder, str] | None:
+        """The innermost folder that holds a document, and the document's path in it."""
+        holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
+        return min(holding, key=lambda found: len(found[1]), default=None)
