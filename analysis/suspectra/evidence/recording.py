@@ -1,0 +1,615 @@
+"""Reading a recording: the logs that Suspectra's own recorder keeps.
+
+Nothing in a recording is executed: frames hold JSON, integers and bits. Every length is checked against what is
+really there, and every decompression has a limit.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult, Verdict, join_files
+from suspectra.instrumentation.probes import Kind
+from suspectra.location import Location
+from suspectra.recording.history import WholeFiles, inflate, newest
+from suspectra.recording.log import SUFFIX, Frame, FrameKind, LogDamage, frames, split_json
+from suspectra.recording.recorder import recording_folder
+from suspectra.spectrum import Edges, Row
+
+_MAX_LOG = 1 << 30
+_MAX_MAP = 1 << 27
+_ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
+_EMPTY = np.zeros(0, np.int32)
+_RECORD = "run the tests with `suspectra record -- pytest`"
+_AGAIN = "run the tests again"
+
+
+class RecordingSource:
+    """The recording of a workspace as a source of evidence.
+
+    Parameters
+    ----------
+    workspace : path
+        The folder the recorded paths are relative to.
+    folder : path, optional
+        Where the logs are, by default ``.suspectra/recording`` in the workspace.
+    edges : bool
+        Hand over control-flow edges too. They cost about as much time as the statements.
+
+    Notes
+    -----
+    Reading again reads only what was appended. Files and rows that did not change are the same objects as
+    before, also when the recorder has merged its logs meanwhile.
+
+    Edges follow coverage.py's convention for arcs and are derived from probes. Sure are the entry of a function
+    or module, both arms of ``if``, ``while`` and ``for``, the arms of ``match`` and of exception handlers, and
+    the step from one statement to the next where there is no other way to reach the latter. The rest is not
+    here: the way out of a function, jumps back to the head of a loop, and where the arms of a branch join again.
+    Conditional expressions, ``and``/``or`` and comprehensions are no branches here, as in coverage.py.
+
+    A test that was recorded with an older version of a source keeps what it executed on the lines that are the
+    same in both versions; its edges in that source are left out, and a problem names the source.
+    """
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        edges: bool = False,
+    ):
+        self.workspace = Path(os.path.realpath(workspace))
+        self.given = folder is not None
+        self.folder = Path(folder) if folder is not None else Path(recording_folder(str(self.workspace)))
+        self.edges = edges
+        self._logs: dict[str, _Log] = {}
+        self._maps: dict[tuple, _SourceMap] = {}
+        self._layout = _Layout({}, edges)
+        self._plans: dict[_Section, _Plan] = {}
+        self._decoded: dict[tuple[str, int], _Decoded] = {}
+
+    def watched(self) -> Sequence[str]:
+        """The folder of the logs."""
+        return [str(self.folder)]
+
+    def read(self) -> Evidence:
+        """The present state of the recording.
+
+        Raises
+        ------
+        EvidenceError
+            When there is no recording, or none of it can be read.
+        """
+        problems = self._read_logs()
+        records = self._live_records()
+        current = {id(record.section): record.section for record in records}
+        latest = max((s.started for s in self._sections()), default=0)
+        run = next((s.run for s in self._sections() if s.started == latest), "")
+        sections = [s for s in self._sections() if id(s) in current or s.run == run]
+        self._lay_out(sections)
+        problems += [p for s in sections for p in s.problems]
+        records, gone = self._without_deleted(records)
+        problems += gone
+        decoded = self._decode(records, problems)
+        return Evidence(
+            source=self._name(),
+            tests=tuple(record.result for record in records),
+            files=self._layout.files,
+            rows=tuple(d.row for d in decoded),
+            at_import=self._outside(sections, problems),
+            edges=EdgeEvidence(self._layout.edge_table, tuple(d.edges for d in decoded)) if self.edges else None,
+            problems=tuple(dict.fromkeys(problems)),
+        )
+
+    # logs
+
+    def _read_logs(self) -> list[Problem]:
+        names, problems = self._log_names()
+        self._logs = {name: self._logs.get(name) or _Log() for name in names}
+        for name, log in self._logs.items():
+            log.update(self.folder / name, f"{self._name()}/{name}", self._source_map)
+            problems += log.problems
+        if not any(log.sections for log in self._logs.values()):
+            if problems:
+                raise EvidenceError(problems[0])
+            raise EvidenceError(Problem(self._name(), "", "nothing has been recorded yet", _RECORD))
+        return problems
+
+    def _log_names(self) -> tuple[list[str], list[Problem]]:
+        inside = Path(os.path.realpath(self.folder)).is_relative_to(self.workspace)
+        if not self.given and not inside:
+            raise EvidenceError(
+                Problem(
+                    self._name(),
+                    "",
+                    "the folder of the recording leads outside the workspace",
+                    "remove the link and record again",
+                )
+            )
+        try:
+            entries = sorted(os.scandir(self.folder), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            raise EvidenceError(Problem(self._name(), "", "nothing has been recorded yet", _RECORD)) from None
+        except OSError as error:
+            cause = f"the recording can't be read: {error.strerror or error}"
+            raise EvidenceError(Problem(self._name(), "", cause, "check the folder's permissions")) from None
+        names, problems = [], []
+        for entry in entries:
+            if not entry.name.endswith(SUFFIX):
+                continue
+            if entry.is_file(follow_symlinks=False):
+                names.append(entry.name)
+            else:
+                cause = "is no regular file and was not read"
+                problems.append(Problem(f"{self._name()}/{entry.name}", "", cause, "remove it"))
+        return names, problems
+
+    def _name(self) -> str:
+        try:
+            return Path(os.path.abspath(self.folder)).relative_to(self.workspace).as_posix()
+        except ValueError:
+            return str(self.folder)
+
+    def _sections(self) -> list[_Section]:
+        """All sections, the oldest first."""
+        found = [section for log in self._logs.values() for section in log.sections]
+        return sorted(found, key=lambda section: section.started)
+
+    def _source_map(self, head: dict[str, Any], blob: bytes) -> _SourceMap:
+        key = (head["path"], head["digest"], bool(head["is_test"]), len(blob), zlib.crc32(blob))
+        if key not in self._maps:
+            self._maps[key] = _SourceMap.from_payload(head, blob)
+        return self._maps[key]
+
+    # tests
+
+    def _live_records(self) -> list[_Record]:
+        """The last record of each test, in the order of the tests' names in the newest logs."""
+        everything = [record for log in self._logs.values() for record in log.records]
+        collections = [c for log in self._logs.values() for c in log.collections]
+        live = newest(((r.result.name, r.time) for r in everything), collections)
+        last = {r.result.name: r for r in everything if live.get(r.result.name) == r.time}
+        return list(last.values())
+
+    def _without_deleted(self, records: list[_Record]) -> tuple[list[_Record], list[Problem]]:
+        """Without the tests whose file is gone."""
+        exists: dict[str, bool] = {}
+        kept: list[_Record] = []
+        lost: dict[str, int] = {}
+        for record in records:
+            place = record.result.location
+            if place is not None and place.file not in exists:
+                exists[place.file] = (self.workspace / place.file).exists()
+            if place is None or exists[place.file]:
+                kept.append(record)
+            else:
+                lost[place.file] = lost.get(place.file, 0) + 1
+        return kept, [
+            Problem(file, "", f"was deleted; its {count} recorded tests are left out", _AGAIN)
+            for file, count in lost.items()
+        ]
+
+    # rows
+
+    def _lay_out(self, sections: list[_Section]) -> None:
+        """One version of each source, that of the newest section that has it."""
+        versions = {m.measured.path: m for section in sections for m in section.maps if m is not None}
+        versions = dict(sorted(versions.items()))
+        if list(versions.values()) != list(self._layout.versions.values()):
+            self._layout = _Layout(versions, self.edges)
+            self._plans.clear()
+            self._decoded.clear()
+        known = {id(m) for s in self._sections() for m in s.maps}
+        self._maps = {key: m for key, m in self._maps.items() if id(m) in known}
+
+    def _plan(self, section: _Section) -> _Plan:
+        plan = self._plans.get(section)
+        if plan is None or plan.sources != len(section.maps):
+            plan = self._plans[section] = _Plan(section.maps, self._layout)
+        return plan
+
+    def _decode(self, records: list[_Record], problems: list[Problem]) -> list[_Decoded]:
+        out: dict[tuple[str, int], _Decoded] = {}
+        stale: dict[str, int] = {}
+        for record in records:
+            key = (record.result.name, record.time)
+            decoded = self._decoded.get(key)
+            if decoded is None:
+                try:
+                    decoded = self._plan(record.section).decode(record.rows)
+                except (ValueError, struct.error) as error:
+                    decoded = _Decoded(_EMPTY, _EMPTY, (), f"{error}")
+            if decoded.damage:
+                problems.append(
+                    Problem(
+                        self._name(),
+                        record.result.name,
+                        f"what the test executed is damaged: {decoded.damage}",
+                        "run the test again",
+                    )
+                )
+            for path in decoded.stale:
+                stale[path] = stale.get(path, 0) + 1
+            out[key] = decoded
+        self._decoded = out
+        self._plans = {s: p for s, p in self._plans.items() if any(s in log.sections for log in self._logs.values())}
+        problems += [
+            Problem(
+                path,
+                "",
+                f"{count} of the tests that execute it were recorded before it changed; on lines that changed "
+                "nothing is known of them",
+                _AGAIN,
+            )
+            for path, count in stale.items()
+        ]
+        return list(out.values())
+
+    def _outside(self, sections: list[_Section], problems: list[Problem]) -> Row:
+        reached = np.zeros(self._layout.columns, bool)
+        for section in sections:
+            for rows in section.outside:
+                try:
+                    reached[self._plan(section).decode(rows).row] = True
+                except (ValueError, struct.error) as error:
+                    cause = f"what ran at import is damaged: {error}"
+                    problems.append(Problem(self._name(), "", cause, _AGAIN))
+        return np.flatnonzero(reached).astype(np.int32)
+
+
+@dataclass(eq=False)
+class _SourceMap:
+    """One version of one source: its statements, and what its cells mean."""
+
+    measured: MeasuredFile
+    cells: int  # a multiple of eight
+    checksum: np.ndarray  # of each statement's text
+    kind: np.ndarray
+    cell: np.ndarray
+    line: np.ndarray
+    target: np.ndarray
+    function: np.ndarray
+
+    @classmethod
+    def from_payload(cls, head: dict[str, Any], blob: bytes) -> _SourceMap:
+        """Out of a ``FILE`` frame.
+
+        Raises
+        ------
+        ValueError
+            When it is damaged.
+        """
+        sizes, body = split_json(inflate(blob, _MAX_MAP))
+        statements, probes = int(sizes["statements"]), int(sizes["probes"])
+        cells = -(-int(sizes["cells"]) // 8) * 8
+        columns = np.frombuffer(body, "<i4").astype(np.int32, copy=False)
+        if min(statements, probes) < 0 or len(columns) != 4 * statements + 5 * probes or cells > 8 * _MAX_MAP:
+            raise ValueError("sizes that do not fit")
+        first, last, function, checksum = columns[: 4 * statements].reshape(4, statements)
+        kind, cell, line, target, inside = columns[4 * statements :].reshape(5, probes)
+        functions = tuple((str(name), int(start), int(end)) for name, start, end in sizes["functions"])
+        sound = (
+            np.all(np.diff(first) > 0)
+            and np.all((first > 0) & (first <= last))
+            and np.all((cell >= 0) & (cell < cells))
+            and all(np.all((f >= -1) & (f < len(functions))) for f in (function, inside))
+        )
+        if not sound:
+            raise ValueError("lines or probes out of range")
+        measured = MeasuredFile(
+            _inside(head["path"]),
+            str(head["digest"]),
+            first,
+            last,
+            function,
+            functions,
+            bool(head["is_test"]),
+        )
+        return cls(measured, cells, checksum, kind, cell, line, target, inside)
+
+
+@dataclass(eq=False)
+class _Section:
+    """One process's run: its sources in the order in which its rows number them."""
+
+    run: str
+    started: int
+    maps: list[_SourceMap | None] = field(default_factory=list)
+    outside: list[bytes] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class _Record:
+    """One test's record, its rows still packed."""
+
+    result: TestResult
+    time: int
+    section: _Section
+    rows: bytes
+
+
+class _Log:
+    """What has been read of one log."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self.offset = 0
+        self.identity: tuple[int, int] | None = None
+        self.sections: list[_Section] = []
+        self.records: list[_Record] = []
+        self.collections: list[WholeFiles] = []
+        self.problems: list[Problem] = []
+        self._damage: list[Problem] = []
+
+    def update(self, path: Path, name: str, source_map: Callable[..., _SourceMap]) -> None:
+        """Read what was appended since the last time; `name` is what problems call the log."""
+        self.problems = self._damage
+        try:
+            data = self._appended(path)
+        except OSError as error:
+            cause = f"can't be read: {error.strerror or error}"
+            self.problems = [*self._damage, Problem(name, "", cause, _AGAIN)]
+            return
+        if not data:
+            return
+        start = self.offset
+        try:
+            for frame in frames(data, header=start == 0):
+                try:
+                    self._add(frame, source_map)
+                except (ValueError, KeyError, TypeError, IndexError, OverflowError, struct.error) as error:
+                    place = f"frame that ends at byte {start + frame.end}"
+                    cause = f"does not hold what it should ({type(error).__name__}: {error})"
+                    self._damage.append(Problem(name, place, cause, _AGAIN))
+                self.offset = start + frame.end
+        except LogDamage as damage:
+            place = f"byte {start + damage.offset}"
+            if damage.cause == "torn frame":
+                cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
+            else:
+                cause = f"{damage.cause}; nothing behind this place was read"
+            self.problems = [*self._damage, Problem(name, place, cause, _AGAIN)]
+        else:
+            self.problems = list(self._damage)
+
+    def _appended(self, path: Path) -> bytes:
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+        with os.fdopen(descriptor, "rb") as stream:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(0, "no regular file")
+            if status.st_size > _MAX_LOG:
+                raise OSError(0, f"larger than {_MAX_LOG >> 20} MiB")
+            identity = (status.st_dev, status.st_ino)
+            if identity != self.identity or status.st_size < self.offset:
+                self._clear()
+                self.identity = identity
+                self.problems = self._damage
+            if status.st_size == self.offset and self.offset:
+                return b""
+            stream.seek(self.offset)
+            return stream.read(_MAX_LOG)
+
+    def _add(self, frame: Frame, source_map: Callable[..., _SourceMap]) -> None:
+        payload = frame.payload
+        if frame.kind == FrameKind.RUN:
+            head = json.loads(payload)
+            self.sections.append(_Section(str(head["run"]), int(head["started"])))
+            return
+        section = self.sections[-1]
+        if frame.kind == FrameKind.FILE:
+            section.maps.append(None)  # keeps the numbers right when the map is damaged
+            head, blob = split_json(payload)
+            section.maps[-1] = source_map(head, blob)
+        elif frame.kind == FrameKind.TEST:
+            head, rows = split_json(payload)
+            self.records.append(_Record(_test_result(head), int(head["time"]), section, rows))
+        elif frame.kind == FrameKind.OUTSIDE:
+            section.outside.append(payload)
+        elif frame.kind == FrameKind.SCOPE:
+            self.collections.append(WholeFiles.from_payload(payload))
+        elif frame.kind == FrameKind.PROBLEM:
+            head = json.loads(payload)
+            section.problems.append(Problem(*(str(head[k]) for k in ("file", "place", "cause", "cure"))))
+
+
+def _test_result(head: dict[str, Any]) -> TestResult:
+    place = head.get("location")
+    location = None
+    if place is not None:
+        file, line = place
+        location = Location(_inside(file), int(line), int(line))
+    return TestResult(
+        name=str(head["name"]),
+        verdict=Verdict(head["verdict"]),
+        location=location,
+        phases={str(phase): str(outcome) for phase, outcome in dict(head["phases"]).items()},
+        message=str(head["message"]),
+        seconds=float(head["seconds"]),
+        flaky=bool(head["flaky"]),
+    )
+
+
+def _inside(path: Any) -> str:
+    """A path that stays below the workspace.
+
+    Raises
+    ------
+    ValueError
+        When it does not.
+    """
+    parts = PurePosixPath(path).parts if isinstance(path, str) else ()
+    if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
+        raise ValueError(f"a path that leads outside the workspace: {path!r}")
+    return str(path)
+
+
+@dataclass(frozen=True, eq=False)
+class _Decoded:
+    """The rows of a record in the columns of the layout."""
+
+    row: Row
+    edges: Row
+    stale: tuple[str, ...]  # sources that have changed since
+    damage: str = ""
+
+
+class _Layout:
+    """The columns: one version of each source, and its edges."""
+
+    def __init__(self, versions: dict[str, _SourceMap], edges: bool):
+        self.versions = versions
+        self.files = tuple(m.measured for m in versions.values())
+        sizes = [len(file.line) for file in self.files]
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.columns = int(starts[-1])
+        self.start = {path: int(start) for path, start in zip(versions, starts, strict=False)}
+        self.with_edges = edges
+        self.edge_start: dict[str, int] = {}
+        self.edges_of: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # cells, edges of the same facts
+        if edges:
+            self.edge_table = self._edges()
+
+    def _edges(self) -> Edges:
+        functions = join_files(self.files).functions
+        offsets = np.searchsorted([f.file for f in functions], np.arange(len(self.files)))
+        parts: list[np.ndarray] = []
+        count = 0
+        for number, (path, source) in enumerate(self.versions.items()):
+            facts = np.flatnonzero(np.isin(source.kind, _ARCS))
+            arcs = np.stack([source.line[facts], source.target[facts]], axis=1)
+            table, first, inverse = np.unique(arcs, axis=0, return_index=True, return_inverse=True)
+            function = source.function[facts][first]
+            function = np.where(function >= 0, function + offsets[number], -1)
+            parts.append(np.column_stack([np.full(len(table), number), table, function]))
+            self.edges_of[path] = source.cell[facts], inverse.reshape(-1) + count
+            count += len(table)
+        columns = np.concatenate(parts) if parts else np.zeros((0, 4))
+        return Edges(*columns.astype(np.int32).T.copy())
+
+
+class _Plan:
+    """How the cells of one section map to the columns of a layout."""
+
+    def __init__(self, maps: Sequence[_SourceMap | None], layout: _Layout):
+        self.sources = len(maps)
+        self.layout = layout
+        self.sizes = np.array([m.cells // 8 if m is not None else -1 for m in maps], np.int64)
+        known = np.maximum(self.sizes, 0)
+        self.starts = np.cumsum(known) - known
+        self.total = int(known.sum())
+        self.stale: dict[int, str] = {}
+        statements = self._facts(maps, self._statement_facts)
+        self.statements = _Scatter(statements, self.total * 8, layout.columns)
+        self.edges = None
+        if layout.with_edges:
+            facts = self._facts(maps, self._edge_facts)
+            self.edges = _Scatter(facts, self.total * 8, len(layout.edge_table))
+
+    def _facts(self, maps, of_file) -> tuple[np.ndarray, np.ndarray]:
+        cells, columns = [_EMPTY], [_EMPTY]
+        for number, source in enumerate(maps):
+            current = self.layout.versions.get(source.measured.path) if source is not None else None
+            if source is not None and current is not None:
+                cell, column = of_file(number, source, current)
+                cells.append(cell + int(self.starts[number]) * 8)
+                columns.append(column)
+        return np.concatenate(cells), np.concatenate(columns)
+
+    def _statement_facts(self, number: int, source: _SourceMap, current: _SourceMap):
+        facts = source.kind == Kind.STATEMENT
+        cell, line = source.cell[facts], source.line[facts]
+        statement = np.searchsorted(source.measured.line, line)
+        if source is not current:
+            if source.measured.digest != current.measured.digest:
+                self.stale[number] = source.measured.path
+            statement = _aligned(source, current)[statement]
+            cell, statement = cell[statement >= 0], statement[statement >= 0]
+        return cell, statement + self.layout.start[source.measured.path]
+
+    def _edge_facts(self, number: int, source: _SourceMap, current: _SourceMap):
+        return self.layout.edges_of[source.measured.path] if source is current else (_EMPTY, _EMPTY)
+
+    def decode(self, rows: bytes) -> _Decoded:
+        """The rows of a record.
+
+        Raises
+        ------
+        ValueError, struct.error
+            When they are damaged.
+        """
+        data = inflate(rows, 4 + 4 * self.sources + self.total)
+        (count,) = struct.unpack_from("<I", data)
+        if count > self.sources:
+            raise ValueError("more sources than there are")
+        touched = np.frombuffer(data, "<u4", count, 4).astype(np.int64)
+        bits = np.frombuffer(data, np.uint8, offset=4 + 4 * count)
+        if count and (touched.max() >= self.sources or len(np.unique(touched)) != count):
+            raise ValueError("sources that are not there")
+        sizes = self.sizes[touched]
+        if np.any(sizes < 0):
+            raise ValueError("a source whose map is damaged")
+        if sizes.sum() != len(bits):
+            raise ValueError("a wrong number of bits")
+        # the place of each byte in the section, then of each bit
+        byte = np.repeat(self.starts[touched] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(bits))
+        fired = np.flatnonzero(np.unpackbits(bits).view(bool))
+        cells = (byte[fired >> 3] << 3) | (fired & 7)
+        stale = tuple(self.stale[n] for n in touched.tolist() if n in self.stale) if self.stale else ()
+        edges = self.edges.columns_of(cells) if self.edges is not None else _EMPTY
+        return _Decoded(self.statements.columns_of(cells), edges, stale)
+
+
+class _Scatter:
+    """From set cells to sorted columns; most cells mean one column, a few mean more."""
+
+    def __init__(self, facts: tuple[np.ndarray, np.ndarray], cells: int, columns: int):
+        cell, column = facts
+        _, first = np.unique(cell, return_index=True)
+        self.main = np.full(cells, -1, np.int32)
+        self.main[cell[first]] = column[first]
+        rest = np.ones(len(cell), bool)
+        rest[first] = False
+        self.more_cells, self.more_columns = cell[rest], column[rest].astype(np.int32)
+        self.fired = np.zeros(cells, bool)
+        self.reached = np.zeros(columns, bool)
+
+    def columns_of(self, cells: np.ndarray) -> Row:
+        """The columns of the cells, sorted and without repetition."""
+        columns = self.main[cells]
+        columns = columns[columns >= 0]
+        if len(self.more_cells):
+            self.fired[cells] = True
+            columns = np.concatenate([columns, self.more_columns[self.fired[self.more_cells]]])
+            self.fired[cells] = False
+        if 30 * len(columns) < len(self.reached):
+            return np.unique(columns)
+        self.reached[columns] = True
+        row = np.flatnonzero(self.reached).astype(np.int32)
+        self.reached[row] = False
+        return row
+
+
+def _aligned(old: _SourceMap, new: _SourceMap) -> np.ndarray:
+    """For each statement of the old version the same one in the new version, -1 where there is none."""
+    out = np.full(len(old.checksum), -1, np.int64)
+    matcher = difflib.SequenceMatcher(None, old.checksum.tolist(), new.checksum.tolist(), autojunk=False)
+    for a, b, size in matcher.get_matching_blocks():
+        out[a : a + size] = np.arange(b, b + size)
+    return out

@@ -1,0 +1,480 @@
+"""Putting probes into a syntax tree without changing what the code does.
+
+A probe is ``cells[i] = 1`` in front of a statement, or, where only an expression can stand, a call that gives
+None in ``probe or expression``. The list is found by a name in builtins, so modules get no new names; the name
+starts and ends with two underscores, so class bodies do not mangle it.
+
+A statement needs no store of its own where it is reached exactly when its predecessor is, because nothing
+before it can raise; an arm needs none where the first statement behind it is reached on no other way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from suspectra.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
+from suspectra.instrumentation.source import LogicalLines, docstring, statement_lines
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
+_TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
+_WITHS = (ast.With, ast.AsyncWith)
+_COMPOUND = (ast.If, *_LOOPS, *_DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
+
+
+def instrument(source: bytes, path: str, name: str) -> tuple[ast.Module, ModuleMap]:
+    """The tree of a source with probes in it, and the map of those probes.
+
+    Parameters
+    ----------
+    source : bytes
+        The file as it is on disk.
+    path : str
+        Its name for compiler messages.
+    name : str
+        The name in builtins under which the list of cells will be found.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError
+        When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
+    """
+    tree = ast.parse(source, path)
+    untouched = compile(tree, path, "exec", dont_inherit=True)
+    lines = LogicalLines(source)
+    inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name)
+    inserter.module(tree)
+    return tree, inserter.map()
+
+
+@dataclass(frozen=True)
+class _Arc:
+    """How a block is entered."""
+
+    kind: Kind
+    source: int
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """The code object a block belongs to."""
+
+    function: int
+    name: str  # dotted, empty for the module
+    sure_names: frozenset[str] | None = None  # in a function, the local names that are always bound
+
+
+class _Inserter:
+    def __init__(self, lines: LogicalLines, firsts: list[int], name: str):
+        self.lines = lines
+        self.name = name
+        self.number = {line: i for i, line in enumerate(firsts)}
+        self.function_of: dict[int, int] = {}
+        self.functions: list[FunctionSpan] = []
+        self.facts: dict[Probe, None] = {}  # an ordered set
+        self.cells = len(firsts)
+
+    def map(self) -> ModuleMap:
+        firsts = list(self.number)
+        checksums = self.lines.checksums(firsts)
+        statements = [
+            Statement(line, self.lines.last(line), self.function_of.get(line, -1), checksum)
+            for line, checksum in zip(firsts, checksums, strict=True)
+        ]
+        return ModuleMap(statements, self.functions, list(self.facts), self.cells)
+
+    # what is recorded
+
+    def fact(self, kind: Kind, cell: int, line: int, target: int, scope: _Scope) -> None:
+        self.facts.setdefault(Probe(kind, cell, line, target, scope.function))
+
+    def arc(self, arc: _Arc | None, cell: int, target: int, scope: _Scope) -> None:
+        if arc is not None and arc.source != target:
+            self.fact(arc.kind, cell, arc.source, target, scope)
+
+    def statement(self, line: int, cell: int, scope: _Scope) -> None:
+        # a function written on one line is a statement of the code that defines it: first come, first kept
+        self.function_of.setdefault(line, scope.function)
+        self.fact(Kind.STATEMENT, cell, line, 0, scope)
+
+    # what is inserted
+
+    def store(self, cell: int, line: int) -> ast.stmt:
+        """``name[cell] = 1``, on an existing line so that no trace shows a new one."""
+        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        target = ast.Subscript(
+            ast.Name(self.name, ast.Load(), **place), ast.Constant(cell, **place), ast.Store(), **place
+        )
+        return ast.Assign([target], ast.Constant(1, **place), **place)
+
+    def store_expression(self, cell: int, line: int) -> ast.expr:
+        """An expression that sets the cell and gives None."""
+        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        cells = ast.Name(self.name, ast.Load(), **place)
+        setter = ast.Attribute(cells, "__setitem__", ast.Load(), **place)
+        return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(1, **place)], [], **place)
+
+    def before(self, expression: ast.expr, cell: int, line: int) -> ast.expr:
+        """``probe or expression``: the cell is set before the expression is evaluated."""
+        probe = self.store_expression(cell, line)
+        return ast.copy_location(ast.BoolOp(ast.Or(), [probe, expression]), expression)
+
+    def after(self, expression: ast.expr, cell: int, line: int) -> ast.expr:
+        """``(expression, probe)[0]``: the cell is set once the expression has been evaluated."""
+        pair = ast.Tuple([expression, self.store_expression(cell, line)], ast.Load())
+        zero = ast.copy_location(ast.Constant(0), expression)
+        ast.copy_location(pair, expression)
+        return ast.copy_location(ast.Subscript(pair, zero, ast.Load()), expression)
+
+    # the walk
+
+    def module(self, tree: ast.Module) -> None:
+        scope = _Scope(-1, "")
+        head: list[ast.stmt] = [doc] if (doc := docstring(tree.body)) else []
+        while len(head) < len(tree.body) and _is_future(tree.body[len(head)]):
+            head.append(tree.body[len(head)])
+        rest = tree.body[len(head) :]
+        # nothing may stand before a __future__ import, so its probe comes behind it
+        probes: list[ast.stmt] = []
+        for line in dict.fromkeys(self.line(s) for s in head if _is_future(s)):
+            if line in self.number:
+                self.statement(line, self.number[line], scope)
+                probes.append(self.store(self.number[line], line))
+        tree.body = head + probes + self.block(rest, scope, -1, _Arc(Kind.ENTRY, -1))
+
+    def line(self, statement: ast.stmt) -> int:
+        """First line of a statement, its decorators included."""
+        decorators = getattr(statement, "decorator_list", None)
+        return self.lines.first(decorators[0].lineno if decorators else statement.lineno)
+
+    def first_line(self, block: Sequence[ast.stmt], otherwise: int) -> int:
+        """The line control reaches when it enters a block."""
+        return next((line for s in block if (line := self.line(s)) in self.number), otherwise)
+
+    def block(
+        self,
+        statements: list[ast.stmt],
+        scope: _Scope,
+        follow: int,
+        entered: _Arc | None = None,
+        reached: int | None = None,
+    ) -> list[ast.stmt]:
+        """The statements of a block with probes between them.
+
+        `follow` is where control goes from its end, `entered` how it comes in, and `reached` the line of the
+        statement that is being executed when it does.
+        """
+        out: list[ast.stmt] = []
+        arc = entered
+        sure: int | None = None  # the cell that is set whenever control gets here
+        for i, statement in enumerate(statements):
+            rest = statements[i + 1 :]
+            line = self.line(statement)
+            if line not in self.number:
+                self.inside(statement, scope, follow, rest, None)
+                out.append(statement)
+                continue
+            cell = self.number[line] if sure is None else sure
+            if arc is not None and not self.is_clean(statement):
+                out += self.own_arm(arc, line, scope)
+                arc = None
+            if line != reached:
+                self.statement(line, cell, scope)
+                self.arc(arc, cell, line, scope)
+                if sure is None:
+                    out.append(self.store(cell, line))
+                sure = cell if _cannot_raise(statement, scope) else None
+            self.inside(statement, scope, follow, rest, line)
+            out.append(statement)
+            reached = line
+            arc = None if isinstance(statement, _COMPOUND) else _Arc(Kind.FLOW, line)
+        if statements and not any(self.line(s) in self.number for s in statements):
+            out += self.own_arm(entered, follow, scope)
+        return out
+
+    def own_arm(self, arc: _Arc | None, target: int, scope: _Scope) -> list[ast.stmt]:
+        """A store for an arm alone, where no statement can stand for it."""
+        if arc is None or arc.kind is not Kind.ARM or arc.source == target:
+            return []
+        return [self.store(self.arm_cell(arc, target, scope), arc.source)]
+
+    def arm_cell(self, arc: _Arc, target: int, scope: _Scope) -> int:
+        self.cells += 1
+        self.arc(arc, self.cells - 1, target, scope)
+        return self.cells - 1
+
+    def is_clean(self, statement: ast.stmt) -> bool:
+        """Whether the statement's cell is set only when control reaches it from its own block.
+
+        It is not when functions or lambdas on the same logical line set it each time they are called.
+        """
+        if isinstance(statement, _FUNCTIONS):
+            lines = {self.lines.first(inner.lineno) for inner in statement.body}
+            if self.line(statement) in lines:
+                return False
+        return not any(isinstance(node, ast.Lambda) for node in _expressions(statement))
+
+    def inside(self, node: ast.stmt, scope: _Scope, follow: int, rest: list[ast.stmt], line: int | None) -> None:
+        """Probes into everything a statement holds; `rest` are its later siblings, `line` is None without code."""
+        following = self.first_line(rest, follow)
+        for expression in list(_expressions(node)):
+            if isinstance(expression, ast.Lambda):
+                self.function_expression(expression, scope)
+        if isinstance(node, ast.If):
+            self.branches(node, scope, following, rest, line)
+        elif isinstance(node, _LOOPS):
+            self.loop(node, scope, following, rest, line)
+        elif isinstance(node, _FUNCTIONS):
+            self.function(node, scope)
+        elif isinstance(node, ast.ClassDef):
+            self.class_body(node, scope)
+        elif isinstance(node, _WITHS):
+            node.body = self.block(node.body, scope, following, _arc(Kind.FLOW, line), line)
+        elif isinstance(node, _TRIES):
+            self.handlers(node, scope, following, line)
+        elif isinstance(node, ast.Match):
+            self.cases(node, scope, following, line)
+
+    def function_expression(self, node: ast.Lambda, scope: _Scope) -> None:
+        """Calling a lambda reaches the statement it is written in."""
+        line = self.lines.first(node.body.lineno)
+        if line in self.number:
+            self.statement(line, self.number[line], scope)
+            node.body = self.before(node.body, self.number[line], line)
+
+    def branches(self, node: ast.If, scope: _Scope, following: int, rest: list[ast.stmt], line: int | None) -> None:
+        constant = _constant_test(node.test)
+        arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
+        leaves = _leaves(node.body)
+        node.body = self.block(node.body, scope, following, None if constant is False else arm, line)
+        if node.orelse:
+            node.orelse = self.block(node.orelse, scope, following, None if constant is True else arm, line)
+        elif constant is None:
+            node.orelse = self.missing_arm(arm, following, scope, rest if leaves else [])
+
+    def loop(
+        self,
+        node: ast.For | ast.AsyncFor | ast.While,
+        scope: _Scope,
+        following: int,
+        rest: list[ast.stmt],
+        line: int | None,
+    ) -> None:
+        constant = _constant_test(node.test) if isinstance(node, ast.While) else None
+        arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
+        back = following if line is None else line
+        breaks = _has_break(node.body)
+        node.body = self.block(node.body, scope, back, None if constant is False else arm, line)
+        if node.orelse:
+            node.orelse = self.block(node.orelse, scope, following, None if constant is True else arm, line)
+        elif constant is None:
+            node.orelse = self.missing_arm(arm, following, scope, [] if breaks else rest)
+
+    def missing_arm(self, arm: _Arc | None, target: int, scope: _Scope, rest: list[ast.stmt]) -> list[ast.stmt]:
+        """The ``else`` that the source does not have.
+
+        Where the arm is the only way to the first statement of `rest`, that statement's cell stands for it.
+        """
+        following = next((s for s in rest if self.line(s) in self.number), None)
+        if arm is None or following is None or not self.is_clean(following):
+            return self.own_arm(arm, target, scope)
+        self.arc(arm, self.number[target], target, scope)
+        return []
+
+    def handlers(self, node: ast.Try, scope: _Scope, following: int, line: int | None) -> None:
+        end = self.first_line(node.finalbody, following)
+        completed = self.first_line(node.orelse, end)
+        node.body = self.block(node.body, scope, completed, _arc(Kind.FLOW, line), line)
+        for handler in node.handlers:
+            place = self.lines.first(handler.lineno)
+            bare: list[ast.stmt] = []
+            if place in self.number:
+                cell = self.number[place]
+                self.statement(place, cell, scope)
+                if handler.type is None:
+                    bare = [self.store(cell, place)]
+                else:
+                    handler.type = self.before(handler.type, cell, place)
+            handler.body = bare + self.block(handler.body, scope, end, _Arc(Kind.ARM, place), place)
+        node.orelse = self.block(node.orelse, scope, end)
+        node.finalbody = self.block(node.finalbody, scope, following)
+
+    def cases(self, node: ast.Match, scope: _Scope, following: int, line: int | None) -> None:
+        tried: list[int] = []  # the lines of the patterns up to and including the present one
+        for case in node.cases:
+            place = self.lines.first(case.pattern.lineno)
+            tried.append(place)
+            head: list[ast.stmt] = []
+            if place in self.number:
+                cell = self.number[place]
+                self.patterns(line, tried, cell, scope)
+                if case.guard is None:
+                    head = [self.store(cell, place)]
+                else:
+                    case.guard = self.before(case.guard, cell, place)
+            arm = _Arc(Kind.FLOW if _always_matches(case) else Kind.ARM, place)
+            case.body = head + self.block(case.body, scope, following, arm, place)
+        if not _always_matches(node.cases[-1]):
+            cell = self.arm_cell(_Arc(Kind.ARM, tried[-1]), following, scope)
+            self.patterns(line, tried, cell, scope)
+            node.cases.append(_any_case(node, self.store(cell, tried[-1])))
+
+    def patterns(self, line: int | None, tried: list[int], cell: int, scope: _Scope) -> None:
+        """Who comes to the last of these patterns has seen the others fail."""
+        arc = _arc(Kind.FLOW, line)
+        for place in tried:
+            if place in self.number:
+                self.statement(place, cell, scope)
+                self.arc(arc, cell, place, scope)
+            arc = _Arc(Kind.ARM, place)
+
+    def decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: _Scope) -> None:
+        """Each decorator is a statement, and so is the line of the name, reached once they are evaluated."""
+        places = [self.lines.first(d.lineno) for d in node.decorator_list]
+        following = [*places[1:], self.lines.first(node.lineno)]
+        for i, (place, target) in enumerate(zip(places, following, strict=False)):
+            if place != target and target in self.number:
+                cell = self.number[target]
+                self.statement(target, cell, scope)
+                self.arc(_Arc(Kind.FLOW, place), cell, target, scope)
+                node.decorator_list[i] = self.after(node.decorator_list[i], cell, target)
+
+    def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: _Scope) -> None:
+        first = self.line(node)
+        self.decorators(node, scope)
+        name = f"{scope.name}.{node.name}" if scope.name else node.name
+        self.functions.append(FunctionSpan(name, node.lineno, node.end_lineno or node.lineno))
+        inner = _Scope(len(self.functions) - 1, name, _sure_names(node))
+        head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
+        node.body = head + self.block(node.body[len(head) :], inner, -first, _Arc(Kind.ENTRY, -first))
+
+    def class_body(self, node: ast.ClassDef, scope: _Scope) -> None:
+        first = self.line(node)
+        self.decorators(node, scope)
+        name = f"{scope.name}.{node.name}" if scope.name else node.name
+        inner = _Scope(scope.function, name)
+        head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
+        body = self.block(node.body[len(head) :], inner, -first, None, self.lines.first(node.lineno))
+        # the namespace of a class may be any mapping: it is not asked for the name
+        visible = ast.copy_location(ast.Global([self.name]), node)
+        node.body = [*head, visible, *body]
+
+
+def _arc(kind: Kind, line: int | None) -> _Arc | None:
+    return None if line is None else _Arc(kind, line)
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+    """All nodes of a statement outside the statements it holds, and outside its annotations.
+
+    Annotations may be turned into strings or never be evaluated, so nothing is put into them.
+    """
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        for name, value in ast.iter_fields(waiting.pop()):
+            if name in ("annotation", "returns", "type_params"):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and not isinstance(child, ast.stmt):
+                    yield child
+                    waiting.append(child)
+
+
+def _constant_test(test: ast.expr) -> bool | None:
+    """The value of a condition that the compiler knows, None for any other."""
+    match test:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.Name(id="__debug__"):
+            return __debug__
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            value = _constant_test(operand)
+            return None if value is None else not value
+        case ast.BoolOp(op=op, values=operands):
+            values = [_constant_test(operand) for operand in operands]
+            if None not in values:
+                return any(values) if isinstance(op, ast.Or) else all(values)
+    return None
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether control never comes out at the end of a block."""
+    match body:
+        case [*_, ast.Return() | ast.Raise() | ast.Break() | ast.Continue()]:
+            return True
+        case [*_, ast.If(body=then, orelse=[_, *_] as other)]:
+            return _leaves(then) and _leaves(other)
+    return False
+
+
+def _has_break(body: Sequence[ast.AST]) -> bool:
+    """Whether a loop's body holds a ``break`` of that loop."""
+    for node in body:
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, _DEFINITIONS):
+            continue
+        inner = node.orelse if isinstance(node, _LOOPS) else list(ast.iter_child_nodes(node))
+        if not isinstance(node, ast.expr) and _has_break(inner):
+            return True
+    return False
+
+
+def _always_matches(case: ast.match_case) -> bool:
+    pattern: ast.pattern | None = case.pattern
+    while isinstance(pattern, ast.MatchOr) or (isinstance(pattern, ast.MatchAs) and pattern.pattern):
+        pattern = pattern.patterns[-1] if isinstance(pattern, ast.MatchOr) else pattern.pattern
+    return case.guard is None and isinstance(pattern, ast.MatchAs)
+
+
+def _any_case(node: ast.Match, statement: ast.stmt) -> ast.match_case:
+    return ast.match_case(ast.copy_location(ast.MatchAs(), node), None, [statement])
+
+
+def _sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The parameters that stay bound while the function runs."""
+    arguments = node.args
+    names = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
+    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a}
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Del):
+            names.discard(inner.id)
+        elif isinstance(inner, ast.ExceptHandler) and inner.name:
+            names.discard(inner.name)
+    return frozenset(names)
+
+
+def _cannot_raise(statement: ast.stmt, scope: _Scope) -> bool:
+    """Whether the next statement is reached whenever this one is."""
+    if scope.sure_names is None:
+        return False  # at module and class level names live in mappings that may be anything
+    match statement:
+        case ast.Pass():
+            return True
+        case ast.Assign(targets=targets, value=value):
+            return all(isinstance(t, ast.Name) for t in targets) and _is_plain(value, scope.sure_names)
+        case ast.AnnAssign(target=ast.Name(), value=value):
+            return value is None or _is_plain(value, scope.sure_names)
+    return False
+
+
+def _is_plain(value: ast.expr, sure: frozenset[str]) -> bool:
+    match value:
+        case ast.Constant() | ast.Dict(keys=[]):
+            return True
+        case ast.Name(id=name):
+            return name in sure
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return all(_is_plain(item, sure) for item in items)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return True
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[right]):
+            return _is_plain(left, sure) and _is_plain(right, sure)
+    return False

@@ -1,0 +1,31 @@
+"""A pytest plugin that loads Suspectra's recorder by its path.
+
+The interpreter that runs the tests need not have Suspectra installed. This folder alone is put on its path, so
+nothing else of the environment Suspectra lives in becomes visible to the tests.
+"""
+
+import importlib.util
+import os
+import sys
+
+
+def _load_package():
+    package = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+    spec = importlib.util.spec_from_file_location(
+        "suspectra", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["suspectra"] = module
+    spec.loader.exec_module(module)
+
+
+if "suspectra" not in sys.modules:
+    _load_package()
+
+from suspectra.recording import pytest_plugin  # noqa: E402
+
+
+def pytest_plugin_registered(plugin, manager):
+    """Register the plugin under the name of its entry point, so that it is there once."""
+    if manager.get_plugin("suspectra") is None and not manager.is_blocked("suspectra"):
+        manager.register(pytest_plugin, "suspectra")

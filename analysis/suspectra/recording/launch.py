@@ -1,0 +1,232 @@
+"""Running the user's own command with the recorder in it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from suspectra.errors import Problem, UsageError
+from suspectra.recording.log import SUFFIX
+from suspectra.recording.recorder import recording_folder
+from suspectra.recording.settings import Settings, carry
+
+_PYTEST = ("pytest", "py.test")
+_PYTHON = ("python", "python3")
+_WINDOWS = os.name == "nt"
+_HAS_PYTEST = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"
+
+# what the `pytest` script does; unlike `-m pytest` it does not put the present folder on the path
+_RUN_PYTEST = (
+    "import sys; sys.path[:1] = [p for p in sys.path[:1] if p]; sys.argv[0] = 'pytest'; "
+    "from pytest import console_main; sys.exit(console_main())"
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """What will be run, and the interpreter that was chosen for it (empty where the command names its own)."""
+
+    arguments: tuple[str, ...]
+    python: str = ""
+    reason: str = ""
+
+
+def run(
+    command: Sequence[str],
+    workspace: str | os.PathLike[str],
+    *,
+    python: str | None = None,
+    sources: Sequence[str] = (),
+    include_tests: bool = False,
+    report: TextIO | None = None,
+) -> int:
+    """Run a test command and record it.
+
+    Parameters
+    ----------
+    command : sequence of str
+        As the user would type it: ``["pytest", "-x"]``, ``["python", "-m", "pytest"]``, ``["uv", "run", "pytest"]``;
+        empty for ``pytest`` alone.
+    workspace : path
+        Where the recording goes, and what is recorded.
+    python : str, optional
+        The interpreter for a command that starts with a bare ``pytest`` or ``python``. Otherwise the first of
+        these that has pytest is taken: the active virtual environment, ``.venv`` or ``venv`` in the workspace,
+        the interpreter that runs this, those on PATH.
+    sources : sequence of str
+        Folders and packages to record besides the workspace.
+    include_tests : bool
+        Record test modules and conftest files too.
+    report : text stream, optional
+        Where a few lines about the recording go, stderr by default; the command's own output is its own.
+
+    Returns
+    -------
+    int
+        The command's exit status; 128 + n where signal n ended it.
+
+    Raises
+    ------
+    UsageError
+        When the command, or an interpreter with pytest, can't be found.
+    """
+    report = report if report is not None else sys.stderr
+    root = os.path.realpath(workspace)
+    if not os.path.isdir(root):
+        raise UsageError(Problem(root, "", "the workspace is no folder", "name an existing folder"))
+    environment = dict(os.environ)
+    chosen = resolve(command, root, python=python, environ=environment)
+    if chosen.python:
+        print(f"suspectra: running the tests with {chosen.python} ({chosen.reason})", file=report, flush=True)
+    handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
+    os.close(handle)
+    try:
+        settings = Settings(root, tuple(sources), include_tests, uuid.uuid4().hex, status)
+        carry(settings, environment)
+        logs = _logs(root)
+        code = _wait(_start(chosen.arguments, environment))
+        _summarise(_read_status(status), _logs(root) - logs, root, code, report)
+    finally:
+        os.unlink(status)
+    return code
+
+
+def resolve(
+    command: Sequence[str],
+    workspace: str,
+    *,
+    python: str | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Command:
+    """The command with a bare ``pytest`` or ``python`` turned into that of the right interpreter.
+
+    Raises
+    ------
+    UsageError
+        When there is none.
+    """
+    environ = os.environ if environ is None else environ
+    words = list(command) or ["pytest"]
+    program = words[0][:-4] if _WINDOWS and words[0].lower().endswith(".exe") else words[0]
+    if program in _PYTEST or program in _PYTHON:
+        interpreter, reason = _interpreter(workspace, python, environ)
+        if program in _PYTHON:
+            return Command((interpreter, *words[1:]), interpreter, reason)
+        return Command((interpreter, "-c", _RUN_PYTEST, *words[1:]), interpreter, reason)
+    if shutil.which(words[0], path=environ.get("PATH")) is None:
+        raise UsageError(Problem(words[0], "", "this command does not exist", "check its spelling and the PATH"))
+    return Command(tuple(words))
+
+
+def _interpreter(workspace: str, python: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
+    if python is not None:
+        found = shutil.which(python, path=environ.get("PATH"))
+        if found is None:
+            raise UsageError(Problem(python, "", "this interpreter does not exist", "correct --python"))
+        if not _has_pytest(found):
+            raise UsageError(Problem(found, "", "this interpreter has no pytest", "install pytest for it"))
+        return found, "--python"
+    looked: list[str] = []
+    for candidate, reason in _candidates(workspace, environ):
+        if candidate not in looked:
+            looked.append(candidate)
+            if _has_pytest(candidate):
+                return candidate, reason
+    raise UsageError(
+        Problem(
+            workspace,
+            "",
+            "no interpreter with pytest was found (looked at " + (", ".join(looked) or "none") + ")",
+            "install pytest in the project's environment, or name the interpreter with --python",
+        )
+    )
+
+
+def _candidates(workspace: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    active = environ.get("VIRTUAL_ENV")
+    if active and (found := _python_in(active)):
+        yield found, "the active virtual environment"
+    for name in (".venv", "venv"):
+        if found := _python_in(os.path.join(workspace, name)):
+            yield found, f"{name} in the workspace"
+    if sys.executable:
+        yield sys.executable, "the interpreter that runs suspectra"
+    for name in reversed(_PYTHON):
+        if found := shutil.which(name, path=environ.get("PATH")):
+            yield found, f"{name} on PATH"
+
+
+def _python_in(environment: str) -> str | None:
+    path = Path(environment, "Scripts", "python.exe") if _WINDOWS else Path(environment, "bin", "python")
+    return str(path) if path.exists() else None
+
+
+def _has_pytest(python: str) -> bool:
+    try:
+        done = subprocess.run([python, "-c", _HAS_PYTEST], capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _start(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(arguments, env=environment)
+    except OSError as error:
+        cause = f"can't be run: {error.strerror or error}"
+        raise UsageError(Problem(arguments[0], "", cause, "check the command")) from error
+
+
+def _wait(process: subprocess.Popen[bytes]) -> int:
+    while True:
+        try:
+            code = process.wait()
+            return code if code >= 0 else 128 - code
+        except KeyboardInterrupt:
+            continue  # the terminal told the tests too: let them end in their own way
+
+
+def _read_status(path: str) -> list[dict[str, Any]]:
+    lines = []
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            try:
+                lines.append(json.loads(line))
+            except ValueError:
+                continue
+    return lines
+
+
+def _logs(workspace: str) -> set[str]:
+    try:
+        return {name for name in os.listdir(recording_folder(workspace)) if name.endswith(SUFFIX)}
+    except OSError:
+        return set()
+
+
+def _summarise(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int, report: TextIO) -> None:
+    problems = [line["problem"] for line in status if "problem" in line]
+    tests = sum(int(line.get("tests", 0)) for line in status)
+    if problems:
+        print(f"suspectra: {Problem(**problems[0])}", file=report)
+    elif status:
+        print(f"suspectra: recorded {tests} test{'s' * (tests != 1)} in {recording_folder(workspace)}", file=report)
+    elif new_logs:
+        print("suspectra: the run was cut off; the tests that finished are recorded", file=report)
+    else:
+        problem = Problem(
+            "",
+            "",
+            f"nothing was recorded: the command ended with status {code} without starting pytest's plugins",
+            "let the command run pytest, without -I, -E or -p no:suspectra",
+        )
+        print(f"suspectra: {problem}", file=report)

@@ -1,0 +1,191 @@
+"""The recording on disk: append-only logs, one for each process that runs tests.
+
+A log starts with `MAGIC`; then come frames of ``u32 length, u32 CRC-32, u8 kind, payload`` (little-endian; the
+length counts kind and payload, the checksum covers them). A frame is written by a single ``write``, so a process
+that is killed leaves at most one torn frame, at the end. A `RUN` frame starts a section; the files of a section
+are numbered in the order of its `FILE` frames.
+
+====== ======================================================================================
+kind    payload
+====== ======================================================================================
+RUN     JSON: run, worker, started, python, pytest, arguments, root
+FILE    u32 length, JSON: path, digest, is_test; then the compressed map of its probes
+TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, flaky, time; rows
+OUTSIDE rows of what ran outside of any test, mostly imports
+SCOPE   compressed JSON: files collected as a whole, each with the names of its tests
+PROBLEM JSON: file, place, cause, cure
+====== ======================================================================================
+
+Rows are compressed: u32 count, that many u32 file numbers, then the cells of those files as bits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+MAGIC = b"SUSPECTRA LOG 1\n"
+FRAME = struct.Struct("<IIB")
+SUFFIX = ".log"
+MAX_FRAME = 1 << 28
+
+
+class FrameKind(IntEnum):
+    """What a frame holds."""
+
+    RUN = 1
+    FILE = 2
+    TEST = 3
+    OUTSIDE = 4
+    SCOPE = 5
+    PROBLEM = 6
+
+
+class Frame(NamedTuple):
+    """One frame of a log, with the offset behind it."""
+
+    kind: int
+    payload: bytes
+    end: int
+
+
+class LogDamage(ValueError):
+    """A log that cannot be read on from some offset."""
+
+    def __init__(self, offset: int, cause: str):
+        super().__init__(f"{cause} at byte {offset}")
+        self.offset = offset
+        self.cause = cause
+
+
+def frame(kind: FrameKind, payload: bytes) -> bytes:
+    """A frame as it is written."""
+    checksum = zlib.crc32(payload, zlib.crc32(bytes([kind])))
+    return FRAME.pack(len(payload) + 1, checksum, kind) + payload
+
+
+def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
+    """The whole frames of a log.
+
+    Parameters
+    ----------
+    data : bytes
+        The log, or with ``header=False`` a part of it that starts with a frame.
+    header : bool
+        Whether the data starts with `MAGIC`.
+
+    Raises
+    ------
+    LogDamage
+        When bytes are left that are no whole, sound frame.
+    """
+    offset = 0
+    if header:
+        if data[: len(MAGIC)] != MAGIC:
+            raise LogDamage(0, _foreign(data))
+        offset = len(MAGIC)
+    size = len(data)
+    while offset < size:
+        if offset + FRAME.size > size:
+            raise LogDamage(offset, "torn frame")
+        length, checksum, kind = FRAME.unpack_from(data, offset)
+        if not 1 <= length <= MAX_FRAME:
+            raise LogDamage(offset, "impossible length of a frame")
+        end = offset + FRAME.size - 1 + length
+        if end > size:
+            raise LogDamage(offset, "torn frame")
+        payload = data[offset + FRAME.size : end]
+        if zlib.crc32(payload, zlib.crc32(bytes([kind]))) != checksum:
+            raise LogDamage(offset, "wrong checksum")
+        yield Frame(kind, payload, end)
+        offset = end
+
+
+def _foreign(data: bytes) -> str:
+    if not data:
+        return "empty file"
+    if data.startswith(MAGIC[:14]):
+        return "written by another version of Suspectra"
+    return "torn frame" if MAGIC.startswith(data) else "not a recording"
+
+
+def with_json(head: dict[str, Any], rest: bytes = b"") -> bytes:
+    """A payload of JSON and bytes behind it."""
+    encoded = json.dumps(head, separators=(",", ":")).encode()
+    return struct.pack("<I", len(encoded)) + encoded + rest
+
+
+def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
+    """The two parts of a payload made by :func:`with_json`.
+
+    Raises
+    ------
+    ValueError
+        When the payload is anything else.
+    """
+    if len(payload) < 4:
+        raise ValueError("payload too short")
+    (length,) = struct.unpack_from("<I", payload)
+    if length > len(payload) - 4:
+        raise ValueError("JSON longer than its payload")
+    head = json.loads(payload[4 : 4 + length])
+    if not isinstance(head, dict):
+        raise ValueError("JSON that is no object")
+    return head, payload[4 + length :]
+
+
+def pack_rows(touched: list[int], bits: bytes) -> bytes:
+    """Rows as a frame holds them."""
+    return zlib.compress(struct.pack(f"<I{len(touched)}I", len(touched), *touched) + bits, 1)
+
+
+class LogWriter:
+    """One process's log, open for appending.
+
+    Raises
+    ------
+    OSError
+        When it can't be made.
+    """
+
+    def __init__(self, path: str):
+        self.path = path
+        self.pid = os.getpid()
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+        self._descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
+        hold(self._descriptor)
+        os.write(self._descriptor, MAGIC)
+
+    def write(self, kind: FrameKind, payload: bytes) -> None:
+        """Append one frame by one system call."""
+        if self._descriptor >= 0 and os.getpid() == self.pid:
+            os.write(self._descriptor, frame(kind, payload))
+
+    def close(self) -> None:
+        """Let others tidy the log away."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def hold(descriptor: int, *, wait: bool = True) -> bool:
+    """Lock an open file for as long as it is open; False when another process holds it.
+
+    Where the platform or the file system has no such locks everything counts as not held.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return True  # Windows does not let go of open files anyway
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True

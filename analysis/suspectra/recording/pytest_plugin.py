@@ -1,0 +1,63 @@
+"""The pytest plugin: inert unless it is switched on.
+
+It is switched on by ``--suspectra``, by ``-p suspectra``, by ``suspectra = true`` in pytest's ini file, or by
+``suspectra record``, which sets an environment variable. Until then nothing but this small module is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+VARIABLE = "SUSPECTRA_RECORD"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options and ini values of the plugin."""
+    group = parser.getgroup("suspectra", "suspectra: record what each test executes")
+    group.addoption("--suspectra", action="store_true", help="Record what each test executes.")
+    group.addoption(
+        "--suspectra-source",
+        action="append",
+        default=[],
+        metavar="PATH_OR_PACKAGE",
+        help="Record this folder or package too (repeatable).",
+    )
+    group.addoption(
+        "--suspectra-include-tests",
+        action="store_true",
+        help="Record test modules and conftest files too, so that they can be suspects.",
+    )
+    parser.addini("suspectra", "Record what each test executes.", type="bool", default=False)
+    parser.addini("suspectra_source", "Folders and packages to record besides the rootdir.", type="args", default=[])
+    parser.addini("suspectra_include_tests", "Record test modules and conftest files too.", type="bool", default=False)
+
+
+def _switched_on(config: pytest.Config) -> bool:
+    options = getattr(config, "known_args_namespace", config.option)
+    return (
+        VARIABLE in os.environ
+        or getattr(options, "suspectra", False)
+        or "suspectra" in (getattr(options, "plugins", None) or ())
+        or config.getini("suspectra")
+    )
+
+
+def _activate(config: pytest.Config) -> None:
+    if _switched_on(config) and not config.pluginmanager.has_plugin("suspectra-session"):
+        from suspectra.recording.session import start
+
+        start(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Start before any conftest is imported."""
+    _activate(early_config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Start now, where the plugin was loaded too late to see the conftests."""
+    _activate(config)

@@ -1,0 +1,224 @@
+"""Writing down what one process runs, test by test."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from suspectra.errors import Problem, SuspectraError
+from suspectra.instrumentation.cache import CodeCache
+from suspectra.instrumentation.imports import ImportHook, LoadedFile
+from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, with_json
+from suspectra.recording.scope import Scope
+
+FOLDER = ".suspectra"
+RECORDING = "recording"
+CACHE = "cache"
+
+
+class RecordingError(SuspectraError):
+    """Nothing can be recorded; the tests run all the same."""
+
+
+def recording_folder(workspace: str) -> str:
+    """Where the recording of a workspace is kept."""
+    return os.path.join(workspace, FOLDER, RECORDING)
+
+
+@dataclass(frozen=True)
+class TestRecord:
+    """A test as its frame holds it, without its rows."""
+
+    __test__ = False
+
+    name: str
+    verdict: str
+    phases: Mapping[str, str] = field(default_factory=dict)
+    message: str = ""
+    seconds: float = 0.0
+    location: tuple[str, int] | None = None
+    flaky: bool = False
+
+    def head(self) -> dict[str, Any]:
+        """The JSON of the frame."""
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "phases": dict(self.phases),
+            "message": self.message,
+            "seconds": round(self.seconds, 6),
+            "location": self.location,
+            "flaky": self.flaky,
+            "time": time.time_ns(),
+        }
+
+
+class Recorder:
+    """Records one process.
+
+    Parameters
+    ----------
+    scope : Scope
+        What to record.
+    run : str
+        The run this process is part of.
+    worker : str
+        This process's name within the run, empty for the only one.
+    about : mapping, optional
+        More about the run, for readers.
+
+    Raises
+    ------
+    RecordingError
+        When the workspace can't be written.
+    """
+
+    def __init__(self, scope: Scope, run: str, worker: str = "", about: Mapping[str, Any] | None = None):
+        self.scope = scope
+        self.tests = 0
+        self._frozen_setup: tuple[list[int], bytes] = ([], b"")
+        folder = os.path.join(scope.root, FOLDER)
+        self.folder = recording_folder(scope.root)
+        try:
+            os.makedirs(self.folder, exist_ok=True)
+            _ignore_in_version_control(folder)
+            started = time.time_ns()
+            name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
+            self.log = LogWriter(os.path.join(self.folder, name))
+        except OSError as error:
+            raise RecordingError(
+                Problem(
+                    f"{FOLDER}/{RECORDING}",
+                    "",
+                    f"nothing can be recorded: {error.strerror or error}",
+                    "make the workspace writable, or choose another with --workspace",
+                )
+            ) from error
+        head = {
+            "run": run,
+            "worker": worker,
+            "started": started,
+            "python": sys.version.split()[0],
+            "executable": sys.executable,
+            **(about or {}),
+        }
+        self._write(FrameKind.RUN, json.dumps(head).encode())
+        self.hook = ImportHook(scope, CodeCache(os.path.join(folder, CACHE)), self._loaded, self._failed)
+        self._report_scope()
+
+    def start(self) -> None:
+        """Instrument what is imported from now on, and tell what was imported before."""
+        for path in _imported_files():
+            if (name := self.scope(path)) is not None:
+                self.problem(
+                    name,
+                    "",
+                    "was imported before the recording began, so nothing it executes is known",
+                    "import it later, or run the tests with `suspectra record`",
+                )
+        self.hook.install()
+
+    def stop(self) -> None:
+        """Write what is left and let the log go."""
+        self.outside()
+        self.hook.uninstall()
+        self.log.close()
+
+    def outside(self) -> None:
+        """What ran since the last harvest belongs to no test."""
+        touched, bits = self.hook.harvest()
+        if touched:
+            self._write(FrameKind.OUTSIDE, pack_rows(touched, bits))
+
+    def setup_done(self) -> None:
+        """Remember what has run so far, in case this test is run again."""
+        self._frozen_setup = self.hook.harvest()
+        self.hook.mark(*self._frozen_setup)
+
+    def again(self) -> None:
+        """Forget the attempt, but not what its setup ran: shared fixtures are not set up a second time."""
+        self.hook.harvest()
+        self.hook.mark(*self._frozen_setup)
+
+    def discard(self) -> None:
+        """Forget what ran since the last harvest: the test it belongs to did not end."""
+        self.hook.harvest()
+
+    def test(self, record: TestRecord) -> None:
+        """What ran since the last harvest belongs to this test."""
+        self._write(FrameKind.TEST, with_json(record.head(), pack_rows(*self.hook.harvest())))
+        self.tests += 1
+
+    def lost(self, record: TestRecord) -> None:
+        """A test of which nothing is known but how it ended, because its process died."""
+        self._write(FrameKind.TEST, with_json(record.head(), pack_rows([], b"")))
+
+    def collected(self, files: Mapping[str, Iterable[str]]) -> None:
+        """The files that were collected as a whole, with their tests: older tests of theirs are gone."""
+        names = {file: list(tests) for file, tests in files.items()}
+        if names:
+            payload = {"files": names, "time": time.time_ns()}
+            self._write(FrameKind.SCOPE, zlib.compress(json.dumps(payload).encode(), 1))
+
+    def problem(self, file: str, place: str, cause: str, cure: str) -> None:
+        """Something a reader of the recording should know."""
+        self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
+
+    def _write(self, kind: FrameKind, payload: bytes) -> None:
+        try:
+            self.log.write(kind, payload)
+        except OSError as error:  # a full disk must not fail the tests
+            self.log.close()
+            sys.stderr.write(f"suspectra: recording stopped: {error}\n")
+
+    def _loaded(self, file: LoadedFile) -> None:
+        path = os.path.join(self.scope.root, *file.path.split("/"))
+        head = {
+            "path": file.path,
+            "digest": file.digest,
+            "cells": len(file.cells),
+            "is_test": self.scope.is_test_code(path),
+        }
+        self._write(FrameKind.FILE, with_json(head, file.map))
+
+    def _failed(self, name: str, error: Exception) -> None:
+        cause = f"could not be instrumented ({type(error).__name__}: {error})"
+        self.problem(name, "", cause, "report it; the file ran as it is, and is missing from the ranking")
+
+    def _report_scope(self) -> None:
+        for source in self.scope.missing:
+            self.problem(
+                source,
+                "",
+                "is asked for as a source, but is neither a folder nor an importable package",
+                "correct suspectra_source or --source",
+            )
+        for folder in self.scope.outside:
+            self.problem(
+                folder,
+                "",
+                "is asked for as a source, but lies outside the workspace",
+                "choose a workspace that holds it",
+            )
+
+
+def _imported_files() -> list[str]:
+    files = []
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str):
+            files.append(path)
+    return files
+
+
+def _ignore_in_version_control(folder: str) -> None:
+    path = os.path.join(folder, ".gitignore")
+    if not os.path.exists(path):
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write("# Made by Suspectra; nothing in here belongs under version control.\n*\n")

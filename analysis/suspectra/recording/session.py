@@ -1,0 +1,238 @@
+"""pytest's hooks, once recording is switched on."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import os
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
+from suspectra.recording.scope import Scope
+from suspectra.recording.settings import VARIABLE, Settings, carry, drop
+from suspectra.recording.verdict import Attempts, failure_message
+
+_RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
+
+
+def start(config: pytest.Config) -> None:
+    """Record this process."""
+    asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
+    drop(asked, os.environ)
+    options = getattr(config, "known_args_namespace", config.option)
+    settings = Settings(
+        workspace=asked.workspace or str(config.rootpath),
+        sources=(
+            *asked.sources,
+            *getattr(options, "suspectra_source", ()),
+            *config.getini("suspectra_source"),
+        ),
+        include_tests=asked.include_tests
+        or getattr(options, "suspectra_include_tests", False)
+        or config.getini("suspectra_include_tests"),
+        run=asked.run or uuid.uuid4().hex,
+        status=asked.status,
+        environment=asked.environment,
+    )
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    scope = Scope(
+        settings.workspace,
+        settings.sources,
+        include_tests=settings.include_tests,
+        patterns=config.getini("python_files"),
+    )
+    about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
+    try:
+        recorder = Recorder(scope, settings.run, worker, about)
+    except RecordingError as error:
+        config.pluginmanager.register(_NoRecording(settings, error), "suspectra-session")
+        return
+    config.pluginmanager.register(_Session(config, settings, recorder, worker), "suspectra-session")
+    recorder.start()
+
+
+class _NoRecording:
+    """The tests run as if nothing had been asked for, and the reason is told."""
+
+    def __init__(self, settings: Settings, error: RecordingError):
+        self.settings = settings
+        self.error = error
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self.settings.status:
+            terminalreporter.write_line(f"suspectra: {self.error}", yellow=True)
+
+    def pytest_unconfigure(self) -> None:
+        _tell(self.settings, {"problem": self.error.problem.as_dict()})
+
+
+class _Session:
+    def __init__(self, config: pytest.Config, settings: Settings, recorder: Recorder, worker: str):
+        self.config = config
+        self.settings = settings
+        self.recorder = recorder
+        self.worker = worker
+        self.reruns = False
+        self.current = ""
+        self.attempts = Attempts()
+        self.setups = 0
+        self.whole: set[str] = set()
+        self.broken: set[str] = set()
+        self.undo = _share_with_assertion_rewriting(recorder)
+
+    # before the tests
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        manager = self.config.pluginmanager
+        self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
+        if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
+            carry(self.settings, os.environ)
+
+    def pytest_report_header(self) -> str | None:
+        if self.settings.status or self.worker:
+            return None
+        return f"suspectra: recording to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        file, _, inner = report.nodeid.partition("::")
+        if report.failed:
+            self.broken.add(file)
+        elif not inner and file.endswith(".py"):
+            self.whole.add(file)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        names = [item.nodeid for item in items]  # before any of them is deselected
+        yield
+        if self.worker in ("", "gw0") and not getattr(self.config.option, "lf", False):
+            root = str(self.config.rootpath)
+            partly = {_file_of_argument(a, root) for a in self.config.args if "::" in a}
+            files: dict[str, list[str]] = {f: [] for f in sorted(self.whole - self.broken - partly)}
+            for name in names:
+                file = name.split("::")[0]
+                if file in files:
+                    files[file].append(name)
+            self.recorder.collected(files)
+
+    # each test
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self.recorder.outside()
+        self.current, self.attempts, self.setups = item.nodeid, Attempts(), 0
+        yield
+        self.current = ""
+        if not self.attempts.all or "setup" not in self.attempts.last.phases:
+            self.recorder.discard()  # interrupted
+            return
+        last = self.attempts.last
+        seconds = sum(attempt.seconds for attempt in self.attempts.all)
+        self.recorder.test(
+            TestRecord(
+                item.nodeid,
+                last.verdict,
+                last.phases,
+                last.message,
+                seconds,
+                self._location(item),
+                self.attempts.flaky,
+            )
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        self.setups += 1
+        if self.setups > 1:
+            self.recorder.again()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        if self.reruns and self.setups == 1:
+            self.recorder.setup_done()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.nodeid == self.current:
+            self.attempts.add(report)
+        elif report.when == "???":  # pytest-xdist: the worker died while it ran this test
+            message = failure_message(report)
+            self.recorder.lost(TestRecord(report.nodeid, "failed", {"call": "failed"}, message))
+
+    # after the tests
+
+    def pytest_unconfigure(self) -> None:
+        self.undo()
+        self.recorder.stop()
+        if not self.worker:
+            from suspectra.recording.compaction import compact
+
+            compact(self.recorder.folder)
+        _tell(self.settings, {"tests": self.recorder.tests, "python": sys.executable, "worker": self.worker})
+
+    def _location(self, item: pytest.Item) -> tuple[str, int] | None:
+        file, line, _ = item.location
+        name = self.recorder.scope.name(os.path.join(str(self.config.rootpath), file))
+        return None if name is None else (name, (line or 0) + 1)
+
+
+def _file_of_argument(argument: str, root: str) -> str:
+    """The file of a ``file::test`` argument as node ids name it."""
+    path = os.path.abspath(argument.split("::")[0])
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _tell(settings: Settings, line: dict[str, Any]) -> None:
+    if settings.status:
+        try:
+            with open(settings.status, "a", encoding="utf-8") as stream:
+                stream.write(json.dumps(line) + "\n")
+        except OSError:
+            pass
+
+
+def _share_with_assertion_rewriting(recorder: Recorder) -> Callable[[], None]:
+    """Instrument modules whose asserts pytest rewrites: they are loaded by pytest's own loader.
+
+    Returns
+    -------
+    callable
+        Undoes it.
+    """
+    from _pytest.assertion import rewrite
+
+    hook = rewrite.AssertionRewritingHook
+    original = hook.exec_module
+
+    @functools.wraps(original)
+    def exec_module(self: Any, module: ModuleType) -> None:
+        path = str(module.__spec__.origin) if module.__spec__ else ""
+        name = recorder.scope(path)
+        if name is not None:
+            with open(path, "rb") as stream:
+                source = stream.read()
+
+            def rewrite_asserts(tree: ast.Module) -> None:
+                rewrite.rewrite_asserts(tree, source, path, self.config)
+
+            variant = f"asserts {pytest.__version__} {self.config.getini('enable_assertion_pass_hook')}"
+            code = recorder.hook.code(path, name, source, rewrite_asserts, variant)
+            if code is not None:
+                self._rewritten_names[module.__name__] = Path(path)
+                exec(code, module.__dict__)
+                return
+        original(self, module)
+
+    hook.exec_module = exec_module  # type: ignore[method-assign]
+
+    def undo() -> None:
+        hook.exec_module = original  # type: ignore[method-assign]
+
+    return undo

@@ -1,0 +1,95 @@
+"""What a recording is asked to do, and how it travels to the process that runs the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import MutableMapping
+from dataclasses import asdict, dataclass, field
+
+VARIABLE = "SUSPECTRA_RECORD"
+"""The environment variable that switches the plugin on; it holds the settings as JSON."""
+
+BOOTSTRAP = "suspectra_recorder"
+"""The plugin that makes :mod:`suspectra.recording` importable where Suspectra is not installed."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to record.
+
+    Parameters
+    ----------
+    workspace : str
+        Absolute path; empty for pytest's rootdir.
+    sources : tuple of str
+        Folders and packages to record besides the workspace.
+    include_tests : bool
+        Record test modules and conftest files too.
+    run : str
+        Shared by all processes of one run.
+    status : str
+        A file that each process adds a line to when it is done; empty for none.
+    environment : dict of str to (str or None)
+        What the variables that carried the recorder held before.
+    """
+
+    workspace: str = ""
+    sources: tuple[str, ...] = ()
+    include_tests: bool = False
+    run: str = ""
+    status: str = ""
+    environment: dict[str, str | None] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """As :data:`VARIABLE` holds it."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """The settings out of :data:`VARIABLE`; anything but JSON just means the defaults."""
+        try:
+            values = json.loads(text)
+        except ValueError:
+            values = None
+        if not isinstance(values, dict):
+            return cls()
+        known = {k: v for k, v in values.items() if k in cls.__dataclass_fields__}
+        return cls(**{**known, "sources": tuple(known.get("sources", ()))})
+
+
+def carry(settings: Settings, environ: MutableMapping[str, str]) -> Settings:
+    """Add to an environment what makes every pytest started in it record.
+
+    Returns
+    -------
+    Settings
+        With the former values of the variables that were changed.
+    """
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
+    names = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+    former = settings.environment or {name: environ.get(name) for name in names}
+    settings = Settings(**{**asdict(settings), "sources": settings.sources, "environment": former})
+    # -p is the earliest a plugin can come, but only PYTEST_PLUGINS reaches the workers of pytest-xdist in time
+    environ["PYTHONPATH"] = _joined(os.pathsep, folder, former["PYTHONPATH"])
+    environ["PYTEST_ADDOPTS"] = _joined(" ", f"-p {BOOTSTRAP}", former["PYTEST_ADDOPTS"])
+    environ["PYTEST_PLUGINS"] = _joined(",", BOOTSTRAP, former["PYTEST_PLUGINS"])
+    environ[VARIABLE] = settings.to_json()
+    return settings
+
+
+def drop(settings: Settings, environ: MutableMapping[str, str]) -> None:
+    """Undo :func:`carry`, so that what the tests start is not recorded into the same place."""
+    environ.pop(VARIABLE, None)
+    for name, value in settings.environment.items():
+        if value is None:
+            environ.pop(name, None)
+        else:
+            environ[name] = value
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
+    sys.path[:] = [entry for entry in sys.path if entry != folder]
+
+
+def _joined(separator: str, ours: str, theirs: str | None) -> str:
+    return ours + separator + theirs if theirs else ours

@@ -1,0 +1,100 @@
+"""How a test ended, from the reports pytest makes of its phases.
+
+========================= =========================================================================
+setup failed               error; the test counts as failing, its body never ran
+call failed                failed (also an unexpected pass of a strict xfail, and any failed subtest)
+teardown failed            error, unless the call failed already
+call or setup skipped      skipped; xfailed when the failure was expected
+call passed, but expected  xpassed
+to fail
+otherwise                  passed
+========================= =========================================================================
+
+A test that is run again within one session (pytest-rerunfailures) is judged by its last attempt and marked
+flaky when an earlier one ended differently.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+PHASES = ("setup", "call", "teardown")
+_LONGEST_MESSAGE = 500
+
+
+@dataclass
+class Attempt:
+    """One attempt of a test: pytest's outcome of each phase, and the first message of a failure."""
+
+    phases: dict[str, str] = field(default_factory=dict)
+    expected_to_fail: bool = False
+    message: str = ""
+    seconds: float = 0.0
+
+    def add(self, report: Any) -> None:
+        """Take a phase's report into account; the reports of subtests come before that of their test."""
+        self.seconds += getattr(report, "duration", 0.0) or 0.0
+        outcome = "failed" if report.outcome == "rerun" else report.outcome
+        if outcome == "failed" and not self.message:
+            self.message = failure_message(report)
+        if _is_subtest(report) and outcome != "failed":
+            return
+        if self.phases.get(report.when) != "failed":
+            self.phases[report.when] = outcome
+        if outcome != "failed" and getattr(report, "wasxfail", None) is not None:
+            self.expected_to_fail = True
+
+    @property
+    def verdict(self) -> str:
+        """The value of an :class:`suspectra.evidence.evidence.Verdict`."""
+        setup, call, teardown = (self.phases.get(phase) for phase in PHASES)
+        if call == "failed":
+            return "failed"
+        if "failed" in (setup, teardown):
+            return "error"
+        if "skipped" in (setup, call):
+            return "xfailed" if self.expected_to_fail else "skipped"
+        return "xpassed" if self.expected_to_fail else "passed"
+
+
+class Attempts:
+    """All attempts of one test in one session."""
+
+    def __init__(self) -> None:
+        self.all: list[Attempt] = []
+
+    def add(self, report: Any) -> None:
+        """A report of the present attempt; a setup starts a new one."""
+        if report.when == "setup" or not self.all:
+            self.all.append(Attempt())
+        self.all[-1].add(report)
+
+    @property
+    def last(self) -> Attempt:
+        """The one that counts."""
+        return self.all[-1]
+
+    @property
+    def flaky(self) -> bool:
+        """Whether an earlier attempt ended differently."""
+        return any(attempt.verdict != self.last.verdict for attempt in self.all[:-1])
+
+
+def failure_message(report: Any) -> str:
+    """The first line of what went wrong."""
+    crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
+    text = getattr(crash, "message", None) or _text(report)
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line[:_LONGEST_MESSAGE]
+
+
+def _text(report: Any) -> str:
+    try:
+        return str(getattr(report, "longrepr", "") or "")
+    except Exception:  # a representation made by foreign code
+        return ""
+
+
+def _is_subtest(report: Any) -> bool:
+    return type(report).__name__ in ("SubtestReport", "SubTestReport")
