@@ -1,0 +1,157 @@
+"""Write the reference pages that follow from the code: settings, protocol, techniques.
+
+``python docs/generate.py`` writes them; a test fails when one is out of date.
+"""
+
+# ruff: noqa: E501 (paragraphs of Markdown)
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from suspectra.techniques import technique_infos
+from suspectra.techniques.technique import TechniqueInfo
+from suspectra_server import protocol
+from suspectra_server.protocol import COMMANDS, STATES, Field
+from suspectra_server.settings import SETTINGS
+
+ROOT = Path(__file__).resolve().parent.parent
+NOTE = "<!-- Written by docs/generate.py from the code. Change it there. -->\n"
+
+
+def pages() -> Iterator[tuple[Path, str]]:
+    """Every generated page: where it stands, and its text."""
+    yield ROOT / "docs" / "settings.md", settings_page()
+    yield ROOT / "docs" / "lsp-extensions.md", protocol_page()
+    techniques = ROOT / "server" / "suspectra_server" / "docs" / "techniques"
+    for info in technique_infos():
+        yield techniques / f"{info.name}.md", technique_page(info)
+
+
+def settings_page() -> str:
+    """The settings of the server."""
+    rows = [(f"`suspectra.{s.name}`", _code(s.type), _code(json.dumps(s.default)), s.text) for s in SETTINGS]
+    return f"""{NOTE}
+# Settings
+
+The server takes these from the client: from `initializationOptions` when it starts, and from the section `suspectra` of
+`workspace/configuration`, asked for each workspace folder, whenever the client says that settings have changed. A client that
+can't be asked may push them with `workspace/didChangeConfiguration`. They can change while the server runs. A value that can't
+be used is named in one message, and the default holds.
+
+{_table(("setting", "type", "default", "what it does"), rows)}
+
+`initializationOptions` may also hold `trusted`: with `false` the server does not run tests.
+
+The VS Code extension has further settings of its own, such as the interpreter to run the server with; the settings editor
+describes them.
+"""
+
+
+def protocol_page() -> str:
+    """What the server speaks beyond LSP."""
+    commands = "\n\n".join(_command(command) for command in COMMANDS)
+    states = _table(("state", "meaning"), [(f"`{state.value}`", text) for state, text in STATES.items()])
+    return f"""{NOTE}
+# The protocol
+
+`suspectra server` is a language server over standard input and output (or `--tcp HOST:PORT`, `--ws HOST:PORT`). What it offers
+works in any client that has the LSP feature in question:
+
+| LSP | what it shows |
+|---|---|
+| `textDocument/publishDiagnostics` | suspicious lines: `code` is the technique, `codeDescription` its page, `data` the counts; a warning up to average rank 5, information up to 10, a hint beyond; `relatedInformation` the failing tests that execute the line. A file with suspects that was changed before the server saw the text that ran gets one diagnostic with the code `changed-since-run` instead of marks on wrong lines |
+| `textDocument/hover` | why a line stands where it stands, on every line that a failing test executes |
+| `textDocument/codeLens` | rank and score above the most suspicious functions |
+| `textDocument/inlayHint` | rank and score at the end of suspicious lines (off by default) |
+| `textDocument/codeAction` | explain, mark as examined, next suspect, another technique |
+| `workspace/symbol` | the suspects |
+| `workspace/executeCommand` | the commands below |
+
+Positions are in UTF-8, UTF-16 or UTF-32, whichever of them the client names first in `general.positionEncodings`.
+
+## Commands
+
+{commands}
+
+## `{protocol.SUSPECTS}` (request)
+
+Params: `{{"limit"?: number}}`. The suspects as they stand in the documents now; one whose lines were edited since the run is not
+among them.
+
+{_fields(protocol.SUSPECTS_RESULT)}
+
+A `Suspect`:
+
+{_fields(protocol.SUSPECT)}
+
+## `{protocol.TECHNIQUES}` (request)
+
+No params. All techniques, in the order in which to list them:
+
+{_fields(protocol.TECHNIQUE)}
+
+## `{protocol.STATUS}` (notification from the server)
+
+Sent only to a client that says `"experimental": {{"suspectra": {{"status": true}}}}` in its capabilities: whenever the state
+changes, and whenever the suspects do.
+
+{_fields(protocol.STATUS_PARAMS)}
+
+{states}
+"""
+
+
+def technique_page(info: TechniqueInfo) -> str:
+    """One technique: the page that diagnostics link to."""
+    same = [other for other in technique_infos() if info.group and other.group == info.group and other is not info]
+    parts = [
+        NOTE,
+        f"# {info.title}",
+        f"```text\n{info.formula}\n```",
+        info.advice,
+        "A statement's score is computed from four counts: of the failing tests, `ef` execute it and `nf` do not; of the\n"
+        "passing tests, `ep` execute it and `np` do not. `F` and `P` are all failing and all passing tests. Only the order\n"
+        "of the scores means something: statements with the same score are tied, and the tie's ranks are shown as a range.",
+        f"Published by: {info.paper}.",
+        f"Always gives the same order as {', '.join(f'[{o.title}]({o.name}.md)' for o in same)}." if same else "",
+        f"To choose it: the setting `suspectra.technique`, the command *Select Technique…*, or\n"
+        f"`suspectra rank --technique {info.name}`.",
+    ]
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _command(command: protocol.Command) -> str:
+    fields = f"\n\n{_fields(command.arguments)}" if command.arguments else ""
+    names = ", ".join(field.name for field in command.arguments)
+    return f"### `{command.id}({names})` → `{command.result}`\n\n{command.text}{fields}"
+
+
+def _fields(fields: Iterable[Field]) -> str:
+    return _table(("name", "type", "meaning"), [(f"`{f.name}`", _code(f.type), f.text) for f in fields])
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|")
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def main() -> int:
+    """Write every page that differs."""
+    for path, text in pages():
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            print(path.relative_to(ROOT))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
