@@ -7,10 +7,11 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from defusedxml import DefusedXmlException, ElementTree
+from defusedxml import ElementTree
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
+from suspectra.evidence.outcomes import parse_xml
 
 _AGAIN = "write the report again"
 
@@ -37,14 +38,10 @@ class CoberturaSource(LineSource):
     def parse(self, path: Path) -> Mapping[str, LineTable]:
         """Read one report."""
         try:
-            root = ElementTree.fromstring(path.read_bytes())
+            data = path.read_bytes()
         except OSError as error:
             raise EvidenceError(Problem(str(path), "", f"it can't be read: {error.strerror}", _AGAIN)) from None
-        except DefusedXmlException as error:
-            cause = f"it declares entities, which no coverage report needs: {error}"
-            raise EvidenceError(Problem(str(path), "", cause, _AGAIN)) from None
-        except (ElementTree.ParseError, ValueError) as error:
-            raise EvidenceError(Problem(str(path), "", f"it is no XML: {error}", _AGAIN)) from None
+        root = parse_xml(data, path, _AGAIN)
         if root.tag != "coverage":
             cause = f"it is no Cobertura report: its root is <{root.tag}>"
             raise EvidenceError(Problem(str(path), "", cause, _AGAIN))

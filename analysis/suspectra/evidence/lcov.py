@@ -24,7 +24,7 @@ class LcovSource(LineSource):
     advice = "capture each test with lcov --capture --test-name NAME and add the tracefiles up with lcov -a"
 
     def written(self, name: str) -> str:
-        """lcov's form of a test's name."""
+        """The form of a test's name that lcov keeps."""
         return re.sub(r"[^A-Za-z0-9_]", "_", name)
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:

@@ -57,11 +57,24 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
     return _text(data, path)
 
 
-def _junit(data: bytes, path: Path) -> dict[str, TestResult]:
+def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> ElementTree.Element:
+    """The root of an XML document that nobody has reason to trust.
+
+    Raises
+    ------
+    EvidenceError
+        It is no XML, or declares entities.
+    """
     try:
-        root = ElementTree.fromstring(data)
-    except (ElementTree.ParseError, DefusedXmlException, ValueError) as error:
-        raise _error(path, "", f"it is no JUnit XML: {error}", "run the tests again and let them write it") from None
+        return ElementTree.fromstring(data)
+    except DefusedXmlException as error:
+        raise _error(path, "", f"it declares entities, which no report needs: {error}", cure) from None
+    except (ElementTree.ParseError, ValueError) as error:
+        raise _error(path, "", f"it is no XML: {error}", cure) from None
+
+
+def _junit(data: bytes, path: Path) -> dict[str, TestResult]:
+    root = parse_xml(data, path, "run the tests again and let them write it")
     cases = [(case.get("classname", ""), case.get("name", ""), case) for case in root.iter("testcase")]
     if not cases:
         raise _error(path, "", "it holds no test", "write it with ctest --output-junit, or with the test program")
@@ -121,5 +134,5 @@ def _verdict(word: str, path: Path, place: str) -> Verdict:
     return verdict
 
 
-def _error(path: Path, place: str, cause: str, cure: str) -> EvidenceError:
+def _error(path: str | os.PathLike[str], place: str, cause: str, cure: str) -> EvidenceError:
     return EvidenceError(Problem(str(path), place, cause, cure))

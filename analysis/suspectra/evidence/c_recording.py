@@ -1,0 +1,157 @@
+"""What ``suspectra record-c`` recorded, as evidence."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.c_evidence import CAssembler, TestProfile
+from suspectra.evidence.c_store import FOLDER, CRecording, StoredTest
+from suspectra.evidence.c_tables import fitted
+from suspectra.evidence.evidence import Evidence, TestResult, Verdict
+from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.location import Location
+from suspectra.program.c_object import CObject, parse_notes
+
+_AGAIN = "run suspectra record-c again"
+
+
+class CRecordingSource:
+    """The recording of a workspace's C and C++ tests.
+
+    A test keeps its row as long as its record and the objects are the same. Tests recorded with an earlier build are
+    carried over to the latest one, function by function: where the control flow is the same the counters hold, wherever
+    the function moved to; a function that changed counts as not executed by them, and that is said.
+
+    Parameters
+    ----------
+    workspace : path
+
+    Raises
+    ------
+    EvidenceError
+        From :meth:`read`: there is no recording, or nothing of it can be used.
+    """
+
+    def __init__(self, workspace: str | os.PathLike[str]):
+        self.workspace = os.path.abspath(workspace)
+        self._recording = CRecording(Path(self.workspace, FOLDER))
+        self._parsed: dict[str, CObject | EvidenceError] = {}
+        self._assembler: CAssembler | None = None
+        self._settings: tuple | None = None
+        self._evidence: Evidence | None = None
+        self._was_torn = False
+
+    def watched(self) -> Sequence[str]:
+        """The log of the recording."""
+        return [str(self._recording.log)]
+
+    def read(self) -> Evidence:
+        """The present state of the recording."""
+        changed = self._recording.update()
+        if not changed and self._evidence is not None and self._was_torn == self._recording.torn:
+            return self._evidence
+        recording = self._recording
+        self._was_torn = recording.torn
+        problems = self._told()
+        newest = {path: recording.objects[number].digest for path, number in recording.newest.items()}
+        objects: dict[str, CObject] = {}
+        for path, digest in newest.items():
+            parsed = self._notes(digest, path)
+            if isinstance(parsed, EvidenceError):
+                problems.append(parsed.problem)
+            else:
+                objects[path] = parsed
+        if not recording.tests:
+            problem = Problem(str(recording.log), "", "no test was recorded yet", _AGAIN)
+            raise EvidenceError(problems[0] if problems else problem)
+        outdated: dict[str, set[str]] = {}
+        profiles = [self._profile(test, objects, newest, outdated) for test in recording.tests.values()]
+        problems += [_outdated(path, sorted(names)) for path, names in sorted(outdated.items())]
+        assembler = self._assembled_with()
+        source = str(recording.log)
+        self._evidence = assembler.evidence(source, objects, self._digests(), profiles, problems)
+        return self._evidence
+
+    def _assembled_with(self) -> CAssembler:
+        run = self._recording.run
+        mapping = tuple((there, here) for there, here in run.get("mapping", ()))
+        settings = (mapping, tuple(run.get("test_patterns", TEST_PATTERNS)))
+        if self._assembler is None or settings != self._settings:
+            self._settings = settings
+            self._assembler = CAssembler(SourcePaths(self.workspace, *settings))
+        return self._assembler
+
+    def _digests(self) -> dict[str, str]:
+        recording = self._recording
+        return {
+            source: digest
+            for number in sorted(recording.newest.values())
+            for source, digest in recording.objects[number].sources.items()
+        }
+
+    def _told(self) -> list[Problem]:
+        """What the recorder said of the tests as they stand, and how the log ends."""
+        problems = [Problem(*problem) for test in self._recording.tests.values() for problem in test.fields["problems"]]
+        if self._recording.torn:
+            cause = "its last record is not whole: the recorder was stopped while it wrote it"
+            problems.append(Problem(str(self._recording.log), "", cause, f"{_AGAIN} for the tests that are missing"))
+        return problems
+
+    def _notes(self, digest: str, path: str) -> CObject | EvidenceError:
+        if digest not in self._parsed:
+            try:
+                self._parsed[digest] = parse_notes(self._recording.notes(digest), path)
+            except EvidenceError as error:
+                self._parsed[digest] = error
+        return self._parsed[digest]
+
+    def _profile(
+        self,
+        test: StoredTest,
+        objects: dict[str, CObject],
+        newest: dict[str, str],
+        outdated: dict[str, set[str]],
+    ) -> TestProfile:
+        counters: dict[str, np.ndarray] = {}
+        packed = np.frombuffer(zlib.decompress(test.counters), "<i8")
+        at = 0
+        for number in test.objects:
+            stored = self._recording.objects[number]
+            recorded = self._notes(stored.digest, stored.path)
+            if isinstance(recorded, EvidenceError):
+                break  # without its notes, where its counters end is not known
+            values = packed[at : at + recorded.counters]
+            at += recorded.counters
+            present = objects.get(stored.path)
+            if present is None:
+                continue
+            if stored.digest != newest[stored.path]:
+                values, changed = fitted(values, recorded, present)
+                if changed:
+                    outdated.setdefault(stored.path, set()).update(changed)
+            counters[stored.path] = values
+        fields = test.fields
+        place = fields.get("location")
+        result = TestResult(
+            test.name,
+            Verdict(fields["verdict"]),
+            Location(*place) if place else None,
+            message=fields.get("message", ""),
+            seconds=fields.get("seconds", 0.0),
+        )
+        return TestProfile(result, test.key, counters)
+
+
+def _outdated(path: str, names: list[str]) -> Problem:
+    some = ", ".join(names[:3])
+    cause = (
+        f"{len(names)} of its functions ({some}) changed since some tests were recorded, and count as not executed "
+        "by these"
+    )
+    return Problem(path, "", cause, "record all tests again")

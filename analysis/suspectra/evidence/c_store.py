@@ -1,0 +1,301 @@
+"""Where recorded C and C++ runs are kept: ``.suspectra/recording-c`` in the workspace.
+
+``tests.log`` is a log to which every finished test adds one record in a single write: its outcome and the counters
+of the objects it ran. A test that runs again adds another record, and the last one counts. ``objects/`` holds the
+notes (``.gcno``) the counters belong to, as the compiler wrote them and named by their content, so that neither a
+rebuild nor a better reader makes a recording worthless. A record that a dying process left unfinished ends the log; it
+is told, and cut off before the next one is written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from suspectra.errors import EvidenceError, Problem, UsageError
+
+FOLDER = Path(".suspectra", "recording-c")
+"""Below the workspace."""
+
+_MAGIC = b"suspectra-c 1\n"
+_FRAME = struct.Struct("<II")  # length and CRC-32 of what follows
+_HEAD = struct.Struct("<I")  # length of the JSON before the counters
+
+_RECORD = "run suspectra record-c"
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """The notes of one object at the time of a recording.
+
+    Parameters
+    ----------
+    path : str
+        Of the ``.gcno`` file.
+    digest : str
+        SHA-256 of its content.
+    sources : mapping of str to str
+        SHA-256 of its sources, by path in the workspace, where they were those that were compiled.
+    """
+
+    path: str
+    digest: str
+    sources: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class StoredTest:
+    """One test of a recording.
+
+    Parameters
+    ----------
+    name : str
+    fields : mapping
+        Its outcome, as it was written.
+    objects : tuple of int
+        The objects it ran code of.
+    counters : bytes
+        The counters of these objects one after another, packed with zlib; 64-bit, little-endian.
+    key : tuple
+        Two records with the same key are the same.
+    """
+
+    name: str
+    fields: Mapping[str, Any]
+    objects: tuple[int, ...]
+    counters: bytes
+    key: tuple[int, int]
+
+
+@dataclass
+class CRecording:
+    """What the log says at present.
+
+    Parameters
+    ----------
+    folder : Path
+    """
+
+    folder: Path
+    objects: dict[int, StoredObject] = field(default_factory=dict)
+    tests: dict[str, StoredTest] = field(default_factory=dict)
+    run: dict[str, Any] = field(default_factory=dict)
+    offset: int = 0
+    torn: bool = False
+    _inode: int = -1
+
+    @property
+    def log(self) -> Path:
+        """The file of records."""
+        return self.folder / "tests.log"
+
+    def update(self) -> bool:
+        """Read what was added since the last call; returns whether anything was.
+
+        Raises
+        ------
+        EvidenceError
+            There is no recording, or it is of a version that is not known.
+        """
+        try:
+            file = open(self.log, "rb")  # noqa: SIM115 - closed below
+        except OSError:
+            cause = "there is no recording of C or C++ tests"
+            raise EvidenceError(Problem(str(self.log), "", cause, _RECORD)) from None
+        with file:
+            stat = os.fstat(file.fileno())
+            if stat.st_ino != self._inode or stat.st_size < self.offset:
+                self.objects, self.tests, self.run, self.offset = {}, {}, {}, 0
+                self._inode = stat.st_ino
+                if file.read(len(_MAGIC)) != _MAGIC:
+                    cause = "it is no recording, or of another version of Suspectra"
+                    raise EvidenceError(Problem(str(self.log), "", cause, f"delete it and {_RECORD}"))
+                self.offset = len(_MAGIC)
+            before = self.offset
+            file.seek(self.offset)
+            data = file.read()
+        for payload, key, size in _records(data):
+            self._take(payload, key)
+            self.offset += size
+        self.torn = self.offset - before < len(data)
+        return self.offset > before
+
+    def _take(self, payload: bytes, key: tuple[int, int]) -> None:
+        (size,) = _HEAD.unpack_from(payload)
+        fields = json.loads(payload[_HEAD.size : _HEAD.size + size])
+        kind = fields.pop("kind")
+        if kind == "object":
+            self.objects[fields["id"]] = StoredObject(fields["path"], fields["digest"], fields["sources"])
+        elif kind == "test":
+            name, objects = fields.pop("name"), tuple(fields.pop("objects"))
+            self.tests.pop(name, None)
+            self.tests[name] = StoredTest(name, fields, objects, payload[_HEAD.size + size :], key)
+        elif kind == "run":
+            self.run = fields
+        elif kind == "end":  # a run of the whole suite: what it did not have is no more
+            kept = set(fields["tests"])
+            self.tests = {name: test for name, test in self.tests.items() if name in kept}
+
+    @property
+    def newest(self) -> dict[str, int]:
+        """The last recorded build of every object, by path."""
+        return {self.objects[number].path: number for number in sorted(self.objects)}
+
+    def notes(self, digest: str) -> bytes:
+        """The content of a ``.gcno`` file.
+
+        Raises
+        ------
+        EvidenceError
+            It is missing, or not what was stored.
+        """
+        path = self.folder / "objects" / f"{digest}.gcno.z"
+        try:
+            data = zlib.decompress(path.read_bytes())
+        except (OSError, zlib.error) as error:
+            cause = f"the notes of a recorded object can't be read ({error})"
+            raise EvidenceError(Problem(str(path), "", cause, f"{_RECORD} again")) from None
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise EvidenceError(Problem(str(path), "", "it is not what was recorded", f"{_RECORD} again"))
+        return data
+
+
+class CRecorder:
+    """Adds to a recording; one process at a time.
+
+    Parameters
+    ----------
+    workspace : path
+    fields : mapping
+        Facts about the run that its reader needs.
+
+    Raises
+    ------
+    UsageError
+        Another process is recording.
+    """
+
+    def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, Any]):
+        self.folder = Path(workspace, FOLDER)
+        (self.folder / "objects").mkdir(parents=True, exist_ok=True)
+        self._lock = open(self.folder / "lock", "w")  # noqa: SIM115 - held as long as the recorder is
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self._lock.close()
+            problem = Problem(str(self.folder), "", "another recording is under way", "wait until it has ended")
+            raise UsageError(problem) from None
+        self.recording = CRecording(self.folder)
+        self._open()
+        self._numbers = {(o.path, o.digest): n for n, o in self.recording.objects.items()}
+        self._next = max(self.recording.objects, default=-1) + 1
+        self.write({"kind": "run", **fields})
+
+    def __enter__(self) -> CRecorder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._log)
+        self._lock.close()
+
+    def _open(self) -> None:
+        """Read what there is, drop a torn tail and, when most records are outdated, all outdated ones."""
+        log = self.recording.log
+        if not log.exists():
+            _replace(log, _MAGIC)
+        try:
+            self.recording.update()
+        except EvidenceError:  # not readable by this version, so of no use to anybody
+            _replace(log, _MAGIC)
+            self.recording.update()
+        live = sum(test.key[0] for test in self.recording.tests.values())
+        if self.recording.offset > 2 * live + (1 << 20):
+            self._compact()
+        self._log = os.open(log, os.O_WRONLY | os.O_APPEND)
+        os.ftruncate(self._log, self.recording.offset)
+
+    def _compact(self) -> None:
+        recording = self.recording
+        used = {number for test in recording.tests.values() for number in test.objects}
+        used |= set(recording.newest.values())
+        parts = [_MAGIC]
+        parts += [_framed(_object_fields(number, recording.objects[number])) for number in sorted(used)]
+        for test in recording.tests.values():
+            fields = {"kind": "test", "name": test.name, "objects": list(test.objects), **test.fields}
+            parts.append(_framed(fields, test.counters))
+        _replace(recording.log, b"".join(parts))
+        recording.update()
+        kept = {recording.objects[number].digest for number in used}
+        for path in (self.folder / "objects").glob("*.gcno.z"):
+            if path.name.partition(".")[0] not in kept:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
+    def add_object(self, path: str, notes: bytes, sources: Mapping[str, str]) -> int:
+        """Store the notes of an object, unless they are; returns the object's number."""
+        digest = hashlib.sha256(notes).hexdigest()
+        number = self._numbers.get((path, digest))
+        if number is not None and number == self.recording.newest.get(path):
+            return number
+        stored = self.folder / "objects" / f"{digest}.gcno.z"
+        if not stored.exists():
+            _replace(stored, zlib.compress(notes))
+        number, self._next = self._next, self._next + 1
+        self._numbers[path, digest] = number
+        self.recording.objects[number] = StoredObject(path, digest, dict(sources))
+        self.write(_object_fields(number, self.recording.objects[number]))
+        return number
+
+    def add_test(self, name: str, fields: Mapping[str, Any], objects: Sequence[int], counters: Sequence[bytes]) -> None:
+        """Store one test; `counters` are those of each object, little-endian."""
+        whole = {"kind": "test", "name": name, "objects": list(objects), **fields}
+        self.write(whole, zlib.compress(b"".join(counters)))
+
+    def end(self, tests: Sequence[str]) -> None:
+        """Say that the whole suite was run, and which tests it has."""
+        self.write({"kind": "end", "tests": list(tests)})
+
+    def write(self, fields: Mapping[str, Any], blob: bytes = b"") -> None:
+        """Add a record, in one write."""
+        os.write(self._log, _framed(fields, blob))
+
+
+def _object_fields(number: int, stored: StoredObject) -> dict[str, Any]:
+    fields = {"id": number, "path": stored.path, "digest": stored.digest, "sources": dict(stored.sources)}
+    return {"kind": "object", **fields}
+
+
+def _framed(fields: Mapping[str, Any], blob: bytes = b"") -> bytes:
+    head = json.dumps(fields, separators=(",", ":")).encode()
+    payload = _HEAD.pack(len(head)) + head + blob
+    return _FRAME.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+def _records(data: bytes) -> Iterator[tuple[bytes, tuple[int, int], int]]:
+    """(payload, key, size in the log) of every whole record."""
+    at = 0
+    while at + _FRAME.size <= len(data):
+        size, checksum = _FRAME.unpack_from(data, at)
+        payload = data[at + _FRAME.size : at + _FRAME.size + size]
+        if len(payload) < size or zlib.crc32(payload) != checksum:
+            return
+        at += _FRAME.size + size
+        yield payload, (size, checksum), _FRAME.size + size
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    os.replace(name, path)

@@ -1,0 +1,199 @@
+"""One C or C++ test: what to run, and what its end means."""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from suspectra.evidence.evidence import Verdict
+from suspectra.location import Location
+
+
+@dataclass(frozen=True)
+class CCase:
+    """A test to run.
+
+    The properties are CTest's, and mean what its manual says.
+
+    Parameters
+    ----------
+    name : str
+    argv : tuple of str
+        ``{scratch}`` in an argument stands for a folder that is deleted after the test.
+    folder : str
+        Working folder.
+    environment : mapping of str to str
+        What is added to the recorder's own environment.
+    modifications : tuple of str
+        CTest's ``ENVIRONMENT_MODIFICATION``.
+    timeout : float or None
+        Seconds.
+    will_fail, pass_patterns, fail_patterns, skip_patterns, skip_code
+        How the test's end is judged.
+    expected : Path or None
+        The standard output that a passing test gives; then neither the exit code nor patterns are asked.
+    report : Path or None
+        JUnit or GoogleTest XML that the test itself writes; ``{scratch}`` as above.
+    location : Location or None
+    depends, setup, required, cleanup, locks : tuple of str
+        Tests that run before; fixtures; resources that one test at a time may use.
+    serial, disabled : bool
+    required_files : tuple of str
+    problem : str
+        Why it can't be run at all, empty if it can.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    folder: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+    modifications: tuple[str, ...] = ()
+    timeout: float | None = None
+    will_fail: bool = False
+    pass_patterns: tuple[str, ...] = ()
+    fail_patterns: tuple[str, ...] = ()
+    skip_patterns: tuple[str, ...] = ()
+    skip_code: int | None = None
+    expected: Path | None = None
+    report: str = ""
+    location: Location | None = None
+    depends: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    cleanup: tuple[str, ...] = ()
+    locks: tuple[str, ...] = ()
+    serial: bool = False
+    disabled: bool = False
+    required_files: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended.
+
+    Parameters
+    ----------
+    code : int or None
+        Exit code; None when a signal ended it.
+    signal : int
+        The signal that ended it, else 0. A shell reports a signal of its command as 128 more.
+    expired, cancelled, flooded : bool
+        Stopped by the time limit, on request, or because of the amount of its output.
+    stdout, stderr : bytes
+    seconds : float
+    """
+
+    code: int | None
+    signal: int = 0
+    expired: bool = False
+    cancelled: bool = False
+    flooded: bool = False
+    stdout: bytes = b""
+    stderr: bytes = b""
+    seconds: float = 0.0
+
+    @property
+    def crashed(self) -> bool:
+        """Whether a signal that the program brought upon itself ended it."""
+        return bool(self.signal) and not (self.expired or self.cancelled or self.flooded)
+
+
+def judge(case: CCase, ending: Ending) -> tuple[Verdict, str]:
+    """The verdict on a test, and the first line of the reason where it failed.
+
+    Follows CTest: a crash or a time-out fails whatever was expected; a pass pattern takes the place of the exit code;
+    a fail pattern beats it; ``WILL_FAIL`` turns the result round.
+    """
+    if ending.expired:
+        return Verdict.FAILED, f"timed out after {case.timeout:g} s"
+    if ending.flooded:
+        return Verdict.FAILED, "wrote too much output"
+    if ending.signal:
+        return Verdict.FAILED, f"crashed: {_signal_name(ending.signal)}"
+    if case.expected is not None:
+        return _compare(case.expected, ending.stdout)
+    output = (ending.stdout + ending.stderr).decode("utf-8", "replace")
+    if ending.code == case.skip_code or _found(case.skip_patterns, output):
+        return Verdict.SKIPPED, "skipped by itself"
+    reason = ""
+    if case.pass_patterns and not _found(case.pass_patterns, output):
+        reason = f"its output holds nothing like {' or '.join(case.pass_patterns)}"
+    elif found := _found(case.fail_patterns, output):
+        reason = f"its output holds {found}"
+    elif ending.code and not case.pass_patterns:
+        reason = _first_complaint(output) or f"exit code {ending.code}"
+    if case.will_fail:
+        return (Verdict.PASSED, "") if reason else (Verdict.FAILED, "it was expected to fail and did not")
+    return (Verdict.FAILED, reason) if reason else (Verdict.PASSED, "")
+
+
+def cmake_pattern(pattern: str) -> re.Pattern[str]:
+    r"""CMake's regular expressions in Python's syntax.
+
+    CMake knows only ``^ $ . [] * + ? | ()`` and a backslash before a character that stands for itself; its anchors
+    are those of the whole text.
+
+    Examples
+    --------
+    >>> bool(cmake_pattern("a{2}").search("xa{2}")), bool(cmake_pattern("^b").search("a\nb"))
+    (True, False)
+    """
+    parts, at, in_set = [], 0, False
+    while at < len(pattern):
+        char = pattern[at]
+        if char == "\\" and at + 1 < len(pattern):
+            at += 1
+            parts.append(re.escape(pattern[at]))
+        elif in_set:
+            in_set = char != "]" or parts[-1] in ("[", "[^")
+            parts.append("\\" + char if char in "[&~|" else char)
+            if parts[-2:] == ["[", "^"]:
+                parts[-2:] = ["[^"]
+        elif char == "[":
+            in_set = True
+            parts.append(char)
+        else:
+            parts.append({"$": r"\Z", "{": r"\{", "}": r"\}"}.get(char, char))
+        at += 1
+    try:
+        return re.compile("".join(parts), re.DOTALL)
+    except re.error:
+        return re.compile(re.escape(pattern))
+
+
+def _found(patterns: tuple[str, ...], output: str) -> str:
+    return next((pattern for pattern in patterns if cmake_pattern(pattern).search(output)), "")
+
+
+def _compare(expected: Path, stdout: bytes) -> tuple[Verdict, str]:
+    try:
+        wanted = expected.read_bytes()
+    except OSError:
+        return Verdict.SKIPPED, f"there is no file {expected.name} of expected output"
+    if stdout == wanted:
+        return Verdict.PASSED, ""
+    got, want = stdout.splitlines(), wanted.splitlines()
+    at = next((i for i, (a, b) in enumerate(zip(got, want, strict=False)) if a != b), min(len(got), len(want)))
+    line = got[at].decode("utf-8", "replace")[:120] if at < len(got) else "nothing"
+    other = want[at].decode("utf-8", "replace")[:120] if at < len(want) else "nothing"
+    return Verdict.FAILED, f"output line {at + 1}: {line!r}, expected {other!r}"
+
+
+_COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
+
+
+def _first_complaint(output: str) -> str:
+    """The first line of the output that says what is wrong, else its last line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return next((line for line in lines if _COMPLAINT.search(line)), lines[-1] if lines else "")[:300]
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
