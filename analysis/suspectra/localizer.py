@@ -70,7 +70,7 @@ class Localizer:
     def _localize(self) -> RankedReport:
         spectrum, evidence = self._spectrum, self.evidence
         try:
-            self.report = self.technique.localize(spectrum, Program(evidence.files))
+            self.report = self.technique.localize(spectrum, _program(evidence))
         except NothingToRank as error:
             raise NothingToRank(_in_context(error.problem, evidence)) from None
         return self.report
@@ -81,6 +81,11 @@ class Localizer:
         if self.report is not None and self.evidence is not None:
             found += [replace(doubt, file=self.evidence.source) for doubt in self.report.doubts()]
         return found
+
+
+def _program(evidence: Evidence) -> Program:
+    edges = evidence.edges
+    return Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
 
 
 def _in_context(problem: Problem, evidence: Evidence) -> Problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 
 import numpy as np
@@ -90,12 +91,17 @@ class Elements:
         return np.searchsorted(self.file, np.arange(len(self.files) + 1))
 
 
+class EdgeKind(str, Enum):
+    """What the two ends of an edge are."""
+
+    ARC = "arc"  # two lines, as coverage.py has it: a negative one is entry or exit of the code that starts there
+    BLOCK = "block"  # two basic blocks of one function
+    OUTCOME = "outcome"  # a line, and -1 - the number of one outcome of its decision
+
+
 @dataclass(frozen=True, eq=False)
 class Edges:
     """Control-flow edges, as columns.
-
-    For Python an edge joins two line numbers in coverage.py's convention (a negative number is the entry or
-    the exit of the code that starts on that line). For C and C++ it joins two basic blocks of one function.
 
     Parameters
     ----------
@@ -104,12 +110,14 @@ class Edges:
     source, target : ndarray of int32, shape (m,)
     function : ndarray of int32, shape (m,)
         Index into the elements' functions, -1 where it is not known.
+    kind : EdgeKind
     """
 
     file: np.ndarray
     source: np.ndarray
     target: np.ndarray
     function: np.ndarray
+    kind: EdgeKind = EdgeKind.ARC
 
     def __len__(self) -> int:
         return len(self.source)

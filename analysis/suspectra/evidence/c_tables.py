@@ -15,7 +15,7 @@ from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c_flow import CFlow
 from suspectra.program.c_object import FAKE, CFunction, CObject
 from suspectra.program.flow_graph import FlowGraph
-from suspectra.spectrum import Edges, Row
+from suspectra.spectrum import EdgeKind, Edges, Row
 
 AT_ONCE = 1 << 19
 """Arc counts that are held at a time; more tests are measured in turns."""
@@ -181,7 +181,7 @@ class CTables:
             edges = [(source, target, at) for (source, target), at in column.items()]
             graphs.append(FlowGraph.of(index, function.blocks, edges, elements))
         columns = np.array(table, np.int32).reshape(-1, 4)
-        self.edges = Edges(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3])
+        self.edges = Edges(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3], EdgeKind.BLOCK)
         self.graphs = tuple(graphs)
         self._edge_of_arc = _ones(pairs, (len(table), len(flow.source)))
 

@@ -106,12 +106,15 @@ class EdgeEvidence:
     rows, counts : tuple of ndarray
     graphs : tuple of FlowGraph
         Whole flow graphs, where the evidence itself tells them (compiled objects do); empty otherwise.
+    source_of : callable, optional
+        The bytes of a source file as it is now, None where it can't be read: what flow graphs of Python are read from.
     """
 
     edges: Edges
     rows: tuple[Row, ...]
     counts: tuple[np.ndarray, ...] | None = None
     graphs: tuple[FlowGraph, ...] = ()
+    source_of: Callable[[str], bytes | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

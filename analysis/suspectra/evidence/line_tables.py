@@ -16,7 +16,7 @@ from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, Te
 from suspectra.evidence.gcov_raw import Mark, mark_of
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
-from suspectra.spectrum import Edges, Row
+from suspectra.spectrum import EdgeKind, Edges, Row
 
 
 @dataclass
@@ -111,7 +111,7 @@ class LineAssembler:
                 table.append((index, line, -1 - number, inside + first if inside >= 0 else -1))
             first += len(file.functions)
         columns = np.array(table, np.int32).reshape(-1, 4)
-        self._edges = Edges(*(np.ascontiguousarray(columns[:, i]) for i in range(4)))
+        self._edges = Edges(*(np.ascontiguousarray(columns[:, i]) for i in range(4)), EdgeKind.OUTCOME)
 
     def _row(self, table: LineTable) -> tuple[LineTable, Row, Row, np.ndarray]:
         hit = [self._column[path, line] for path, file in table.items() for line, n in file.lines.items() if n > 0]

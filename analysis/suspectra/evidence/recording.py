@@ -21,6 +21,7 @@ import numpy as np
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult, Verdict, join_files
+from suspectra.evidence.sources import SourceReader
 from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
@@ -109,9 +110,13 @@ class RecordingSource:
             files=self._layout.files,
             rows=tuple(d.row for d in decoded),
             at_import=self._outside(sections, problems),
-            edges=EdgeEvidence(self._layout.edge_table, tuple(d.edges for d in decoded)) if self.edges else None,
+            edges=self._edges(decoded) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
         )
+
+    def _edges(self, decoded: Sequence[_Decoded]) -> EdgeEvidence:
+        rows = tuple(d.edges for d in decoded)
+        return EdgeEvidence(self._layout.edge_table, rows, source_of=SourceReader(self.workspace))
 
     # logs
 

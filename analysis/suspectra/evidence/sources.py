@@ -153,6 +153,25 @@ class Sources:
         return SourceText(path, decode(data), data)
 
 
+@dataclass(frozen=True)
+class SourceReader:
+    """Reads sources of a workspace as bytes: ``reader(path)`` is None for one that can't be read.
+
+    Parameters
+    ----------
+    workspace : Path
+    """
+
+    workspace: Path
+
+    def __call__(self, path: str) -> bytes | None:
+        """The bytes of a file of the workspace as it is now."""
+        try:
+            return Sources(self.workspace).get(path).data
+        except SourceUnreadable:
+            return None
+
+
 def read_regular(path: Path, limit: int) -> bytes:
     """The bytes of a regular file of at most `limit` bytes.
 

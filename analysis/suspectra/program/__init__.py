@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from suspectra.evidence.evidence import MeasuredFile
+    from suspectra.program.flow_graph import FlowGraph
 
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The measured files; their flow graphs are built when a technique asks for them.
+    """The measured files; flow graphs the evidence does not hold are built when a technique asks for them.
 
     Parameters
     ----------
     files : tuple of MeasuredFile
         In the order of the spectrum's element table.
+    graphs : tuple of FlowGraph
+        Flow graphs, where the evidence holds them.
+    source_of : callable, optional
+        The bytes of a source file as it is now, None where it can't be read.
     """
 
     files: tuple[MeasuredFile, ...]
+    graphs: tuple[FlowGraph, ...] = ()
+    source_of: Callable[[str], bytes | None] | None = None

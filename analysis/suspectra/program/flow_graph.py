@@ -9,6 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+ENTRY, EXIT = 0, 1
+"""The blocks a function begins and ends with, in every graph; neither holds an element."""
+
 
 @dataclass(frozen=True, eq=False)
 class FlowGraph:

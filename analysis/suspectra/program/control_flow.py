@@ -1,0 +1,163 @@
+"""The control flow of a whole program, as the techniques of edges need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from suspectra.errors import NothingToRank, Problem
+from suspectra.program import Program
+from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
+from suspectra.program.python_graphs import python_graphs
+from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class ControlFlow:
+    """Flow graphs side by side: blocks and edges are numbered through.
+
+    Parameters
+    ----------
+    graphs : tuple of FlowGraph
+    problems : tuple of Problem
+        What is not known of the flow.
+
+    Examples
+    --------
+    >>> graph = FlowGraph.of(0, 4, [(0, 2, 7), (2, 3, 8), (3, 1, 9)], [(2, 40), (3, 41)])
+    >>> flow = ControlFlow((graph, graph))
+    >>> flow.source.tolist(), flow.graph_of_block.tolist()
+    ([0, 2, 3, 4, 6, 7], [0, 0, 0, 0, 1, 1, 1, 1])
+    """
+
+    graphs: tuple[FlowGraph, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def first_block(self) -> np.ndarray:
+        """Where the blocks of each graph begin; shape (graphs + 1,)."""
+        return np.cumsum([0, *(graph.blocks for graph in self.graphs)])
+
+    @property
+    def blocks(self) -> int:
+        """Number of blocks of all graphs."""
+        return int(self.first_block[-1])
+
+    @cached_property
+    def graph_of_block(self) -> np.ndarray:
+        """The graph each block is of; shape (blocks,)."""
+        return np.repeat(np.arange(len(self.graphs)), np.diff(self.first_block))
+
+    @cached_property
+    def source(self) -> np.ndarray:
+        """The block each edge leaves; shape (edges,)."""
+        return self._joined("source") + self._shift
+
+    @cached_property
+    def target(self) -> np.ndarray:
+        """The block each edge enters; shape (edges,)."""
+        return self._joined("target") + self._shift
+
+    @cached_property
+    def edge(self) -> np.ndarray:
+        """Column of each edge in the spectrum, -1 for one that no evidence tells; shape (edges,)."""
+        return self._joined("edge")
+
+    @cached_property
+    def leaves(self) -> np.ndarray:
+        """Whether an edge leaves its function; shape (edges,)."""
+        return self.target - self._shift == EXIT
+
+    @cached_property
+    def enters(self) -> np.ndarray:
+        """Whether an edge enters its function; shape (edges,)."""
+        return self.source - self._shift == ENTRY
+
+    @cached_property
+    def member_block(self) -> np.ndarray:
+        """Block of each (block, element) pair, ascending; shape (pairs,)."""
+        sizes = [np.diff(graph.block_start) for graph in self.graphs]
+        return np.repeat(np.arange(self.blocks), np.concatenate(sizes) if sizes else [])
+
+    @cached_property
+    def member_element(self) -> np.ndarray:
+        """Element of each (block, element) pair; shape (pairs,)."""
+        return self._joined("element")
+
+    @cached_property
+    def is_decision(self) -> np.ndarray:
+        """Whether control can leave a block in more than one way; shape (blocks,)."""
+        return np.bincount(self.source, minlength=self.blocks) > 1
+
+    @cached_property
+    def last_element(self) -> np.ndarray:
+        """The last element of each block, where it decides; -1 in a block without elements; shape (blocks,)."""
+        last = np.full(self.blocks, -1)
+        last[self.member_block] = self.member_element  # ascending within a block, so the last one stays
+        return last
+
+    def over_elements(self, scores: np.ndarray, elements: int) -> np.ndarray:
+        """The highest score of the blocks each element stands in, NaN where there is none; shape (elements,).
+
+        NaN scores do not count.
+        """
+        best = np.full(elements, -np.inf)
+        known = ~np.isnan(scores[self.member_block])
+        held = self.member_element[known]
+        np.maximum.at(best, held, scores[self.member_block[known]])
+        stands = np.zeros(elements, bool)
+        stands[held] = True
+        return np.where(stands, best, np.nan)
+
+    @cached_property
+    def _shift(self) -> np.ndarray:
+        return np.repeat(self.first_block[:-1], [len(graph.source) for graph in self.graphs])
+
+    def _joined(self, name: str) -> np.ndarray:
+        parts = [getattr(graph, name) for graph in self.graphs]
+        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+
+
+def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> ControlFlow:
+    """The control flow that a technique asks for.
+
+    The graphs come from the evidence where it holds them (compiled objects do); for Python they are read from the
+    sources and the arcs, for arcs alone from these.
+
+    Raises
+    ------
+    NothingToRank
+        When the evidence holds no edges, or does not tell how they hang together.
+    """
+    if spectrum.edges is None or not len(spectrum.edges):
+        raise _nothing(technique, "the evidence holds lines but no control-flow edges")
+    if program is not None and program.graphs:
+        return _of_graphs(program.graphs)
+    if spectrum.edges.kind is not EdgeKind.ARC:
+        raise _nothing(technique, "the evidence does not tell between which blocks its edges lead")
+    source_of = program.source_of if program is not None else None
+    return _of_arcs(spectrum.elements, spectrum.edges, source_of or _no_source)
+
+
+@lru_cache(maxsize=4)
+def _of_graphs(graphs: tuple[FlowGraph, ...]) -> ControlFlow:
+    return ControlFlow(graphs)
+
+
+@lru_cache(maxsize=4)
+def _of_arcs(elements: Elements, edges: Edges, source_of: object) -> ControlFlow:
+    return ControlFlow(*python_graphs(elements, edges, source_of))
+
+
+def _no_source(path: str) -> None:
+    """For evidence that comes without sources."""
+
+
+def _nothing(technique: str, cause: str) -> NothingToRank:
+    cure = (
+        "for Python record with `suspectra record`, or with coverage.py's `--cov-branch`; for C and C++ with"
+        " `suspectra record-c`"
+    )
+    return NothingToRank(Problem("", "", f"{technique} works on control flow, but {cause}", cure))

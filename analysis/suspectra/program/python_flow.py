@@ -1,0 +1,386 @@
+"""Control flow of Python source text, in the terms coverage.py's arcs speak of it.
+
+An arc joins two logical lines, or a line and the entry or exit of its scope: the code of a module, a class body or a
+function. The flow of each scope is read from the syntax tree first at the grain of logical lines. *Usual* arcs are
+decisions and sequence; *rare* arcs are exceptions, which any line can raise, and ways only some versions of Python
+take. A rare arc counts when a test took it, since otherwise every statement would be a block of its own.
+
+What arcs can't tell is listed in :attr:`PythonFlow.untold`: branches inside one line leave no arc.
+"""
+
+from __future__ import annotations
+
+import ast
+import tokenize
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from suspectra.instrumentation.source import LogicalLines
+
+Arc = tuple[int, int]
+_FirstLine = Callable[[int], int]  # of the logical line a line is part of
+_Ends = dict[int, bool]  # lines that control is about to leave, and whether only rarely
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_YIELDS = (ast.Yield, ast.YieldFrom)
+_NO_CODE = (ast.Global, ast.Nonlocal)
+
+
+@dataclass(frozen=True, eq=False)
+class Scope:
+    """The flow inside one code object.
+
+    Parameters
+    ----------
+    name : str
+        Qualified name, empty for the module.
+    line : int
+        Line of the ``def`` or ``class``, 1 for the module.
+    start : int
+        First line of the code object, decorators included: ``-start`` is its entry, and its exit, in arcs.
+    header : int
+        Last line that belongs to the scope around it: that of the ``def`` or ``class`` itself, 0 for the module.
+    is_function : bool
+    arcs : dict of (int, int) to bool
+        Every way control can go, and whether it is rare.
+    """
+
+    name: str
+    line: int
+    start: int
+    header: int
+    is_function: bool
+    arcs: dict[Arc, bool]
+
+
+@dataclass(frozen=True, eq=False)
+class PythonFlow:
+    r"""The flow of all scopes of one source file.
+
+    Parameters
+    ----------
+    scopes : tuple of Scope
+        The module first, then as they begin.
+    untold : tuple of (int, str)
+        Lines that hold decisions no arc shows, and what kind they are.
+
+    Examples
+    --------
+    >>> flow = PythonFlow.parse(b"def f(a):\n    if a:\n        a = 0\n    return a\n")
+    >>> [arc for arc, rare in sorted(flow.scopes[1].arcs.items()) if not rare]
+    [(-1, 2), (2, 3), (2, 4), (3, 4), (4, -1)]
+    """
+
+    scopes: tuple[Scope, ...]
+    untold: tuple[tuple[int, str], ...]
+
+    @classmethod
+    def parse(cls, data: bytes) -> PythonFlow:
+        """Read a source file's bytes; nothing of it is executed.
+
+        Raises
+        ------
+        SyntaxError
+            When this Python can't compile the source, or it is nested too deeply.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                lines = LogicalLines(data)
+                tree = ast.parse(lines.text)
+            return cls._of(tree, lines.first)
+        except SyntaxError:
+            raise
+        except (ValueError, RecursionError, MemoryError, tokenize.TokenError) as error:
+            raise SyntaxError(str(error) or type(error).__name__) from None
+
+    @classmethod
+    def _of(cls, tree: ast.Module, first: _FirstLine) -> PythonFlow:
+        found: list[Scope] = []
+        waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+        while waiting:
+            node, name = waiting.pop()
+            builder = _Builder(node, first)
+            is_function = isinstance(node, _DEFINITIONS)
+            line = getattr(node, "lineno", 0)
+            found.append(Scope(name, max(line, 1), builder.start, first(line), is_function, builder.build()))
+            waiting += [(inner, f"{name}.{inner.name}" if name else inner.name) for inner in builder.inner]
+        found.sort(key=lambda scope: (bool(scope.name), scope.start, scope.line))
+        return cls(tuple(found), tuple(_untold(tree, first)))
+
+    def can_go(self, arc: Arc) -> bool:
+        """Whether control can go this way in any scope, or the arc is one of an expression's own code.
+
+        A lambda or a comprehension is code of its own: it is entered from, and left to, the line it stands on.
+        """
+        return of_expression(arc) or any(arc in scope.arcs for scope in self.scopes)
+
+
+def of_expression(arc: Arc) -> bool:
+    """Whether an arc enters or leaves code that stands on one line: a lambda, a comprehension, a one-line ``def``."""
+    return arc[0] + arc[1] == 0
+
+
+@dataclass
+class _Loop:
+    top: int
+    breaks: _Ends = field(default_factory=dict)
+
+
+@dataclass
+class _Handlers:
+    line: int
+
+
+@dataclass
+class _With:
+    line: int
+
+
+@dataclass
+class _Finally:
+    pending: dict[str, _Ends] = field(default_factory=dict)
+
+
+class _Builder:
+    """Follows control through the statements of one scope.
+
+    `stack` holds what encloses the statement at hand, the innermost last; an exit (return, break, continue, raise)
+    unwinds it.
+    """
+
+    def __init__(self, node: ast.AST, first: _FirstLine):
+        self.node, self.first = node, first
+        self.start = first(_start(node)) if not isinstance(node, ast.Module) else 1
+        self.suspends = isinstance(node, ast.AsyncFunctionDef) or (
+            isinstance(node, ast.FunctionDef) and any(isinstance(part, _YIELDS) for part in ast.walk(node))
+        )
+        self.arcs: dict[Arc, bool] = {}
+        self.inner: list[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef] = []
+        self.stack: list[_Loop | _Handlers | _With | _Finally] = []
+
+    def build(self) -> dict[Arc, bool]:
+        ends: _Ends = {-self.start: False}
+        body = self.node.body
+        if isinstance(self.node, ast.ClassDef):
+            ends = self.enter(self.start, ends)  # sets __module__ and __qualname__
+        elif isinstance(self.node, _DEFINITIONS) and _is_docstring(body[0]):
+            body = body[1:]
+            if not body:
+                ends = self.enter(self.line(self.node.body[0]), ends)
+        if isinstance(self.node, _DEFINITIONS):  # instructions without a line of their own have that of the `def`
+            ends = _join(ends, {self.first(self.node.lineno): True})
+        self.leave("return", self.run(body, ends))
+        return self.arcs
+
+    def line(self, node: ast.AST) -> int:
+        return self.first(_start(node))
+
+    def connect(self, ends: _Ends, target: int) -> None:
+        for line, rare in ends.items():
+            if line != target or target < 0:  # what stays within a line leaves no arc
+                self.arcs[line, target] = self.arcs.get((line, target), True) and rare
+
+    def enter(self, line: int, ends: _Ends) -> _Ends:
+        """Go to a line; whatever stands there can raise."""
+        self.connect(ends, line)
+        self.leave("raise", {line: True})
+        if self.suspends:  # an exception thrown into a suspended generator enters where it is handled
+            self.leave("raise", {-self.start: True})
+        return {line: False}
+
+    def leave(self, kind: str, ends: _Ends) -> None:
+        """Go where an exit leads: through what encloses it, to the loop, the handlers or the end of the scope."""
+        if not ends:
+            return
+        for frame in reversed(self.stack):
+            if isinstance(frame, _Finally):
+                frame.pending[kind] = _join(frame.pending.get(kind, {}), ends)
+                return
+            if isinstance(frame, _With):
+                self.connect(ends, frame.line)
+                ends = {frame.line: all(ends.values())}
+            elif isinstance(frame, _Handlers) and kind == "raise":
+                self.connect(ends, frame.line)
+                return
+            elif isinstance(frame, _Loop) and kind == "break":
+                frame.breaks = _join(frame.breaks, ends)
+                return
+            elif isinstance(frame, _Loop) and kind == "continue":
+                self.connect(ends, frame.top)
+                return
+        self.connect(ends, -self.start)
+
+    def run(self, body: Iterable[ast.stmt], ends: _Ends) -> _Ends:
+        for statement in body:
+            if not isinstance(statement, _NO_CODE):
+                visit = getattr(self, f"_{type(statement).__name__}", self._simple)
+                ends = visit(statement, ends)
+        return ends
+
+    def _simple(self, node: ast.stmt, ends: _Ends) -> _Ends:
+        return self.enter(self.line(node), ends)
+
+    def _Expr(self, node: ast.Expr, ends: _Ends) -> _Ends:
+        after = self._simple(node, ends)
+        if isinstance(node.value, ast.Constant):  # some versions compile nothing for it
+            after = _join(after, dict.fromkeys(ends, True))
+        return after
+
+    def _Return(self, node: ast.Return, ends: _Ends) -> _Ends:
+        self.leave("return", self._simple(node, ends))
+        return {}
+
+    def _Raise(self, node: ast.Raise, ends: _Ends) -> _Ends:
+        self.leave("raise", self._simple(node, ends))
+        return {}
+
+    def _Break(self, node: ast.Break, ends: _Ends) -> _Ends:
+        self.leave("break", self._simple(node, ends))
+        return {}
+
+    def _Continue(self, node: ast.Continue, ends: _Ends) -> _Ends:
+        self.leave("continue", self._simple(node, ends))
+        return {}
+
+    def _If(self, node: ast.If, ends: _Ends) -> _Ends:
+        test = self._simple(node, ends)
+        return _join(self.run(node.body, test), self.run(node.orelse, test))
+
+    def _While(self, node: ast.While, ends: _Ends) -> _Ends:
+        test = self._simple(node, ends)
+        loop = _Loop(self.line(node))
+        self.stack.append(loop)
+        self.connect(self.run(node.body, test), loop.top)
+        self.stack.pop()
+        forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        return _join({} if forever else self.run(node.orelse, test), loop.breaks)
+
+    def _For(self, node: ast.For | ast.AsyncFor, ends: _Ends) -> _Ends:
+        head = self._simple(node, ends)
+        loop = _Loop(self.line(node))
+        self.stack.append(loop)
+        self.connect(self.run(node.body, head), loop.top)
+        self.stack.pop()
+        return _join(self.run(node.orelse, head), loop.breaks)
+
+    _AsyncFor = _For
+
+    def _With(self, node: ast.With | ast.AsyncWith, ends: _Ends) -> _Ends:
+        head = self._simple(node, ends)
+        line = self.line(node)
+        self.stack.append(_With(line))
+        after = self.run(node.body, head)
+        self.stack.pop()
+        self.connect(after, line)
+        return {line: not after}
+
+    _AsyncWith = _With
+
+    def _Try(self, node: ast.Try, ends: _Ends) -> _Ends:
+        several = type(node).__name__ == "TryStar"
+        final = _Finally()
+        if node.finalbody:
+            self.stack.append(final)
+        after = self.run(node.body, self._guarded(node, ends))
+        if node.handlers:
+            self.stack.pop()
+        after = self.run(node.orelse, after)
+        unmatched: _Ends = {}
+        for handler in node.handlers:
+            line = self.line(handler)
+            matched = self.enter(line, unmatched)
+            unmatched = matched if handler.type else {}
+            done = self.run(handler.body, matched)
+            # forgetting the exception's name happens on the handler's line in some versions
+            self.connect(dict.fromkeys(done, True), line)
+            after = _join(_join(after, done), {line: True} if handler.name else {})
+            if several:
+                unmatched = _join(unmatched, dict.fromkeys(done, True))
+        self.leave("raise", unmatched)
+        if not node.finalbody:
+            return after
+        self.stack.pop()
+        entering = after
+        for pending in final.pending.values():
+            entering = _join(entering, pending)
+        done = self.run(node.finalbody, entering)
+        for kind, pending in final.pending.items():
+            rare = all(pending.values())
+            self.leave(kind, {line: rare or seldom for line, seldom in done.items()})
+        return done if after else {}
+
+    _TryStar = _Try
+
+    def _guarded(self, node: ast.Try, ends: _Ends) -> _Ends:
+        """Enter the ``try`` line itself, then the protection of its handlers."""
+        head = self._simple(node, ends)
+        if node.handlers:
+            self.stack.append(_Handlers(self.line(node.handlers[0])))
+        return head
+
+    def _Match(self, node: ast.Match, ends: _Ends) -> _Ends:
+        unmatched = self._simple(node, ends)
+        after: _Ends = {}
+        for case in node.cases:
+            head = self.enter(self.line(case.pattern), unmatched)
+            after = _join(after, self.run(case.body, head))
+            certain = _always_matches(case)
+            if certain:  # some versions compile nothing for `case _:`
+                after = _join(after, self.run(case.body, dict.fromkeys(unmatched, True)))
+            unmatched = {} if certain else head
+        return _join(after, unmatched)
+
+    def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, ends: _Ends) -> _Ends:
+        self.inner.append(node)
+        decorators = [self.line(decorator) for decorator in node.decorator_list]
+        for line in decorators:
+            ends = self.enter(line, ends)
+        after = self.enter(self.first(node.lineno), ends)
+        # since 3.11 calling the decorators, the innermost first, and binding the name return to their lines
+        returning = after
+        for line in (*reversed(decorators), self.first(node.lineno)):
+            returning = dict.fromkeys(self.enter(line, dict.fromkeys(returning, True)), True)
+        return _join(after, returning)
+
+    _AsyncFunctionDef = _FunctionDef
+    _ClassDef = _FunctionDef
+
+
+def _join(ends: _Ends, more: _Ends) -> _Ends:
+    """Both: rare only what is rare in both."""
+    both = dict(ends)
+    for line, rare in more.items():
+        both[line] = both.get(line, True) and rare
+    return both
+
+
+def _start(node: ast.AST) -> int:
+    decorators = getattr(node, "decorator_list", ())
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _always_matches(case: ast.match_case) -> bool:
+    return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
+
+
+def _untold(tree: ast.Module, first: _FirstLine) -> Iterable[tuple[int, str]]:
+    """Decisions that lie within one logical line."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.If, ast.While, ast.For, ast.AsyncFor)):
+            if first(node.body[0].lineno) == first(node.lineno):
+                yield first(node.lineno), "the body stands on the line of its condition"
+        elif isinstance(node, _DEFINITIONS):
+            if first(node.body[0].lineno) == first(node.lineno):
+                yield first(node.lineno), "the function's body stands on the line of its `def`"
+        elif isinstance(node, ast.IfExp):
+            yield first(node.lineno), "a conditional expression"
+        elif isinstance(node, ast.BoolOp):
+            yield first(node.lineno), "`and` and `or` stop early"
+        elif isinstance(node, ast.comprehension) and node.ifs:
+            yield first(node.ifs[0].lineno), "a condition in a comprehension"

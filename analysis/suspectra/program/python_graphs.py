@@ -1,0 +1,189 @@
+"""Flow graphs of Python code from the arcs that tests took, with the sources or without them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+
+from suspectra.errors import Problem
+from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
+from suspectra.program.python_flow import Arc, PythonFlow, Scope, of_expression
+from suspectra.spectrum import Edges, Elements
+
+SourceOf = Callable[[str], bytes | None]
+"""The bytes of a file as it was when the tests ran, None when they are not at hand."""
+
+_Arcs = Mapping[Arc, int]  # column among the edges, -1 for an arc no test took
+
+
+def python_graphs(
+    elements: Elements, edges: Edges, source_of: SourceOf
+) -> tuple[tuple[FlowGraph, ...], tuple[Problem, ...]]:
+    """The flow graphs of every file that has edges, one for each scope a test entered.
+
+    Parameters
+    ----------
+    elements : Elements
+    edges : Edges
+        Between lines, in coverage.py's convention.
+    source_of : callable
+        Where it gives no source, the graphs consist of the arcs that were taken, and nothing is known of ways that
+        were not.
+
+    Returns
+    -------
+    graphs : tuple of FlowGraph
+    problems : tuple of Problem
+        What the arcs can't tell.
+    """
+    graphs: list[FlowGraph] = []
+    notes = _Notes()
+    functions: dict[int, dict[int, int]] = defaultdict(dict)
+    for index, function in enumerate(elements.functions):
+        functions[function.file][function.line] = index
+    for file in np.unique(edges.file).tolist():
+        path = elements.files[file]
+        columns = np.flatnonzero(edges.file == file).tolist()
+        arcs = {(int(edges.source[at]), int(edges.target[at])): at for at in columns}
+        span = elements.of_file(path)
+        element = dict(zip(elements.line[span].tolist(), range(span.start, span.stop), strict=True))
+        flow = _flow(path, source_of, notes)
+        if flow is None:
+            graphs += [_taken_graph(group, element, elements) for group in _connected(arcs)]
+        else:
+            notes.compare(path, flow, arcs)
+            graphs += _scope_graphs(flow, arcs, element, functions[file])
+    return tuple(graphs), notes.problems()
+
+
+def _flow(path: str, source_of: SourceOf, notes: _Notes) -> PythonFlow | None:
+    data = source_of(path)
+    try:
+        if data is not None:
+            return PythonFlow.parse(data)
+    except SyntaxError:
+        pass
+    notes.without_source.append(path)
+    return None
+
+
+def _scope_graphs(
+    flow: PythonFlow, taken: _Arcs, element: Mapping[int, int], functions: Mapping[int, int]
+) -> Iterable[FlowGraph]:
+    for scope in flow.scopes:
+        if scope.arcs.keys().isdisjoint(taken):
+            continue
+        arcs = {arc: taken.get(arc, -1) for arc, rare in scope.arcs.items() if not rare or arc in taken}
+        function = functions.get(scope.line, -1) if scope.is_function else -1
+        yield _graph(function, arcs, lambda line, scope=scope: _held(scope, line, element))
+
+
+def _held(scope: Scope, line: int, element: Mapping[int, int]) -> int | None:
+    """The element on a line of the scope; the ``def`` itself is a statement of the scope around it."""
+    return element.get(line) if line > scope.header else None
+
+
+def _taken_graph(arcs: _Arcs, element: Mapping[int, int], elements: Elements) -> FlowGraph:
+    lines = [end for arc in arcs for end in arc if end in element]
+    function = max((int(elements.function[element[line]]) for line in lines), default=-1)
+    return _graph(function, arcs, element.get)
+
+
+def _connected(taken: _Arcs) -> list[dict[Arc, int]]:
+    """The arcs in groups that share lines: for most code one group a function."""
+    root: dict[tuple[str, int], tuple[str, int]] = {}
+
+    def find(node: tuple[str, int]) -> tuple[str, int]:
+        while (up := root.setdefault(node, node)) != node:
+            root[node] = root[up]
+            node = up
+        return node
+
+    known = {arc: at for arc, at in taken.items() if not of_expression(arc)}
+    for source, target in known:
+        root[find(_node(source, "entry"))] = find(_node(target, "exit"))
+    groups: dict[tuple[str, int], dict[Arc, int]] = defaultdict(dict)
+    for arc, at in known.items():
+        groups[find(_node(arc[0], "entry"))][arc] = at
+    return list(groups.values())
+
+
+def _node(end: int, otherwise: str) -> tuple[str, int]:
+    return ("line" if end > 0 else otherwise, end)
+
+
+def _graph(function: int, arcs: _Arcs, held: Callable[[int], int | None]) -> FlowGraph:
+    """Join lines that always follow one another into blocks."""
+    after: dict[int, set[int]] = defaultdict(set)
+    before: dict[int, set[int]] = defaultdict(set)
+    for source, target in arcs:
+        after[source].add(target)
+        before[target].add(source)
+    joined = {
+        source: target
+        for source, target in arcs
+        if source > 0 and target > 0 and len(after[source]) == 1 and len(before[target]) == 1
+    }
+    lines = sorted({end for arc in arcs for end in arc if end > 0})
+    inside = set(joined.values())
+    block: dict[int, int] = {}
+    count = 2
+    for line in [line for line in lines if line not in inside] + lines:  # the rest are circles nothing enters
+        at: int | None = line
+        if line in block:
+            continue
+        while at is not None and at not in block:
+            block[at] = count
+            at = joined.get(at)
+        count += 1
+    edges = [
+        (block.get(source, ENTRY), block.get(target, EXIT), column)
+        for (source, target), column in arcs.items()
+        if joined.get(source) != target or block[source] != block[target]
+    ]
+    members = [(block[line], element) for line in lines if (element := held(line)) is not None]
+    return FlowGraph.of(function, count, edges, members)
+
+
+class _Notes:
+    """What the arcs can't tell, gathered over the files."""
+
+    def __init__(self) -> None:
+        self.without_source: list[str] = []
+        self.unexplained: list[tuple[str, int, Arc]] = []
+        self.untold: list[tuple[str, int, str]] = []
+
+    def compare(self, path: str, flow: PythonFlow, taken: _Arcs) -> None:
+        strange = sorted(arc for arc in taken if not flow.can_go(arc))
+        if strange:
+            self.unexplained.append((path, len(strange), strange[0]))
+        lines = {line for arc in taken for line in arc}
+        self.untold += [(path, line, why) for line, why in flow.untold if line in lines]
+
+    def problems(self) -> tuple[Problem, ...]:
+        found = []
+        for path, count, (source, target) in self.unexplained:
+            cause = (
+                f"{count} arcs are no way control can go in this source, such as {source} → {target}; they are left out"
+            )
+            found.append(Problem(path, f"line {abs(source)}", cause, "run the tests again on the present source"))
+        if self.without_source:
+            found.append(
+                Problem(
+                    self.without_source[0],
+                    "",
+                    f"the source of {len(self.without_source)} files is not at hand as it was run, so their flow"
+                    " graphs hold only the ways tests took",
+                    "run the tests again on the present source",
+                )
+            )
+        if self.untold:
+            path, line, why = self.untold[0]
+            places = len({(path, line) for path, line, _ in self.untold})
+            cause = (
+                f"{places} lines decide things no arc shows, the first because of {why}; those outcomes count as one"
+            )
+            found.append(Problem(path, f"line {line}", cause, "give a decision that matters a line of its own"))
+        return tuple(found)
