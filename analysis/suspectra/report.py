@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -301,3 +302,69 @@ def round_significant(values: np.ndarray, digits: int = SIGNIFICANT_DIGITS) -> n
     rounded = np.round(values[plain] * scale) / scale
     values[plain] = np.where(np.isfinite(rounded), rounded, values[plain])
     return values
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    """A suspicious behaviour: control flow that failing tests share.
+
+    Parameters
+    ----------
+    elements : ndarray of int32
+        The statements it holds, ascending.
+    edges : ndarray of int32
+        Columns of the spectrum's edges it is made of, ascending; empty for a single node.
+    ef, ep : int
+        Failed and passed tests that traverse all of it.
+    """
+
+    elements: np.ndarray
+    edges: np.ndarray
+    ef: int
+    ep: int
+
+
+@dataclass(frozen=True, eq=False)
+class SubgraphReport(RankedReport):
+    """Ranked subgraphs, and the ranking of elements they imply: each stands where its best subgraph does.
+
+    Parameters
+    ----------
+    subgraphs : tuple of Subgraph
+        Best first.
+    subgraph_level : ndarray of int32, shape (subgraphs,)
+        0 for the subgraphs with the highest score, 1 for the next… The levels of elements are numbered alike; those
+        in no subgraph share the last level.
+    """
+
+    subgraphs: tuple[Subgraph, ...] = ()
+    subgraph_level: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @classmethod
+    def from_subgraphs(
+        cls, technique: Technique, spectrum: Spectrum, subgraphs: Sequence[Subgraph], scores: np.ndarray
+    ) -> SubgraphReport:
+        """Rank subgraphs by score, highest first; equal scores keep the order they come in.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (subgraphs,)
+        """
+        rounded = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        level_score, level = np.unique(-rounded, return_inverse=True)
+        level = level.reshape(-1).astype(np.int32)
+        order = np.argsort(level, kind="stable")
+        nowhere = len(level_score)
+        of_element = np.full(len(spectrum.elements), nowhere, np.int32)
+        for i in order[::-1].tolist():
+            of_element[subgraphs[i].elements] = level[i]
+        of_element[~spectrum.candidates] = -1
+        # levels of elements are those of subgraphs, even where a better subgraph took all elements of one
+        level_score = np.append(0.0 - level_score, np.min(0.0 - level_score, initial=0.0))
+        return cls(
+            technique, spectrum, of_element, level_score, tuple(subgraphs[i] for i in order.tolist()), level[order]
+        )
+
+    def subgraphs_of(self, element: int) -> tuple[int, ...]:
+        """The positions of the subgraphs that hold an element, best first."""
+        return tuple(i for i, graph in enumerate(self.subgraphs) if element in graph.elements)

@@ -150,13 +150,15 @@ class HittingTimeSolver:
 
     def from_start(self) -> HittingTimes:
         """Expected steps from the best group."""
-        return self._of_locations(*self._from(0))
+        return self.from_state(0)
 
     def from_state(self, state: int) -> HittingTimes:
         """Expected steps from any state of the paper's chain."""
         if not 0 <= state < self.chain.first_hub:
             raise IndexError(f"no state {state} in a chain of {self.chain.first_hub}")
-        return self._of_locations(*self._from(state))
+        here = np.zeros(self.chain.first_hub)
+        here[state] = 1
+        return self.from_distribution(here)
 
     def from_location(self, location: int) -> HittingTimes:
         """Expected steps from a location, counted from 0.
@@ -171,23 +173,29 @@ class HittingTimeSolver:
             raise KeyError(f"location {location} is in no group of the report")
         return self.from_state(state)
 
-    def _from(self, start: int) -> tuple[np.ndarray, np.ndarray]:
-        """Steps and their logarithms to every state, hubs aside."""
+    def from_distribution(self, probability: np.ndarray) -> HittingTimes:
+        """Expected steps for a reader who may stand in several states.
+
+        Parameters
+        ----------
+        probability : ndarray of float64, shape (states without hubs,)
+            They add up to 1.
+        """
         real = slice(0, self.chain.first_hub)
         missing = self._diagonal[real].copy()
-        ahead = -self._back[real]
-        if start:
-            here = np.zeros(self.chain.states)
-            here[start] = 1
-            missing -= self._factors.solve_left(here)[real]
-            ahead = ahead + self._back[start]
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        ahead = probability @ self._back[real] - self._back[real]
+        if probability[0] < 1:
+            left = np.zeros(self.chain.states)
+            left[real] = probability
+            missing -= self._factors.solve_left(left)[real]
+        with np.errstate(divide="ignore", over="ignore"):
             log_commute = np.log(np.maximum(missing, 0)) + (self._log_total - self._log_visits[real])
             commute = np.exp(log_commute)
             steps = np.maximum(commute + ahead, 0.0)
             log_steps = np.where(np.isfinite(commute), np.log(steps), log_commute)
-        steps[start], log_steps[start] = 0.0, -np.inf
-        return steps, log_steps
+        here = probability == 1
+        steps[here], log_steps[here] = 0.0, -np.inf
+        return self._of_locations(steps, log_steps)
 
     def _of_locations(self, steps: np.ndarray, log_steps: np.ndarray) -> HittingTimes:
         chain = self.chain

@@ -1,0 +1,403 @@
+"""How a reader moves through a report: expected steps, HT_Rank, and where to look next (paper 003)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import linalg
+
+from suspectra.errors import NothingToRank, Problem
+from suspectra.markov.chain import Chain, JumpModel, Structure, ranked_list, suspicious_behaviour
+from suspectra.markov.elimination import Progress
+from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
+from suspectra.markov.sampling import SampledHittingTimes, sample_hitting_times
+from suspectra.program.dynamic_flow import DynamicFlow
+from suspectra.report import RankedReport, SubgraphReport
+
+SAME_FUNCTION = "same function"
+RUNS_JUST_BEFORE = "runs just before"
+RUNS_JUST_AFTER = "runs just after"
+CALLS_THIS = "calls this"
+CALLED_FROM_HERE = "called from here"
+NEXT = "next in the ranking"
+SAME_PLACE = "same place in the ranking"
+HIGHER = "higher in the ranking"
+
+
+@dataclass(frozen=True)
+class Move:
+    """A place a reader may look at next.
+
+    Parameters
+    ----------
+    element : int
+        Index into the spectrum's elements.
+    probability : float
+        Among all places that are left; all moves from one place add up to 1.
+    reasons : tuple of str
+        What leads there, the most specific first: ``runs just before`` means that it runs just before the place the
+        reader looks at.
+    """
+
+    element: int
+    probability: float
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ModelNode:
+    """A state in the picture: an element, or a place of the ranking (`element` is then None), or a subgraph.
+
+    Parameters
+    ----------
+    state : int
+        State of the chain.
+    kind : str
+        ``location``, ``place`` or ``subgraph``.
+    number : int
+        Index of the element; or which place or subgraph it is, counted from 1.
+    """
+
+    state: int
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True)
+class ModelEdge:
+    """A transition between two states of the picture, with its probability."""
+
+    source: int
+    target: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The part of a chain around one state: its nodes, the first being the centre, and all edges between them."""
+
+    nodes: tuple[ModelNode, ...]
+    edges: tuple[ModelEdge, ...]
+
+
+class DebuggingModel:
+    """The Markov chain over a report and what is known of the program.
+
+    Parameters
+    ----------
+    report : RankedReport
+        A :class:`~suspectra.report.SubgraphReport` gives the chain of Definition 30, any other that of
+        Definition 29. A report without an order is one of two levels: what it names, and the rest.
+    flow : DynamicFlow, optional
+        What runs just before what.
+    calls : ndarray of int, shape (k, 2), optional
+        Element x calls the function that begins at element y.
+    jumps : JumpModel, optional
+    cleared : iterable of int
+        Elements the reader has examined or declared innocent; nobody goes there any more.
+    like : DebuggingModel, optional
+        The model before a change; what can be taken over from it is.
+
+    Raises
+    ------
+    NothingToRank
+        When every candidate is cleared.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Spectrum
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+    >>> model.ht_rank.tolist()
+    [1.5, 0.5, 2.5]
+    >>> [(move.element, round(move.probability, 2), move.reasons) for move in model.next_moves(1)]
+    [(0, 0.83, ('next in the ranking',)), (2, 0.17, ('next in the ranking',))]
+    """
+
+    def __init__(
+        self,
+        report: RankedReport,
+        flow: DynamicFlow | None = None,
+        calls: np.ndarray | None = None,
+        jumps: JumpModel | None = None,
+        cleared: Iterable[int] = (),
+        like: DebuggingModel | None = None,
+    ):
+        self.report = report
+        self.jumps = jumps or JumpModel()
+        self.cleared = frozenset(cleared)
+        elements = report.spectrum.elements
+        nothing = np.zeros((0, 2), np.int64)
+        self._flow = nothing if flow is None else flow.pairs
+        self._calls = nothing if calls is None else np.asarray(calls, np.int64).reshape(-1, 2)
+        self._function = np.asarray(elements.function, np.int64)
+        left = report.level >= 0
+        left[[c for c in self.cleared if 0 <= c < len(elements)]] = False
+        self.elements = np.flatnonzero(left)  # by location of the chain
+        self._location = np.full(len(elements), -1, np.int64)
+        self._location[self.elements] = np.arange(len(self.elements))
+        self.chain = self._build()
+        # a model is kept for its solver alone, so that no chain of models piles up
+        self._previous = like.__dict__.get("solver") if like is not None else None
+
+    def _build(self) -> Chain:
+        if not len(self.elements):
+            raise NothingToRank(
+                Problem("", "", "every suspect has been examined", "reset the examined marks, or add failing tests")
+            )
+        structure = Structure(
+            self._function[self.elements], self._among_locations(self._flow), self._among_locations(self._calls)
+        )
+        if not isinstance(self.report, SubgraphReport) or not self.report.subgraphs:
+            return ranked_list(self.report.level[self.elements], structure, self.jumps)
+        kept, members = [], []
+        for i, graph in enumerate(self.report.subgraphs):
+            inside = self._location[graph.elements]
+            inside = inside[inside >= 0]
+            if len(inside):
+                kept.append(i)
+                members.append(inside)
+        if not kept:
+            return ranked_list(self.report.level[self.elements], structure, self.jumps)
+        self._kept_subgraphs = kept
+        level = self.report.subgraph_level[kept]
+        return suspicious_behaviour(level, members, len(self.elements), structure, self.jumps)
+
+    def _among_locations(self, pairs: np.ndarray) -> np.ndarray:
+        renamed = self._location[pairs]
+        return renamed[(renamed >= 0).all(axis=1)]
+
+    def solve(self, progress: Progress | None = None) -> HittingTimeSolver:
+        """Eliminate the chain now, with a progress bar, rather than when a number is asked for.
+
+        Raises
+        ------
+        UsageError
+            When the chain is not ergodic, with the reason.
+        """
+        if "solver" not in self.__dict__:
+            self.__dict__["solver"] = HittingTimeSolver(self.chain, self._previous, progress)
+            self._previous = None
+        return self.__dict__["solver"]
+
+    @cached_property
+    def solver(self) -> HittingTimeSolver:
+        """The eliminated chain."""
+        return self.solve()
+
+    @cached_property
+    def _from_start(self) -> HittingTimes:
+        # a list that nobody jumps off has a closed form
+        return hitting_times(self.chain) if self.chain.is_ranked_list else self.solve().from_start()
+
+    @property
+    def expected_steps(self) -> np.ndarray:
+        """Expected steps from the top of the report by element; inf where no reader gets, shape (elements,)."""
+        return self._by_element(self._from_start.steps)
+
+    @property
+    def ht_rank(self) -> np.ndarray:
+        """HT_Rank by element (Definition 25); inf for an element that is no candidate, shape (elements,)."""
+        return self._by_element(self._from_start.rank)
+
+    def expected_steps_from(self, element: int) -> np.ndarray:
+        """Expected steps from an element by element, also from one that was examined or is no candidate."""
+        return self._by_element(self._times_from(element).steps)
+
+    def order_from(self, element: int | None = None) -> np.ndarray:
+        """The elements left, fewest expected steps first, from the top of the report or from an element."""
+        times = self._from_start if element is None else self._times_from(element)
+        return self.elements[np.argsort(times.rank, kind="stable")]
+
+    def estimate(self, seed: int = 0, **options: object) -> SampledHittingTimes:
+        """Expected steps by sampling, for chains too large or interwoven; by location (see `elements`).
+
+        Parameters are those of :func:`~suspectra.markov.sampling.sample_hitting_times`.
+        """
+        return sample_hitting_times(self.chain, seed=seed, **options)
+
+    def next_moves(self, element: int, limit: int | None = 10) -> list[Move]:
+        """The places to look at next from an element, likeliest first.
+
+        The reader jumps with the model's probability to a neighbour, or goes back to the ranking and takes the first
+        place met there. Where the reader stands, and what is cleared, is left out.
+
+        Parameters
+        ----------
+        element : int
+            Any element, whether it is left in the chain or not.
+        limit : int or None
+        """
+        neighbours, shares = self._jumps_from(element)
+        leave = self.jumps.p_jump if len(neighbours) else 0.0
+        chance = np.zeros(len(self.elements))
+        chance[neighbours] += leave * shares
+        if leave < 1:
+            ranking = self._first_met(self._back_from(element))
+            here = self._location[element]
+            if here >= 0:
+                ranking[here] = 0
+            total = ranking.sum()
+            if total > 0:
+                chance += (1 - leave) * ranking / total
+        chance /= chance.sum() or 1.0
+        by_rank = np.lexsort((self.report.level[self.elements], -np.round(chance, 12)))
+        best = [k for k in by_rank[:limit].tolist() if chance[k] > 0]
+        return [Move(int(self.elements[k]), float(chance[k]), self._reasons(element, k)) for k in best]
+
+    def neighbourhood(self, element: int, limit: int = 8) -> Neighbourhood:
+        """The chain around an element, for a picture: its likeliest transitions, and theirs among each other.
+
+        Parameters
+        ----------
+        element : int
+            An element that is left in the chain.
+        limit : int
+            Most states that are followed from the element and from its place in the ranking.
+
+        Raises
+        ------
+        KeyError
+            When the element is no candidate, in no subgraph, or cleared.
+        """
+        location = self._location[element]
+        state = int(self.chain.state_of_location[location]) if location >= 0 else -1
+        if state < 0:
+            raise KeyError(f"element {element} is not in the model")
+        chosen = {state: None}
+        for center in (state, *self._likeliest(state, limit)):
+            chosen[center] = None
+        for center in [s for s in chosen if s < self.chain.first_location]:
+            for other in self._likeliest(center, 3):
+                chosen[other] = None
+        edges = []
+        for source in chosen:
+            for target, probability in zip(*(v.tolist() for v in self.chain.row(source)), strict=True):
+                if target in chosen:
+                    edges.append(ModelEdge(source, target, probability))
+        return Neighbourhood(tuple(self._node(s) for s in chosen), tuple(edges))
+
+    def _likeliest(self, state: int, limit: int) -> list[int]:
+        targets, probability = self.chain.row(state)
+        return targets[np.argsort(-np.round(probability, 12), kind="stable")[:limit]].tolist()
+
+    def _node(self, state: int) -> ModelNode:
+        chain = self.chain
+        if state < chain.groups:
+            return ModelNode(state, "place", state + 1)
+        if state < chain.first_location:
+            return ModelNode(state, "subgraph", self._kept_subgraphs[state - chain.groups] + 1)
+        location = chain.location[state - chain.first_location]
+        return ModelNode(state, "location", int(self.elements[location]))
+
+    def _by_element(self, by_location: np.ndarray) -> np.ndarray:
+        values = np.full(len(self._location), np.inf)
+        values[self.elements] = by_location
+        return values
+
+    def _times_from(self, element: int) -> HittingTimes:
+        location = self._location[element]
+        state = int(self.chain.state_of_location[location]) if location >= 0 else -1
+        solver = self.solve()
+        if state >= 0:
+            return solver.from_state(state)
+        # one step from outside the chain: to a neighbour inside, or to the ranking
+        neighbours, shares = self._jumps_from(element)
+        states = self.chain.state_of_location[neighbours]
+        shares = np.where(states >= 0, shares, 0.0)
+        leave = self.jumps.p_jump if shares.sum() > 0 else 0.0
+        start = np.zeros(self.chain.first_hub)
+        if leave:
+            start[states[states >= 0]] = leave * shares[states >= 0] / shares.sum()
+        start[: self.chain.first_location] += (1 - leave) * self._back_from(element)
+        times = solver.from_distribution(start)
+        with np.errstate(divide="ignore"):
+            return HittingTimes(times.steps + 1, np.logaddexp(times.log_steps, 0.0))
+
+    def _jumps_from(self, element: int) -> tuple[np.ndarray, np.ndarray]:
+        """Locations an element's reader may jump to, and their shares of the jumps."""
+        weight = np.zeros(len(self.elements))
+        function = self._function[element]
+        if function >= 0:
+            weight[self._function[self.elements] == function] = self.jumps.same_function
+        for pairs, own in ((self._flow, self.jumps.control_flow), (self._calls, self.jumps.calls)):
+            near = self._location[_partners(pairs, element)]
+            near = near[near >= 0]
+            weight[near] = np.maximum(weight[near], own)
+        if self._location[element] >= 0:
+            weight[self._location[element]] = 0
+        neighbours = np.flatnonzero(weight)
+        return neighbours, weight[neighbours] / (weight.sum() or 1.0)
+
+    def _back_from(self, element: int) -> np.ndarray:
+        """Where a reader of an element goes back to: probabilities over groups and subgraphs."""
+        chain = self.chain
+        back = np.zeros(chain.first_location)
+        location = self._location[element]
+        state = int(chain.state_of_location[location]) if location >= 0 else -1
+        if state >= 0:
+            targets, probability = chain.row(state)
+            inside = targets < chain.first_location
+            back[targets[inside]] = probability[inside]
+        if not back.any():
+            back[self._group_near(element)] = 1
+        return back / back.sum()
+
+    def _group_near(self, element: int) -> int:
+        """The group left that is at an element's level or follows it; the last when none does."""
+        level = int(self.report.level[element])
+        if level < 0 or self.chain.subgraphs:
+            return 0
+        present = np.unique(self.report.level[self.elements])
+        return min(int(np.searchsorted(present, level)), len(present) - 1)
+
+    def _first_met(self, start: np.ndarray) -> np.ndarray:
+        """Which location a reader meets first in the ranking: probabilities by location."""
+        chain = self.chain
+        synthetic = slice(0, chain.first_location)
+        visits = self._ranking_solver.solve(start, trans="T")
+        met = visits @ chain.rates[synthetic, chain.first_location : chain.first_hub]
+        by_location = np.zeros(chain.locations)
+        by_location[chain.location] = met
+        return np.maximum(by_location, 0)
+
+    @cached_property
+    def _ranking_solver(self) -> linalg.SuperLU:
+        chain = self.chain
+        rates = chain.rates[: chain.first_location]
+        leaving = np.asarray(rates.sum(axis=1)).reshape(-1)
+        inside = rates[:, : chain.first_location]
+        return linalg.splu(sparse.csc_array(sparse.diags_array(leaving) - inside))
+
+    def _reasons(self, element: int, location: int) -> tuple[str, ...]:
+        other = int(self.elements[location])
+        reasons = []
+        for pairs, weight, arriving, leaving in (
+            (self._flow, self.jumps.control_flow, RUNS_JUST_BEFORE, RUNS_JUST_AFTER),
+            (self._calls, self.jumps.calls, CALLS_THIS, CALLED_FROM_HERE),
+        ):
+            if self.jumps.p_jump and weight:
+                if _holds(pairs, other, element):
+                    reasons.append(arriving)
+                if _holds(pairs, element, other):
+                    reasons.append(leaving)
+        function = self._function[element]
+        if self.jumps.p_jump and self.jumps.same_function and function >= 0 and self._function[other] == function:
+            reasons.append(SAME_FUNCTION)
+        if not reasons:
+            here, there = self.report.level[element], self.report.level[other]
+            reasons.append(NEXT if there > here >= 0 else SAME_PLACE if there == here else HIGHER)
+        return tuple(reasons)
+
+
+def _partners(pairs: np.ndarray, element: int) -> np.ndarray:
+    return np.concatenate([pairs[pairs[:, 0] == element, 1], pairs[pairs[:, 1] == element, 0]])
+
+
+def _holds(pairs: np.ndarray, source: int, target: int) -> bool:
+    return bool(((pairs[:, 0] == source) & (pairs[:, 1] == target)).any())

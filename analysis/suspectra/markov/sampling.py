@@ -1,0 +1,272 @@
+"""Estimating expected hitting times by random walks (paper 003, the note under Definition 22).
+
+A walk returns to its start again and again, and what happens between two returns is independent of all before. With τ
+the length of such a cycle and T_j the first time state j is met in it,
+
+    E[T_j] = E[min(T_j, τ)] / P(T_j < τ),
+
+so each cycle of each walk says something about every state, seen or not, and a walk that is stopped after so many steps
+leaves no bias as large as the steps themselves. The confidence interval is that of a ratio of two means over cycles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from suspectra.errors import Problem, UsageError
+from suspectra.markov.chain import Chain
+from suspectra.markov.elimination import Progress
+from suspectra.markov.hitting_times import ht_rank
+
+# Steps all walks take before their cycles are counted; bounds the memory of the log.
+CHUNK = 2048
+
+
+@dataclass(frozen=True, eq=False)
+class SampledHittingTimes:
+    """Estimated numbers of steps until each location is reached.
+
+    Parameters
+    ----------
+    steps : ndarray of float64, shape (locations,)
+        The estimate; inf for a location that no walk met, and for one that the report leaves out.
+    low, high : ndarray of float64, shape (locations,)
+        Confidence interval. For a location that no walk met, `low` is what can be said from that alone.
+    confidence : float
+    cycles, walked : int
+        Returns to the start, and steps, over all walks.
+    """
+
+    steps: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    confidence: float
+    cycles: int
+    walked: int
+
+    @property
+    def rank(self) -> np.ndarray:
+        """HT_Rank of the estimates. The paper takes ranks within 5 % of each other as equal."""
+        with np.errstate(divide="ignore"):
+            return ht_rank(np.log(self.steps))
+
+
+def sample_hitting_times(
+    chain: Chain,
+    seed: int = 0,
+    *,
+    walks: int = 500,
+    max_steps: int = 1_000_000,
+    precision: float | None = 0.02,
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> SampledHittingTimes:
+    """Walk through a chain from its start, and estimate when each location is first met.
+
+    Parameters
+    ----------
+    chain : Chain
+    seed : int
+        The same seed gives the same walks.
+    walks : int
+        How many walk side by side.
+    max_steps : int
+        How many steps each takes at most.
+    precision : float or None
+        Stop once the confidence interval of every location that any walk met is within this share of its estimate, on
+        either side. None takes all steps.
+    confidence : float
+        Level of the intervals.
+    progress : callable, optional
+        Called with the finished fraction; it may raise to cancel.
+
+    Raises
+    ------
+    UsageError
+        When the chain is not ergodic, or a number makes no sense.
+
+    Examples
+    --------
+    >>> from suspectra.markov.chain import ranked_list
+    >>> times = sample_hitting_times(ranked_list([0, 1]), seed=1, precision=0.01)
+    >>> bool(abs(times.steps[0] - 5) < 0.25), bool(times.low[0] < times.steps[0] < times.high[0])
+    (True, True)
+    """
+    if walks < 1 or max_steps < 1 or not 0 < confidence < 1 or (precision is not None and not precision > 0):
+        raise UsageError(
+            Problem(
+                "",
+                "",
+                f"{walks} walks of {max_steps} steps to {precision} at {confidence} can't be taken",
+                "give positive numbers, and a confidence below 1",
+            )
+        )
+    chain.require_ergodic()
+    walkers = _Walkers(chain, np.random.default_rng(seed), walks)
+    tally = _Tally(chain.first_hub)
+    quantile = float(stats.norm.ppf((1 + confidence) / 2))
+    known = slice(chain.first_location, chain.first_hub)
+    taken = 0
+    while taken < max_steps:
+        steps = min(CHUNK, max_steps - taken)
+        tally.add(*walkers.walk(steps))
+        taken += steps
+        done = taken / max_steps
+        if precision is not None:
+            width = tally.relative_width(quantile)[known]
+            seen = tally.hits[known] > 0
+            reached = float(np.max(width[seen], initial=0.0)) if seen.any() else np.inf
+            if seen.all() and reached <= precision:
+                done = 1.0
+            elif seen.all():
+                done = max(done, min(0.99, (precision / reached) ** 2))
+        if progress:
+            progress(done)
+        if done >= 1:
+            break
+    estimate, low, high = (np.full(chain.locations, np.inf) for _ in range(3))
+    estimate[chain.location], low[chain.location], high[chain.location] = (
+        values[known] for values in tally.estimate(quantile, confidence)
+    )
+    return SampledHittingTimes(estimate, low, high, confidence, tally.cycles, taken * walks)
+
+
+class _Walkers:
+    """Readers who walk side by side, each with the step at which its present cycle began."""
+
+    def __init__(self, chain: Chain, random: np.random.Generator, walks: int):
+        self._random, self._chain = random, chain
+        rates = chain.rates.copy()
+        # to the hub for another line of the function: without the share that would come back to the line itself
+        leaving = np.repeat(np.arange(chain.states), np.diff(rates.indptr))
+        to_hub = rates.indices >= chain.first_hub
+        size = chain.hub_size[rates.indices[to_hub] - chain.first_hub]
+        rates.data[to_hub] *= (size - 1) / size
+        self._target = rates.indices
+        before = np.cumsum(rates.data) - rates.data
+        self._base = np.append(before, rates.data.sum())[rates.indptr[:-1]]
+        self._upto = before + rates.data
+        self._total = np.bincount(leaving, rates.data, chain.states)
+        self._end = rates.indptr[1:].astype(np.int64)
+        self._begin = rates.indptr[:-1].astype(np.int64)
+        self._state = np.zeros(walks, np.int64)
+        self._began = np.zeros(walks, np.int64)
+        self._time = 0
+        self._log: list[np.ndarray] = []
+
+    def walk(self, steps: int) -> tuple[np.ndarray, ...]:
+        """Take some steps.
+
+        Returns
+        -------
+        cycle, state, time : ndarray
+            Each visit of a location in a cycle that ended, in the order of time.
+        length : ndarray
+            The steps of each of these cycles.
+        """
+        log = np.empty((steps, len(self._state)), np.int32)
+        for i in range(steps):
+            self._step()
+            log[i] = self._state
+        return self._cut(log)
+
+    def _step(self) -> None:
+        draw = self._random.random(len(self._state))
+        before = self._state
+        moves = draw < self._total[before]
+        # a walk whose draw is beyond its row's sum stays where it is
+        at = np.searchsorted(self._upto, self._base[before] + draw, side="right")
+        at = np.clip(at, self._begin[before], self._end[before] - 1)
+        after = np.where(moves, self._target[at], before)
+        via = np.flatnonzero(after >= self._chain.first_hub)
+        if len(via):
+            after[via] = self._other_member(after[via], before[via])
+        self._state = after
+
+    def _other_member(self, hub: np.ndarray, line: np.ndarray) -> np.ndarray:
+        """A line of the hub's function, any but the one the walk comes from."""
+        begin, size = self._begin[hub], self._chain.hub_size[hub - self._chain.first_hub]
+        pick = begin + self._random.integers(0, size - 1)
+        # skip the walk's own line: the last one stands in for it
+        return np.where(self._target[pick] == line, self._target[begin + size - 1], self._target[pick])
+
+    def _cut(self, log: np.ndarray) -> tuple[np.ndarray, ...]:
+        self._log.append(log)
+        steps, walks = len(log), log.shape[1]
+        visits = np.concatenate(self._log)
+        first = self._time + steps - len(visits) + 1
+        self._time += steps
+        row = np.arange(len(visits))[:, None]
+        fresh = row + first > self._began  # what is older was counted before, and is kept for another walk's sake
+        home = (visits == 0) & fresh
+        last = len(visits) - 1 - np.argmax(home[::-1], axis=0)
+        ended = home.any(axis=0)
+        cycle_of_step = np.cumsum(home, axis=0) - home  # a return belongs to the cycle it ends
+        ends_row, ends_walk = np.nonzero(home)
+        order = np.lexsort((ends_row, ends_walk))
+        ends_row, ends_walk = ends_row[order], ends_walk[order]
+        offset = np.concatenate([[0], np.cumsum(home.sum(axis=0))[:-1]])
+        opens = np.ones(len(ends_walk), bool)
+        opens[1:] = ends_walk[1:] != ends_walk[:-1]
+        began = np.empty(len(ends_walk), np.int64)
+        began[opens] = self._began[ends_walk[opens]]
+        began[~opens] = first + ends_row[:-1][~opens[1:]] if len(ends_walk) > 1 else 0
+        length = first + ends_row - began
+        complete = (row <= np.where(ended, last, -1)) & fresh
+        rows, columns = np.nonzero(complete & (visits >= self._chain.first_location))
+        cycle = offset[columns] + cycle_of_step[rows, columns]
+        time = rows + first - began[cycle]
+        state = visits[rows, columns].astype(np.int64)
+        self._began = np.where(ended, first + last, self._began)
+        keep = int((self._time - self._began).max()) if walks else 0
+        self._log = [visits[len(visits) - keep :]] if keep else []
+        return cycle, state, time, length
+
+
+class _Tally:
+    """Sums over cycles, for each state: hits, and the first moments and second moments a ratio needs."""
+
+    def __init__(self, states: int):
+        self.hits = np.zeros(states)
+        self.cycles = 0
+        self._length = self._length_squared = 0.0
+        self._saved = np.zeros(states)  # Σ over hits of τ - T
+        self._saved_squared = np.zeros(states)  # Σ over hits of τ² - T²
+        self._time = np.zeros(states)  # Σ over hits of T
+
+    def add(self, cycle: np.ndarray, state: np.ndarray, time: np.ndarray, length: np.ndarray) -> None:
+        """Count complete cycles."""
+        states = len(self.hits)
+        _, first = np.unique(cycle * np.int64(states) + state, return_index=True)
+        cycle, state, time = cycle[first], state[first], time[first].astype(float)
+        whole = length[cycle].astype(float)
+        self.cycles += len(length)
+        self._length += float(length.sum())
+        self._length_squared += float((length.astype(float) ** 2).sum())
+        self.hits += np.bincount(state, minlength=states)
+        self._time += np.bincount(state, time, states)
+        self._saved += np.bincount(state, whole - time, states)
+        self._saved_squared += np.bincount(state, whole**2 - time**2, states)
+
+    def relative_width(self, quantile: float) -> np.ndarray:
+        """Half the confidence interval over the estimate."""
+        total, squared = self._length - self._saved, self._length_squared - self._saved_squared
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = total / self.hits
+            spread = squared - 2 * ratio * self._time + ratio**2 * self.hits
+            return quantile * np.sqrt(np.maximum(spread, 0)) / total
+
+    def estimate(self, quantile: float, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Estimates and their confidence intervals."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steps = np.where(self.hits > 0, (self._length - self._saved) / self.hits, np.inf)
+        width = self.relative_width(quantile)
+        # not met in n cycles: the chance per cycle is below 1 - α^(1/n), about -ln(α)/n
+        least = self._length / -np.log(1 - confidence)
+        met = self.hits > 0
+        low = np.where(met, steps * np.maximum(1 - width, 0), least)
+        high = np.where(met, steps * (1 + width), np.inf)
+        return steps, low, high

@@ -1,0 +1,155 @@
+"""The control flow that tests traversed, between elements: what ran just before what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suspectra.program.flow_graph import FlowGraph
+from suspectra.spectrum import Edges, Elements, Spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class DynamicFlow:
+    """Nodes that hold elements, and the traversed arcs between them.
+
+    A node is a basic block where the evidence tells the blocks, and a single statement where it tells lines.
+
+    Parameters
+    ----------
+    node_start : ndarray of int64, shape (nodes + 1,)
+        Where the elements of each node begin in `element`.
+    element : ndarray of int32
+        Elements, node by node, in the order they run.
+    source, target : ndarray of int64, shape (arcs,)
+        Nodes.
+    edge : ndarray of int64, shape (arcs,)
+        Column of each arc in the spectrum's edges.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 1]], failed=[True])
+    >>> lines = np.array([[-1, 1], [1, 3], [3, -1]]).T
+    >>> edges = Edges(np.zeros(3, int), lines[0], lines[1], np.zeros(3, int))
+    >>> DynamicFlow.of_lines(spectrum.elements, edges).pairs.tolist()
+    [[0, 2]]
+    """
+
+    node_start: np.ndarray
+    element: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    edge: np.ndarray
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.node_start) - 1
+
+    def elements_of(self, node: int) -> np.ndarray:
+        """The elements a node holds."""
+        return self.element[self.node_start[node] : self.node_start[node + 1]]
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Elements x, y where x runs just before y, shape (k, 2): inside nodes, and over arcs between them."""
+        inside = np.stack([self.element[:-1], self.element[1:]], axis=1)
+        same_node = np.ones(max(len(self.element) - 1, 0), bool)
+        border = self.node_start[1:-1]
+        same_node[border[(border > 0) & (border < len(self.element))] - 1] = False
+        holds = np.diff(self.node_start) > 0
+        joined = holds[self.source] & holds[self.target]
+        last = self.element[self.node_start[self.source[joined] + 1] - 1]
+        first = self.element[self.node_start[self.target[joined]]]
+        pairs = np.concatenate([inside[same_node], np.stack([last, first], axis=1)]).astype(np.int64)
+        return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+
+    @classmethod
+    def of(cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = ()) -> DynamicFlow:
+        """The flow of a spectrum: by blocks where a graph knows the edges, by lines elsewhere.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            Without edges the flow is empty.
+        graphs : sequence of FlowGraph
+            They tell which blocks the edges of the spectrum join. Edges of a file of which a graph knows none join
+            lines.
+        """
+        if spectrum.edges is None or spectrum.edge_rows is None:
+            return cls.of_lines(spectrum.elements, _no_edges())
+        edges, counts = spectrum.edges, spectrum.edge_hit_counts
+        traversed = counts.ef + counts.ep > 0
+        known = _known(graphs, len(edges))
+        by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
+        return _joined([cls.of_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in graphs)])
+
+    @classmethod
+    def of_lines(cls, elements: Elements, edges: Edges, chosen: np.ndarray | None = None) -> DynamicFlow:
+        """The flow of edges that join lines, each element its own node; entries and exits hold no element."""
+        columns = np.arange(len(edges)) if chosen is None else np.flatnonzero(chosen)
+        source = _elements_at(elements, edges.file[columns], edges.source[columns])
+        target = _elements_at(elements, edges.file[columns], edges.target[columns])
+        joined = (source >= 0) & (target >= 0)
+        every = np.arange(len(elements))
+        return cls(np.arange(len(elements) + 1), every, source[joined], target[joined], columns[joined])
+
+
+def _of_graph(graph: FlowGraph, traversed: np.ndarray) -> DynamicFlow:
+    taken = graph.edge >= 0
+    taken[taken] = traversed[graph.edge[taken]]
+    return DynamicFlow(
+        graph.block_start.astype(np.int64),
+        graph.element,
+        graph.source[taken].astype(np.int64),
+        graph.target[taken].astype(np.int64),
+        graph.edge[taken].astype(np.int64),
+    )
+
+
+def _joined(parts: Sequence[DynamicFlow]) -> DynamicFlow:
+    start, element, source, target, edge = [np.zeros(1, np.int64)], [], [], [], []
+    nodes = held = 0
+    for part in parts:
+        start.append(part.node_start[1:] + held)
+        element.append(part.element)
+        source.append(part.source + nodes)
+        target.append(part.target + nodes)
+        edge.append(part.edge)
+        nodes, held = nodes + part.nodes, held + len(part.element)
+    return DynamicFlow(*(np.concatenate(arrays) for arrays in (start, element, source, target, edge)))
+
+
+def _known(graphs: Iterable[FlowGraph], edges: int) -> np.ndarray:
+    known = np.zeros(edges, bool)
+    for graph in graphs:
+        known[graph.edge[graph.edge >= 0]] = True
+    return known
+
+
+def _no_edges() -> Edges:
+    nothing = np.zeros(0, np.int32)
+    return Edges(nothing, nothing, nothing, nothing)
+
+
+def _elements_at(elements: Elements, file: np.ndarray, line: np.ndarray) -> np.ndarray:
+    """The element at each line, -1 for none; most statements start on the line that names them."""
+    if not len(elements) or not len(line):
+        return np.full(len(line), -1, np.int64)
+    width = int(max(elements.line.max(), line.max(initial=0))) + 1
+    key = elements.file.astype(np.int64) * width + elements.line
+    order = np.argsort(key, kind="stable")
+    wanted = file.astype(np.int64) * width + np.maximum(line, 0)
+    place = np.searchsorted(key[order], wanted)
+    hit = place < len(order)
+    hit[hit] = key[order][place[hit]] == wanted[hit]
+    hit &= line > 0
+    found = np.full(len(line), -1, np.int64)
+    found[hit] = order[place[hit]]
+    for i in np.flatnonzero(~hit & (line > 0)).tolist():
+        element = elements.at(elements.files[file[i]], int(line[i]))
+        found[i] = -1 if element is None else element
+    return found
