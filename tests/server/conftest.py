@@ -1,0 +1,349 @@
+"""Servers, clients and workspaces for the server's tests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import queue
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from suspectra_server import wire
+from suspectra_server.server import make_server
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+PATIENCE = 30  # seconds; never reached but by a failure
+MARKER = re.compile(r"#\s*suspect:\s*(\d+)")
+
+# what a client can do that can do everything this server makes use of
+CAPABLE = {
+    "workspace": {
+        "configuration": True,
+        "didChangeConfiguration": {"dynamicRegistration": True},
+        "didChangeWatchedFiles": {"dynamicRegistration": True},
+        "codeLens": {"refreshSupport": True},
+        "inlayHint": {"refreshSupport": True},
+    },
+    "textDocument": {
+        "publishDiagnostics": {"relatedInformation": True},
+        "hover": {"contentFormat": ["markdown", "plaintext"]},
+        "codeAction": {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix"]}}},
+    },
+    "window": {"workDoneProgress": True, "showDocument": {"support": True}},
+    "experimental": {"suspectra": {"status": True}},
+}
+
+
+class ResponseError(Exception):
+    """The server answered with an error."""
+
+    def __init__(self, error):
+        super().__init__(error["message"])
+        self.code = error["code"]
+        self.data = error.get("data")
+
+
+class Client:
+    """A client that speaks the wire's own bytes, and remembers what it was told."""
+
+    Error = ResponseError
+
+    def __init__(self, source, sink):
+        self.source, self.sink = source, sink
+        self.configuration = None  # what workspace/configuration is answered with
+        self.answers = {}  # method → result of a request from the server
+        self.received = []  # every message from the server, in order
+        self.asked = []  # requests from the server
+        self.diagnostics = {}
+        self.published = []  # URIs, in the order of publishing
+        self.statuses = []
+        self.messages = []
+        self.logged = []
+        self.progress = []
+        self.closed = threading.Event()
+        self._responses = queue.Queue()
+        self._news = threading.Condition()
+        self._sending = threading.Lock()
+        self._ids = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    # out
+
+    def send(self, message):
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.send_bytes(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    def send_bytes(self, data):
+        with self._sending:
+            self.sink.write(data)
+            self.sink.flush()
+
+    def notify(self, method, params=None):
+        self.send({"method": method, "params": params})
+
+    def request(self, method, params=None):
+        self._ids += 1
+        self.send({"id": self._ids, "method": method, "params": params})
+        return self.response(self._ids)
+
+    def response(self, msg_id):
+        while True:
+            answer = self._responses.get(timeout=PATIENCE)
+            if answer.get("id") == msg_id:
+                if "error" in answer:
+                    raise ResponseError(answer["error"])
+                return answer["result"]
+
+    # the session
+
+    def initialize(self, *roots, capabilities=CAPABLE, options=None):
+        folders = [{"uri": Path(root).as_uri(), "name": Path(root).name} for root in roots]
+        params = {
+            "processId": None,
+            "rootUri": folders[0]["uri"] if folders else None,
+            "workspaceFolders": folders or None,
+            "capabilities": capabilities,
+            "initializationOptions": options,
+        }
+        result = self.request("initialize", params)
+        self.notify("initialized", {})
+        return result
+
+    def start(self, *roots, **how):
+        """Initialize, and wait for the first word about suspects."""
+        self.initialize(*roots, **how)
+        if how.get("capabilities", CAPABLE) is CAPABLE:
+            self.wait_for_state("ready", "noEvidence", "noFailingTests", "error", "stale")
+        else:
+            self.wait(lambda: self.published)
+        return self
+
+    def command(self, name, *arguments):
+        return self.request("workspace/executeCommand", {"command": f"suspectra.{name}", "arguments": list(arguments)})
+
+    def open(self, path, text=None):
+        text = Path(path).read_bytes().decode() if text is None else text
+        document = {"uri": Path(path).as_uri(), "languageId": "python", "version": 1, "text": text}
+        self.notify("textDocument/didOpen", {"textDocument": document})
+        return document["uri"]
+
+    def edit(self, uri, start, end, text, version=2):
+        """Replace what stands between two (line, character) positions."""
+        positions = [{"line": line, "character": character} for line, character in (start, end)]
+        change = {"range": {"start": positions[0], "end": positions[1]}, "text": text}
+        document = {"uri": uri, "version": version}
+        self.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+
+    def suspects(self, **params):
+        return self.request("suspectra/suspects", params)
+
+    # in
+
+    def wait(self, condition):
+        end = time.monotonic() + PATIENCE
+        with self._news:
+            while not (result := condition()):
+                left = end - time.monotonic()
+                if left <= 0 or self.closed.is_set():
+                    raise AssertionError(f"it did not happen; last messages: {self.received[-5:]}")
+                self._news.wait(min(left, 0.5))
+        return result
+
+    def wait_for_state(self, *states, after=0):
+        """Wait until a status with one of the states came, not counting the first `after` statuses."""
+        return self.wait(lambda: next((s for s in self.statuses[after:] if s["state"] in states), None))
+
+    def marks(self, root):
+        """(file, line) → severity of all diagnostics there are, lines counted from 1."""
+        found = {}
+        for uri, diagnostics in self.diagnostics.items():
+            file = uri.removeprefix(Path(root).as_uri() + "/")
+            for diagnostic in diagnostics:
+                found[file, diagnostic["range"]["start"]["line"] + 1] = diagnostic["severity"]
+        return found
+
+    def hang_up(self):
+        self.sink.close()
+
+    def _listen(self):
+        try:
+            while True:
+                length = None
+                while (line := self.source.readline()).strip() or length is None:
+                    if not line:
+                        return
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.split(b":")[1])
+                self._take(json.loads(self.source.read(length)))
+        except (OSError, ValueError):
+            pass
+        finally:
+            self.closed.set()
+            with self._news:
+                self._news.notify_all()
+
+    def _take(self, message):
+        method, params = message.get("method"), message.get("params")
+        with self._news:
+            self.received.append(message)
+            if method == "textDocument/publishDiagnostics":
+                self.diagnostics[params["uri"]] = params["diagnostics"]
+                self.published.append(params["uri"])
+            elif method == "suspectra/status":
+                self.statuses.append(params)
+            elif method == "window/showMessage":
+                self.messages.append(params)
+            elif method == "window/logMessage":
+                self.logged.append(params)
+            elif method == "$/progress":
+                self.progress.append(params["value"])
+            elif method is None:
+                self._responses.put(message)
+            if method and "id" in message:
+                self.asked.append(message)
+            self._news.notify_all()
+        if method and "id" in message:
+            self._reply(method, params, message["id"])
+
+    def _reply(self, method, params, msg_id):
+        if method == "workspace/configuration":
+            result = [self.configuration for _ in params["items"]]
+        elif method == "window/showDocument":
+            result = {"success": True}
+        else:
+            result = self.answers.get(method)
+        try:
+            self.send({"id": msg_id, "result": result(params) if callable(result) else result})
+        except (OSError, ValueError):
+            pass
+
+
+def line_of(path, text):
+    """The line, counted from 0, that holds a text."""
+    return next(i for i, line in enumerate(Path(path).read_text().splitlines()) if text in line)
+
+
+def marked_lines(root):
+    """(file, line) → best rank, from the marker comments in the sources of a workspace."""
+    return {
+        (path.relative_to(root).as_posix(), number): int(match[1])
+        for path in sorted(Path(root).glob("*/*.py"))
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if (match := MARKER.search(line))
+    }
+
+
+def record_tests(root, *arguments):
+    """Record a run of the tests of a workspace, as a user does."""
+    command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def find_line():
+    return line_of
+
+
+@pytest.fixture
+def markers():
+    return marked_lines
+
+
+@pytest.fixture
+def record():
+    return record_tests
+
+
+@pytest.fixture
+def capable():
+    """The capabilities of a client that can do everything."""
+    return json.loads(json.dumps(CAPABLE))
+
+
+@pytest.fixture(scope="session")
+def recorded_shop(tmp_path_factory):
+    """The shop with a recording of its tests; to be copied, not changed."""
+    root = tmp_path_factory.mktemp("recorded") / "shop"
+    shutil.copytree(FIXTURES / "checkout", root, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    done = record_tests(root)
+    assert done.returncode == 1, done.stdout + done.stderr
+    return root
+
+
+@pytest.fixture
+def shop(recorded_shop, tmp_path):
+    """A shop of one's own, recorded."""
+    root = tmp_path / "shop"
+    shutil.copytree(recorded_shop, root, ignore=shutil.ignore_patterns("__pycache__"))
+    return root
+
+
+@pytest.fixture
+def connect():
+    """Start a server in a thread and connect a client to it; more than once if wanted."""
+    servers = []
+
+    def start():
+        ports = queue.Queue()
+        status = queue.Queue()
+
+        async def serve():
+            server = make_server()
+            try:
+                status.put(await wire.serve_tcp(server.protocol, "127.0.0.1", 0, ports.put))
+            finally:
+                server.stop()
+
+        thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
+        thread.start()
+        port = int(ports.get(timeout=PATIENCE).rpartition(":")[2])
+        connection = socket.create_connection(("127.0.0.1", port))
+        client = Client(connection.makefile("rb"), connection.makefile("wb"))
+        client.status = status
+        servers.append((thread, connection))
+        return client
+
+    yield start
+    for thread, connection in servers:
+        with_shutdown(connection)
+        thread.join(PATIENCE)
+        assert not thread.is_alive(), "the server did not end when its client was gone"
+
+
+def with_shutdown(connection):
+    try:
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    connection.close()
+
+
+@pytest.fixture
+def client(connect):
+    """A client of a server of its own."""
+    return connect()
+
+
+@pytest.fixture
+def process():
+    """Start `python -m suspectra_server` with some arguments; more than once if wanted."""
+    processes = []
+
+    def start(*arguments, **how):
+        command = [sys.executable, "-m", "suspectra_server", *arguments]
+        pipe = subprocess.PIPE
+        processes.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, **how))
+        return processes[-1]
+
+    yield start
+    for one in processes:
+        one.kill()
+        one.communicate()
