@@ -497,7 +497,7 @@ class _Layout:
         parts: list[np.ndarray] = []
         count = 0
         for number, (path, source) in enumerate(self.versions.items()):
-            facts = np.flatnonzero(np.isin(source.kind, _ARCS))
+            facts = np.flatnonzero(np.isin(source.kind, _ARCS) & (source.target != 0))
             arcs = np.stack([source.line[facts], source.target[facts]], axis=1)
             table, first, inverse = np.unique(arcs, axis=0, return_index=True, return_inverse=True)
             function = source.function[facts][first]

@@ -40,7 +40,8 @@ class Probe:
         First line of the statement; for the kinds that are arcs their start, in coverage.py's convention
         (a negative number is the entry of the code that starts on that line).
     target : int
-        End of the arc, negative for the exit of the code that starts there; 0 where there is none.
+        End of the arc, negative for the exit of the code that starts there; 0 where there is none, or where
+        it depends on the run (behind a ``finally``).
     function : int
         Index of the innermost function, -1 outside of functions.
     """

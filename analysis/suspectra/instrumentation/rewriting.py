@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suspectra.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
 from suspectra.instrumentation.source import LogicalLines, docstring, statement_lines
@@ -67,6 +67,35 @@ class _Scope:
     sure_names: frozenset[str] | None = None  # in a function, the local names that are always bound
 
 
+@dataclass(frozen=True)
+class _Way:
+    """Where control goes from a block: the line behind it, and those of return, continue and break.
+
+    None where it depends on how the block was entered, as behind a ``finally``.
+    """
+
+    follow: int | None
+    exit: int | None
+    head: int | None = None
+    after: int | None = None
+
+    def to(self, follow: int | None) -> _Way:
+        return replace(self, follow=follow)
+
+    def left_by(self, last: ast.stmt) -> int | None:
+        """Where control goes once the last statement of the block is done."""
+        if isinstance(last, ast.Return):
+            return self.exit
+        if isinstance(last, ast.Continue):
+            return self.head
+        if isinstance(last, ast.Break):
+            return self.after
+        return None if isinstance(last, ast.Raise) else self.follow
+
+
+_UNKNOWN = _Way(None, None)
+
+
 class _Inserter:
     def __init__(self, lines: LogicalLines, firsts: list[int], name: str):
         self.lines = lines
@@ -91,9 +120,9 @@ class _Inserter:
     def fact(self, kind: Kind, cell: int, line: int, target: int, scope: _Scope) -> None:
         self.facts.setdefault(Probe(kind, cell, line, target, scope.function))
 
-    def arc(self, arc: _Arc | None, cell: int, target: int, scope: _Scope) -> None:
+    def arc(self, arc: _Arc | None, cell: int, target: int | None, scope: _Scope) -> None:
         if arc is not None and arc.source != target:
-            self.fact(arc.kind, cell, arc.source, target, scope)
+            self.fact(arc.kind, cell, arc.source, target or 0, scope)
 
     def statement(self, line: int, cell: int, scope: _Scope) -> None:
         # a function written on one line is a statement of the code that defines it: first come, first kept
@@ -143,14 +172,14 @@ class _Inserter:
             if line in self.number:
                 self.statement(line, self.number[line], scope)
                 probes.append(self.store(self.number[line], line))
-        tree.body = head + probes + self.block(rest, scope, -1, _Arc(Kind.ENTRY, -1))
+        tree.body = head + probes + self.block(rest, scope, _Way(-1, None), _Arc(Kind.ENTRY, -1))
 
     def line(self, statement: ast.stmt) -> int:
         """First line of a statement, its decorators included."""
         decorators = getattr(statement, "decorator_list", None)
         return self.lines.first(decorators[0].lineno if decorators else statement.lineno)
 
-    def first_line(self, block: Sequence[ast.stmt], otherwise: int) -> int:
+    def first_line(self, block: Sequence[ast.stmt], otherwise: int | None) -> int | None:
         """The line control reaches when it enters a block."""
         return next((line for s in block if (line := self.line(s)) in self.number), otherwise)
 
@@ -158,14 +187,14 @@ class _Inserter:
         self,
         statements: list[ast.stmt],
         scope: _Scope,
-        follow: int,
+        way: _Way,
         entered: _Arc | None = None,
         reached: int | None = None,
     ) -> list[ast.stmt]:
         """The statements of a block with probes between them.
 
-        `follow` is where control goes from its end, `entered` how it comes in, and `reached` the line of the
-        statement that is being executed when it does.
+        `entered` is how control comes in, and `reached` the line of the statement that is being executed when
+        it does.
         """
         out: list[ast.stmt] = []
         arc = entered
@@ -174,11 +203,14 @@ class _Inserter:
             rest = statements[i + 1 :]
             line = self.line(statement)
             if line not in self.number:
-                self.inside(statement, scope, follow, rest, None)
+                self.inside(statement, scope, way, rest, None)
                 out.append(statement)
                 continue
             cell = self.number[line] if sure is None else sure
-            if arc is not None and not self.is_clean(statement):
+            if arc is not None and line == arc.source:  # all on one line
+                out += self.own_arm(arc, way.left_by(statements[-1]), scope)
+                arc = None
+            elif arc is not None and not self.is_clean(statement):
                 out += self.own_arm(arc, line, scope)
                 arc = None
             if line != reached:
@@ -187,21 +219,21 @@ class _Inserter:
                 if sure is None:
                     out.append(self.store(cell, line))
                 sure = cell if _cannot_raise(statement, scope) else None
-            self.inside(statement, scope, follow, rest, line)
+            self.inside(statement, scope, way, rest, line)
             out.append(statement)
             reached = line
             arc = None if isinstance(statement, _COMPOUND) else _Arc(Kind.FLOW, line)
         if statements and not any(self.line(s) in self.number for s in statements):
-            out += self.own_arm(entered, follow, scope)
+            out += self.own_arm(entered, way.follow, scope)
         return out
 
-    def own_arm(self, arc: _Arc | None, target: int, scope: _Scope) -> list[ast.stmt]:
+    def own_arm(self, arc: _Arc | None, target: int | None, scope: _Scope) -> list[ast.stmt]:
         """A store for an arm alone, where no statement can stand for it."""
         if arc is None or arc.kind is not Kind.ARM or arc.source == target:
             return []
         return [self.store(self.arm_cell(arc, target, scope), arc.source)]
 
-    def arm_cell(self, arc: _Arc, target: int, scope: _Scope) -> int:
+    def arm_cell(self, arc: _Arc, target: int | None, scope: _Scope) -> int:
         self.cells += 1
         self.arc(arc, self.cells - 1, target, scope)
         return self.cells - 1
@@ -217,26 +249,26 @@ class _Inserter:
                 return False
         return not any(isinstance(node, ast.Lambda) for node in _expressions(statement))
 
-    def inside(self, node: ast.stmt, scope: _Scope, follow: int, rest: list[ast.stmt], line: int | None) -> None:
-        """Probes into everything a statement holds; `rest` are its later siblings, `line` is None without code."""
-        following = self.first_line(rest, follow)
+    def inside(self, node: ast.stmt, scope: _Scope, way: _Way, rest: list[ast.stmt], line: int | None) -> None:
+        """Probes into all a statement holds; `rest` are its later siblings, `line` is None without code."""
+        way = way.to(self.first_line(rest, way.follow))
         for expression in list(_expressions(node)):
             if isinstance(expression, ast.Lambda):
                 self.function_expression(expression, scope)
         if isinstance(node, ast.If):
-            self.branches(node, scope, following, rest, line)
+            self.branches(node, scope, way, rest, line)
         elif isinstance(node, _LOOPS):
-            self.loop(node, scope, following, rest, line)
+            self.loop(node, scope, way, rest, line)
         elif isinstance(node, _FUNCTIONS):
             self.function(node, scope)
         elif isinstance(node, ast.ClassDef):
             self.class_body(node, scope)
         elif isinstance(node, _WITHS):
-            node.body = self.block(node.body, scope, following, _arc(Kind.FLOW, line), line)
+            node.body = self.block(node.body, scope, way, _arc(Kind.FLOW, line), line)
         elif isinstance(node, _TRIES):
-            self.handlers(node, scope, following, line)
+            self.handlers(node, scope, way, line)
         elif isinstance(node, ast.Match):
-            self.cases(node, scope, following, line)
+            self.cases(node, scope, way, line)
 
     def function_expression(self, node: ast.Lambda, scope: _Scope) -> None:
         """Calling a lambda reaches the statement it is written in."""
@@ -245,35 +277,35 @@ class _Inserter:
             self.statement(line, self.number[line], scope)
             node.body = self.before(node.body, self.number[line], line)
 
-    def branches(self, node: ast.If, scope: _Scope, following: int, rest: list[ast.stmt], line: int | None) -> None:
+    def branches(self, node: ast.If, scope: _Scope, way: _Way, rest: list[ast.stmt], line: int | None) -> None:
         constant = _constant_test(node.test)
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
         leaves = _leaves(node.body)
-        node.body = self.block(node.body, scope, following, None if constant is False else arm, line)
+        node.body = self.block(node.body, scope, way, None if constant is False else arm, line)
         if node.orelse:
-            node.orelse = self.block(node.orelse, scope, following, None if constant is True else arm, line)
+            node.orelse = self.block(node.orelse, scope, way, None if constant is True else arm, line)
         elif constant is None:
-            node.orelse = self.missing_arm(arm, following, scope, rest if leaves else [])
+            node.orelse = self.missing_arm(arm, way.follow, scope, rest if leaves else [])
 
     def loop(
         self,
         node: ast.For | ast.AsyncFor | ast.While,
         scope: _Scope,
-        following: int,
+        way: _Way,
         rest: list[ast.stmt],
         line: int | None,
     ) -> None:
         constant = _constant_test(node.test) if isinstance(node, ast.While) else None
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
-        back = following if line is None else line
+        inner = _Way(line, way.exit, line, way.follow)
         breaks = _has_break(node.body)
-        node.body = self.block(node.body, scope, back, None if constant is False else arm, line)
+        node.body = self.block(node.body, scope, inner, None if constant is False else arm, line)
         if node.orelse:
-            node.orelse = self.block(node.orelse, scope, following, None if constant is True else arm, line)
+            node.orelse = self.block(node.orelse, scope, way, None if constant is True else arm, line)
         elif constant is None:
-            node.orelse = self.missing_arm(arm, following, scope, [] if breaks else rest)
+            node.orelse = self.missing_arm(arm, way.follow, scope, [] if breaks else rest)
 
-    def missing_arm(self, arm: _Arc | None, target: int, scope: _Scope, rest: list[ast.stmt]) -> list[ast.stmt]:
+    def missing_arm(self, arm: _Arc | None, target: int | None, scope: _Scope, rest: list[ast.stmt]) -> list[ast.stmt]:
         """The ``else`` that the source does not have.
 
         Where the arm is the only way to the first statement of `rest`, that statement's cell stands for it.
@@ -281,13 +313,14 @@ class _Inserter:
         following = next((s for s in rest if self.line(s) in self.number), None)
         if arm is None or following is None or not self.is_clean(following):
             return self.own_arm(arm, target, scope)
-        self.arc(arm, self.number[target], target, scope)
+        self.arc(arm, self.number[self.line(following)], target, scope)
         return []
 
-    def handlers(self, node: ast.Try, scope: _Scope, following: int, line: int | None) -> None:
-        end = self.first_line(node.finalbody, following)
-        completed = self.first_line(node.orelse, end)
-        node.body = self.block(node.body, scope, completed, _arc(Kind.FLOW, line), line)
+    def handlers(self, node: ast.Try, scope: _Scope, way: _Way, line: int | None) -> None:
+        # what leaves the statement goes through `finally` first
+        inner = way if not node.finalbody else _UNKNOWN.to(self.first_line(node.finalbody, None))
+        body = inner.to(self.first_line(node.orelse, inner.follow))
+        node.body = self.block(node.body, scope, body, _arc(Kind.FLOW, line), line)
         for handler in node.handlers:
             place = self.lines.first(handler.lineno)
             bare: list[ast.stmt] = []
@@ -298,11 +331,11 @@ class _Inserter:
                     bare = [self.store(cell, place)]
                 else:
                     handler.type = self.before(handler.type, cell, place)
-            handler.body = bare + self.block(handler.body, scope, end, _Arc(Kind.ARM, place), place)
-        node.orelse = self.block(node.orelse, scope, end)
-        node.finalbody = self.block(node.finalbody, scope, following)
+            handler.body = bare + self.block(handler.body, scope, inner, _Arc(Kind.ARM, place), place)
+        node.orelse = self.block(node.orelse, scope, inner)
+        node.finalbody = self.block(node.finalbody, scope, way.to(None))
 
-    def cases(self, node: ast.Match, scope: _Scope, following: int, line: int | None) -> None:
+    def cases(self, node: ast.Match, scope: _Scope, way: _Way, line: int | None) -> None:
         tried: list[int] = []  # the lines of the patterns up to and including the present one
         for case in node.cases:
             place = self.lines.first(case.pattern.lineno)
@@ -316,9 +349,9 @@ class _Inserter:
                 else:
                     case.guard = self.before(case.guard, cell, place)
             arm = _Arc(Kind.FLOW if _always_matches(case) else Kind.ARM, place)
-            case.body = head + self.block(case.body, scope, following, arm, place)
+            case.body = head + self.block(case.body, scope, way, arm, place)
         if not _always_matches(node.cases[-1]):
-            cell = self.arm_cell(_Arc(Kind.ARM, tried[-1]), following, scope)
+            cell = self.arm_cell(_Arc(Kind.ARM, tried[-1]), way.follow, scope)
             self.patterns(line, tried, cell, scope)
             node.cases.append(_any_case(node, self.store(cell, tried[-1])))
 
@@ -349,7 +382,7 @@ class _Inserter:
         self.functions.append(FunctionSpan(name, node.lineno, node.end_lineno or node.lineno))
         inner = _Scope(len(self.functions) - 1, name, _sure_names(node))
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
-        node.body = head + self.block(node.body[len(head) :], inner, -first, _Arc(Kind.ENTRY, -first))
+        node.body = head + self.block(node.body[len(head) :], inner, _Way(-first, -first), _Arc(Kind.ENTRY, -first))
 
     def class_body(self, node: ast.ClassDef, scope: _Scope) -> None:
         first = self.line(node)
@@ -357,7 +390,7 @@ class _Inserter:
         name = f"{scope.name}.{node.name}" if scope.name else node.name
         inner = _Scope(scope.function, name)
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
-        body = self.block(node.body[len(head) :], inner, -first, None, self.lines.first(node.lineno))
+        body = self.block(node.body[len(head) :], inner, _Way(-first, None), None, self.lines.first(node.lineno))
         # the namespace of a class may be any mapping: it is not asked for the name
         visible = ast.copy_location(ast.Global([self.name]), node)
         node.body = [*head, visible, *body]

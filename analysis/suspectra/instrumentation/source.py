@@ -81,6 +81,8 @@ def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> li
     lines : LogicalLines
     """
     docstrings = set(_docstring_lines(tree))
+    if not lines.text.strip():
+        return []
     firsts = {lines.first(line) for line in set(_code_lines(code)) - docstrings}
     return sorted(firsts - docstrings)
 
