@@ -63,8 +63,12 @@ class Project:
         return json.loads(done.stdout)
 
     def ranked(self) -> list[tuple[str, int]]:
-        """What the command line ranks, as (file, line), best first and ties in the order of the text."""
-        found = sorted(self.rank()["suspects"], key=lambda s: (s["rank_best"], s["file"], s["line"]))
+        """What the command line ranks, as (file, line), best first and ties in the order of the text.
+
+        Without the lines that no failing test executes: they only fill the table, no editor marks them.
+        """
+        executed = [s for s in self.rank()["suspects"] if s["ef"]]
+        found = sorted(executed, key=lambda s: (s["rank_best"], s["file"], s["line"]))
         return [(s["file"], s["line"]) for s in found]
 
     def uri(self, file: str) -> str:
@@ -180,9 +184,9 @@ class Neovim:
             method,
             params,
         )
-        assert answer, f"no answer to {method}"
+        assert answer is not None, f"no answer to {method}"
         assert "error" not in answer, answer
-        return answer.get("result")
+        return dict(answer).get("result")  # a result of null makes Lua's table empty
 
     def command(self, command: str, *arguments):
         """Run one of the server's commands."""

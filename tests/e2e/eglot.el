@@ -6,7 +6,7 @@
 (package-initialize)
 (require 'json)
 (require 'flymake)
-(setq eglot-sync-connect 15 eglot-autoshutdown t debug-on-error t)
+(setq eglot-sync-connect 15 debug-on-error t)
 
 (defun e2e-wait (what seen)
   "Wait until SEEN, a function, returns something, and return that."
@@ -33,6 +33,7 @@
 (let ((server (e2e-wait "connected" #'eglot-current-server))
       (buffer (current-buffer))
       result)
+  (flymake-start) ; Flymake otherwise waits for a command of the user
   (e2e-wait "diagnostics" #'flymake-diagnostics)
   (push (cons 'lines (e2e-lines)) result)
   (push (cons 'messages (mapcar #'flymake-diagnostic-text (flymake-diagnostics))) result)
@@ -57,7 +58,7 @@
       (e2e-wait "marks that moved" (lambda () (equal (e2e-lines) (mapcar (lambda (line) (+ line 2)) before)))))
     (set-buffer-modified-p nil)
     (shell-command (getenv "E2E_RECORD"))
-    (revert-buffer t t)
+    (revert-buffer t t t)
     (e2e-wait "no marks once the tests pass" (lambda () (null (flymake-diagnostics)))))
 
   (eglot-shutdown server nil 5)

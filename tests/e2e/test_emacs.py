@@ -12,6 +12,7 @@ TAX = "src/ledger/tax.py"
 
 
 def test_marks_explains_steps_and_follows(ledger, snippet, tmp_path):
+    subprocess.run(["git", "init", "--quiet"], cwd=ledger.folder, check=True)  # how Emacs knows a project's root
     suspects = ledger.rank()["suspects"]
     snippets = tmp_path / "snippets.el"
     snippets.write_text(snippet("emacs.md", "eglot-server-programs") + snippet("emacs.md", "defun suspectra-step"))
@@ -28,7 +29,7 @@ def test_marks_explains_steps_and_follows(ledger, snippet, tmp_path):
     }
     script = Path(__file__).with_name("eglot.el")
     done = subprocess.run(
-        ["emacs", "-Q", "--batch", "-l", script], env=environment, cwd=ledger.folder, capture_output=True, text=True
+        ["emacs", "--batch", "-l", script], env=environment, cwd=ledger.folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 

@@ -35,7 +35,7 @@ def test_shows_steps_explains_and_follows(ledger, workbench, wait):
     page.locator(f"{SIDEBAR} .monaco-list-row", has_text=f"{Path(TAX).name}:{here[0]['line']} ").first.click()
     wait(lambda: bench.cursor() == (Path(TAX).name, here[0]["line"]), "the row's line is open")
     bench.see(".squiggly-warning, .squiggly-info, .squiggly-error")
-    bench.see(".codelens-decoration a", "rank")
+    bench.see(".codelens-decoration a", "Suspect ")
 
     # a hover explains
     page.keyboard.press("Control+K")
@@ -86,7 +86,7 @@ def test_picture_for_the_readme(ledger, workbench, wait):
     wait(bench.suspects, "suspects in the view")
     page.locator(f"{SIDEBAR} .monaco-list-row", has_text=f"tax.py:{first['line']} ").first.click()
     wait(lambda: bench.cursor()[1] == first["line"], "the line is open")
-    bench.see(".codelens-decoration a", "rank")
+    bench.see(".codelens-decoration a", "Suspect ")
     page.keyboard.press("Control+K")
     page.keyboard.press("Control+I")
     bench.see(".monaco-hover", "failing")

@@ -12,7 +12,7 @@ import {
   State,
 } from 'vscode-languageclient/node';
 
-import { methods, type Status } from './protocol';
+import { methods, serverCommands, type Status } from './protocol';
 import { ask, candidates, search } from './python';
 import { activeInterpreter } from './pythonExtension';
 import type { Condition } from './words';
@@ -147,7 +147,13 @@ export class Server implements vscode.Disposable {
         }),
         closed: () => this.closed(),
       },
-      middleware: { executeCommand: (command, args) => this.command(command, ...args) },
+      middleware: {
+        executeCommand: (command, args) =>
+          // Without a name the server would ask in its own plain way; the quick pick is the better question.
+          command === serverCommands.selectTechnique && !args.length
+            ? vscode.commands.executeCommand('suspectra.ui.selectTechnique')
+            : this.command(command, ...args),
+      },
     };
   }
 
