@@ -215,7 +215,8 @@ class CoverageData:
         raise self._error(f"its format is {version!r}, not {SCHEMA}", f"update coverage.py, then {_REMAKE}")
 
     def _names(self, table: str, column: str) -> list[tuple[int, str]]:
-        query = f"select count(*), max(length({column})), sum(length({column})) from {table}"
+        size = f"length(cast({column} as blob))"  # the length of a text ends at a null character
+        query = f"select count(*), max({size}), sum({size}) from {table}"
         count, longest, total = self._db.execute(query).fetchone()
         if count > _MOST_NAMES or (longest or 0) > _LONGEST_NAME or (total or 0) > _MOST_NAME_BYTES:
             raise self._damaged(f"table {table}", "it is far too large")

@@ -19,7 +19,7 @@ from suspectra.evidence.coverage_data import (
 )
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult
 from suspectra.evidence.junit import Case, Matching, address, is_node_id, match, node_id_of, read_junit
-from suspectra.evidence.sources import Signature, Sources, SourceUnreadable, inside, shown, signature
+from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, inside, shown, signature
 from suspectra.evidence.test_code import TestCode
 from suspectra.location import Location
 from suspectra.program.python_source import PythonSource
@@ -112,7 +112,7 @@ class CoverageSource:
             files,
             rows[1:],
             rows[_IMPORT],
-            hits.edges() if data.has_arcs else None,
+            replace(hits.edges(), source_of=SourceReader(self.workspace)) if data.has_arcs else None,
             tuple(problems),
         )
 
@@ -122,9 +122,11 @@ class CoverageSource:
         """The tests of the run in its order, and the row of each test of the coverage data."""
         name_of = {case.key: name for name, found in matching.found.items() for case in found}
         merged: dict[str, Case] = {}
-        unclear = {case.key for case, _ in matching.ambiguous}
+        left_out = {case.key for case, _ in matching.ambiguous} | {
+            case.key for case in matching.alone if _unknown(case)
+        }
         for case in cases:
-            if case.key in unclear:
+            if case.key in left_out:
                 continue
             name = name_of.get(case.key) or node_id_of(case, self.workspace)
             merged[name] = merged[name].merged(replace(case, flaky=False)) if name in merged else case
@@ -523,18 +525,17 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
         if items:
             found.append(Problem(file, "", f"{_listed(items, noun)} {reason}", cure))
 
-    crashed = [case for case in cases if case.crashed]
-    executed = [case for case in matching.alone if case.verdict.counted and not case.crashed]
-    collected = [case for case in executed if "collect" in case.phases]
-    executed = [case for case in executed if "collect" not in case.phases]
+    crashed = [case for case in matching.alone if case.crashed]
+    collected = [case for case in matching.alone if "collect" in case.phases]
+    executed = [case for case in matching.alone if case.verdict.counted and not _unknown(case)]
     failing = [case for case in executed if case.verdict.failing]
     passing = [case for case in executed if not case.verdict.failing]
     say(
         junit,
         crashed,
         "test",
-        "took their process down: what they executed is lost",
-        "run them with `suspectra record`",
+        "took their process down: what they executed is lost, so they are left out",
+        "record them with `suspectra record`, which keeps what ran before the end",
     )
     say(junit, collected, "module", "could not be imported, so their tests did not run", "mend the import")
     say(
@@ -574,6 +575,11 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
     return found
 
 
+def _unknown(case: Case) -> bool:
+    """Whether nothing is known of what a case executed, which is not the same as executing nothing."""
+    return case.crashed or "collect" in case.phases
+
+
 def _other_run(case: Case, test: str, junit: str, coverage: str) -> Problem:
     known = ".".join(address(test)) if is_node_id(test) else test
     cause = f"none of its test cases is in {coverage}: it has {case}, the coverage data {known}"
@@ -608,4 +614,4 @@ def _shared_edges(before: Evidence, evidence: Evidence, names: Sequence[str]) ->
         return new
     known = {test.name: row for test, row in zip(before.tests, old.rows, strict=True)}
     rows = tuple(_same_or(known.get(n), row, np.array_equal) for n, row in zip(names, new.rows, strict=True))
-    return EdgeEvidence(old.edges, rows, new.counts)
+    return replace(new, edges=old.edges, rows=rows)

@@ -254,7 +254,7 @@ def _rows(evidence: Evidence, shown: np.ndarray) -> tuple[list[str], list[int]]:
 
 
 def encode_runs(indices: np.ndarray) -> str:
-    """Sorted indices as runs: gap before the run and length of the run, as LEB128 in base64; negative ones are left out.
+    """Sorted indices as runs: the gap before a run and its length, as LEB128 in base64. Negative ones are left out.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class PythonSource:
     line, end_line : ndarray of int32, shape (k,)
         First and last line of each statement, ascending. A compound statement ends where its header ends.
     function : ndarray of int32, shape (k,)
-        Index of the innermost enclosing function, -1 outside any. A ``def`` line runs in the scope around it.
+        Index of the innermost enclosing function, -1 outside any. A ``def`` runs in the scope around it.
     functions : tuple of (name, line, end_line)
         Qualified names, classes included; `line` is that of the ``def``.
     first_line : ndarray of int32, shape (lines + 1,)
@@ -61,12 +61,15 @@ class PythonSource:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                tree = ast.parse(data)
                 lines = LogicalLines(data)
-                tree = ast.parse(lines.text)
                 code = compile(tree, "<source>", "exec", dont_inherit=True, optimize=0)
         except SyntaxError:
             raise
-        except (ValueError, RecursionError, MemoryError, OverflowError, tokenize.TokenError) as error:
+        except tokenize.TokenError as error:
+            cause, (line, column) = error.args
+            raise SyntaxError(cause, ("<source>", line, column, "")) from None
+        except (ValueError, RecursionError, MemoryError, OverflowError) as error:
             raise SyntaxError(str(error) or type(error).__name__) from None
         numbers = range(lines.text.count("\n") + 2)
         line = np.array(statement_lines(tree, code, lines), np.int32)
@@ -74,7 +77,7 @@ class PythonSource:
         line = line[line < len(numbers)] if lines.text.strip() else line[:0]
         end_line = np.array([lines.last(number) for number in line.tolist()], np.int32)
         first_line = np.array([lines.first(number) for number in numbers], np.int32)
-        functions, owner = _functions(tree, len(numbers))
+        functions, owner = _functions(tree, lines, len(numbers))
         return cls(line, end_line, owner[line], functions, first_line)
 
     @property
@@ -97,7 +100,7 @@ class PythonSource:
         return np.where(self.line[index] == first, index, -1)
 
 
-def _functions(tree: ast.Module, size: int) -> tuple[tuple[tuple[str, int, int], ...], np.ndarray]:
+def _functions(tree: ast.Module, lines: LogicalLines, size: int) -> tuple[tuple[tuple[str, int, int], ...], np.ndarray]:
     """The functions in the order of their lines, and for every line the function it runs in."""
     functions: list[tuple[str, int, int]] = []
     owner = np.full(size, -1, np.int32)
@@ -108,7 +111,7 @@ def _functions(tree: ast.Module, size: int) -> tuple[tuple[tuple[str, int, int],
             scope = f"{scope}.{node.name}" if scope else node.name
         if isinstance(node, _DEFINITIONS):
             # outer functions come off the stack before inner ones, so the innermost paints last
-            owner[_start(node.body[0]) : node.end_lineno + 1] = len(functions)
+            owner[_start(node, lines) : node.end_lineno + 1] = len(functions)
             functions.append((scope, node.lineno, node.end_lineno))
         waiting += [(child, scope) for child in reversed(list(_statements(node)))]
     return tuple(functions), owner
@@ -122,6 +125,8 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from block
 
 
-def _start(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", ())
-    return min([statement.lineno, *(decorator.lineno for decorator in decorators)])
+def _start(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: LogicalLines) -> int:
+    """Where a function's own lines start: a body on the line of the ``def`` is part of that statement."""
+    first = function.body[0]
+    start = min([first.lineno, *(decorator.lineno for decorator in getattr(first, "decorator_list", ()))])
+    return max(start, lines.last(lines.first(function.lineno)) + 1)
