@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from suspectra.errors import Problem
 from suspectra.location import Location
-from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import Edges, Elements, Function, Row, Spectrum
+
+if TYPE_CHECKING:
+    from suspectra.program.flow_graph import FlowGraph
 
 
 class Verdict(str, Enum):

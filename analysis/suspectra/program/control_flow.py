@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
-from suspectra.program.python_graphs import python_graphs
+from suspectra.program.python_graphs import SourceOf, python_graphs
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
+
+if TYPE_CHECKING:
+    from suspectra.evidence.evidence import MeasuredFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +142,8 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
         return _of_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:
         raise _nothing(technique, "the evidence does not tell between which blocks its edges lead")
-    source_of = program.source_of if program is not None else None
-    return _of_arcs(spectrum.elements, spectrum.edges, source_of or _no_source)
+    source_of = _AsRun(program.files, program.source_of) if program is not None else _AsRun((), None)
+    return _of_arcs(spectrum.elements, spectrum.edges, source_of)
 
 
 @lru_cache(maxsize=4)
@@ -147,12 +152,26 @@ def _of_graphs(graphs: tuple[FlowGraph, ...]) -> ControlFlow:
 
 
 @lru_cache(maxsize=4)
-def _of_arcs(elements: Elements, edges: Edges, source_of: object) -> ControlFlow:
+def _of_arcs(elements: Elements, edges: Edges, source_of: _AsRun) -> ControlFlow:
     return ControlFlow(*python_graphs(elements, edges, source_of))
 
 
-def _no_source(path: str) -> None:
-    """For evidence that comes without sources."""
+@dataclass(frozen=True)
+class _AsRun:
+    """Sources that are still as they were when the tests ran."""
+
+    files: tuple[MeasuredFile, ...]
+    read: SourceOf | None
+
+    def __call__(self, path: str) -> bytes | None:
+        data = self.read(path) if self.read else None
+        digest = self._digests.get(path)
+        changed = data is not None and digest is not None and hashlib.sha256(data).hexdigest() != digest
+        return None if changed else data
+
+    @cached_property
+    def _digests(self) -> dict[str, str | None]:
+        return {file.path: file.digest for file in self.files}
 
 
 def _nothing(technique: str, cause: str) -> NothingToRank:

@@ -11,19 +11,18 @@ Examples
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from dataclasses import fields
 
 from suspectra.errors import Problem, UsageError
+from suspectra.techniques.catalogue import CATALOGUE
 from suspectra.techniques.formulas import FORMULAS, make_formula
 from suspectra.techniques.technique import Technique, TechniqueInfo
-
-# name → (description, how to make one); families other than the formulas add theirs here
-_OTHERS: dict[str, tuple[TechniqueInfo, Callable[..., Technique]]] = {}
+from suspectra.techniques.tie_breaking import TieBroken
 
 
 def technique_infos() -> tuple[TechniqueInfo, ...]:
     """The descriptions of all techniques, in the order they are listed to users."""
-    return tuple(spec.info for spec in FORMULAS.values()) + tuple(info for info, _ in _OTHERS.values())
+    return tuple(spec.info for spec in FORMULAS.values()) + tuple(entry.info for entry in CATALOGUE.values())
 
 
 def technique_names() -> tuple[str, ...]:
@@ -31,13 +30,15 @@ def technique_names() -> tuple[str, ...]:
     return tuple(info.name for info in technique_infos())
 
 
-def make_technique(name: str, **hyper_parameters: object) -> Technique:
+def make_technique(name: str, *, break_ties: str | None = None, **hyper_parameters: object) -> Technique:
     """A technique by name.
 
     Parameters
     ----------
     name : str
         Lower case with hyphens.
+    break_ties : str, optional
+        The name of a second technique that orders what the first one ties.
     **hyper_parameters
         ``clone_failed`` for any formula, and what the technique itself takes.
 
@@ -45,11 +46,30 @@ def make_technique(name: str, **hyper_parameters: object) -> Technique:
     ------
     UsageError
         For a name or a hyper-parameter that does not exist.
+
+    Examples
+    --------
+    >>> make_technique("ochiai", break_ties="cp").name
+    'ochiai+cp'
     """
+    if break_ties is not None:
+        return TieBroken(make_technique(name, **hyper_parameters), make_technique(break_ties))
     if name in FORMULAS:
         return make_formula(name, **hyper_parameters)  # type: ignore[arg-type]
-    if name in _OTHERS:
-        return _OTHERS[name][1](**hyper_parameters)
+    if name in CATALOGUE:
+        return _make_other(name, **hyper_parameters)
     close = difflib.get_close_matches(name, technique_names(), 3)
     cure = f"did you mean {' or '.join(close)}?" if close else "`suspectra techniques` lists what there is"
     raise UsageError(Problem("", "", f"there is no technique {name!r}", cure))
+
+
+def _make_other(name: str, *, clone_failed: bool = False, **hyper_parameters: object) -> Technique:
+    make = CATALOGUE[name].load()
+    if clone_failed:
+        raise UsageError(Problem("", name, "it does not weigh tests, so none can be cloned", "use a formula"))
+    known = [field.name for field in fields(make)]  # type: ignore[arg-type]
+    for given in hyper_parameters:
+        if given not in known:
+            cure = f"its parameters: {', '.join(known) or 'none'}"
+            raise UsageError(Problem("", name, f"it has no parameter {given!r}", cure))
+    return make(**hyper_parameters)

@@ -1,0 +1,94 @@
+"""The techniques beyond the formulas: what each is, and where it is found.
+
+Only descriptions stand here. The techniques need scipy, which a ranking by a formula should not wait for, so their
+modules are imported when somebody asks for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from suspectra.techniques.technique import Technique, TechniqueInfo
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A technique that is not loaded yet.
+
+    Parameters
+    ----------
+    info : TechniqueInfo
+    place : str
+        Module and class, as ``module:Class``.
+    """
+
+    info: TechniqueInfo
+    place: str
+
+    def load(self) -> type[Technique]:
+        """The class, whose keyword arguments are the technique's hyper-parameters."""
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(module), name)
+
+
+CP = TechniqueInfo(
+    "cp",
+    "CP",
+    "control flow",
+    "Zhang, Chan, Tse, Jiang & Wang 2009",
+    "BR(b) = Σ BR(k) * W(b, k) over the edges b → k, W its share of the Δ of all edges into k;"
+    " for an exit block BR(b) = Σ Δ of the edges into it; Δ = (failed - passed) / (failed + passed)",
+    "edges",
+    "Looks for where a bad state came from, not where it showed. Good at breaking the ties of a formula; weak alone"
+    " where the edges into a block almost cancel out.",
+)
+BRANCH = TechniqueInfo(
+    "branch",
+    "Branch",
+    "control flow",
+    "Santelices, Jones, Yu & Harrold 2009",
+    "ef / sqrt(F * (ef + ep))",
+    "edges",
+    "Ochiai on branches: a statement is as suspicious as the worst edge into or out of its block.",
+)
+CBI = TechniqueInfo(
+    "cbi",
+    "CBI",
+    "predicate",
+    "Liblit, Naik, Zheng, Aiken & Jordan 2005",
+    "2 / (1 / Increase + log(F) / log(Ft)), Increase = Failure - Context, Failure = Ft / (Ft + Pt),"
+    " Context = Fo / (Fo + Po); t when true, o when evaluated",
+    "edges",
+    "For decisions that go wrong: which outcome makes failure more likely than reaching the decision does.",
+)
+SOBER = TechniqueInfo(
+    "sober",
+    "SOBER",
+    "predicate",
+    "Liu, Fei, Yan, Han & Midkiff 2006",
+    "log(σ / (sqrt(m) * φ(Z))), Z = (mean bias of the m failed runs - mean bias of the passed runs) / (σ / sqrt(m)),"
+    " bias = true / evaluated, σ of the passed runs",
+    "counts",
+    "For decisions that are taken the wrong number of times: needs how often, not only whether.",
+)
+NEAREST_NEIGHBOUR = TechniqueInfo(
+    "nn-perm",
+    "NN/Perm",
+    "nearest neighbour",
+    "Renieris & Reiss 2003",
+    "share of the failed runs whose difference from their nearest passed run holds the statement",
+    "counts",
+    "For a failing test with a passing twin: shows what the two did in a different order of frequency.",
+)
+
+CATALOGUE: dict[str, Entry] = {
+    entry.info.name: entry
+    for entry in (
+        Entry(CP, "suspectra.techniques.cp:CP"),
+        Entry(BRANCH, "suspectra.techniques.branch:Branch"),
+        Entry(CBI, "suspectra.techniques.predicates:CBI"),
+        Entry(SOBER, "suspectra.techniques.predicates:Sober"),
+        Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
+    )
+}

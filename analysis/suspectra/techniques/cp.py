@@ -1,0 +1,357 @@
+"""CP: suspicious program states propagate against the control flow (paper 000).
+
+An edge is suspicious when failed runs traverse it more than passed ones (equation 2). A block's suspiciousness is
+what its successors' comes to it, each successor's shared out over the edges that enter it (equations 4 to 6): one
+linear system for each control-flow graph.
+
+Most of such a system is free of circles. It is solved from the ends of the functions backwards, all functions at
+once; only the circles that loops make need a factorisation, each its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph, linalg
+
+from suspectra.errors import Problem
+from suspectra.program import Program
+from suspectra.program.control_flow import ControlFlow, control_flow
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Counts, Spectrum
+from suspectra.techniques.catalogue import CP as INFO
+from suspectra.techniques.flow_report import FlowReport, headline, traversed, where
+from suspectra.techniques.formulas import in_words, require_failure
+from suspectra.techniques.technique import Technique
+
+ZERO_DENOMINATOR = 1e-10
+"""What equation (4) divides by where the edges into a block cancel out (paper 000, §5.1.4)."""
+
+_CANCELLED = 1e-12  # of the size of the terms: what is left of 3/7 - 3/7 in floating point
+_ILL_CONDITIONED = 1e12
+_DENSE = 64  # blocks of a loop up to which a dense solution is the faster one
+
+
+@dataclass(frozen=True, eq=False)
+class Propagation:
+    """The solution of CP's equations.
+
+    Parameters
+    ----------
+    flow : ControlFlow
+    source, target : ndarray of int64, shape (k,)
+        Ends of the edges that take part.
+    delta : ndarray of float64, shape (k,)
+        Suspiciousness of each edge, θΔ of equation (2).
+    share : ndarray of float64, shape (k,)
+        W of equation (4).
+    br : ndarray of float64, shape (blocks,)
+        Suspiciousness of each block; NaN for one that no edge touches.
+    edge : ndarray of int64, shape (k,)
+        Column of each edge in the spectrum.
+    """
+
+    flow: ControlFlow
+    source: np.ndarray
+    target: np.ndarray
+    delta: np.ndarray
+    share: np.ndarray
+    br: np.ndarray
+    edge: np.ndarray
+
+
+def edge_suspiciousness(counts: Counts) -> np.ndarray:
+    """θΔ of each edge (equation 2): from -1, only passed runs traverse it, to 1; NaN where none does.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of the edges.
+
+    Returns
+    -------
+    ndarray of float64, shape (edges,)
+
+    Examples
+    --------
+    >>> edge_suspiciousness(Counts(np.array([2, 1, 0]), np.array([5, 0, 0]), 2, 5)).tolist()
+    [0.0, 1.0, nan]
+    """
+    failed = counts.ef / max(counts.failed, 1)
+    passed = counts.ep / max(counts.passed, 1)
+    with np.errstate(invalid="ignore"):
+        return (failed - passed) / (failed + passed)
+
+
+@dataclass(frozen=True)
+class CP(Technique):
+    """Rank statements by how much suspicion propagates back to their blocks.
+
+    Parameters
+    ----------
+    merge_exit : bool
+        Where all runs leave a function through one block, take that block for the exit block, as it is in the paper's
+        graphs: the exit that compilers add behind it is a block without a statement. False keeps it a block of its
+        own; every score of a function is then a multiple of the suspiciousness of leaving it, and 0 in functions that
+        every run leaves.
+    """
+
+    merge_exit: bool = True
+    info = INFO
+
+    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+        """Solve for every block and rank its statements; a statement of several blocks takes the highest score."""
+        require_failure(spectrum)
+        flow = control_flow(INFO.title, spectrum, program)
+        solution, notes = self.propagate(flow, spectrum.edge_hit_counts)
+        scores = flow.over_elements(solution.br, len(spectrum.elements))
+        notes = [_named(kind, graphs, flow, spectrum) for kind, graphs in notes.items() if len(graphs)]
+        return FlowReport.of(self, spectrum, scores, (*flow.problems, *notes), solution)
+
+    def propagate(self, flow: ControlFlow, counts: Counts) -> tuple[Propagation, dict[str, np.ndarray]]:
+        """Solve the equations.
+
+        Parameters
+        ----------
+        flow : ControlFlow
+        counts : Counts
+            Of the spectrum's edges.
+
+        Returns
+        -------
+        Propagation
+        notes : dict of str to ndarray of int
+            The graphs in which something had to be handled, by what it was: ``cancelled``, ``singular`` and
+            ``ill-conditioned``.
+        """
+        known = flow.edge >= 0
+        delta = np.full(len(flow.edge), np.nan)
+        delta[known] = edge_suspiciousness(counts)[flow.edge[known]]
+        used = np.flatnonzero(~np.isnan(delta))
+        touched = np.zeros(flow.blocks, bool)
+        touched[flow.source[used]] = touched[flow.target[used]] = True
+        if self.merge_exit:
+            used = used[~_leads_to_exit_alone(flow, used)]
+        source, target, delta = flow.source[used], flow.target[used], delta[used]
+        share, cancelled = _shares(target, delta, flow.blocks)
+        system = _System(source, target, share, flow.blocks)
+        entering = np.bincount(target, delta, flow.blocks)
+        br = system.solve(np.where(system.is_exit, entering, 0.0))
+        graph = flow.graph_of_block
+        notes = {
+            "cancelled": np.unique(graph[cancelled]),
+            "singular": np.unique(graph[system.singular]),
+            "ill-conditioned": np.unique(graph[system.ill_conditioned]),
+        }
+        return Propagation(flow, source, target, delta, share, np.where(touched, br, np.nan), flow.edge[used]), notes
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """Which edges carry the suspicion to the statement, and from where."""
+        suspect = report.suspect(position)
+        counts = report.spectrum.counts
+        solution = report.details
+        title = headline(report, suspect)
+        sentences = [in_words(suspect.ef, suspect.ep, counts)]
+        blocks = _blocks_of(solution, suspect.element)
+        if not len(blocks):
+            sentences.append("It stands in no block that an edge of a run touches, so nothing propagates to it.")
+            return Explanation(title, tuple(sentences), INFO.formula, "")
+        block = int(blocks[np.argmax(solution.br[blocks])])
+        carried, substituted = _carried(solution, block, report.spectrum)
+        return Explanation(title, (*sentences, *carried), INFO.formula, substituted)
+
+
+def _leads_to_exit_alone(flow: ControlFlow, used: np.ndarray) -> np.ndarray:
+    """The edges that are the only way out of their block and the only one out of the function."""
+    source, target = flow.source[used], flow.target[used]
+    ways_out = np.bincount(source, minlength=flow.blocks)
+    ways_in = np.bincount(target, minlength=flow.blocks)
+    return flow.leaves[used] & ~flow.enters[used] & (ways_out[source] == 1) & (ways_in[target] == 1)
+
+
+def _blocks_of(solution: Propagation, element: int) -> np.ndarray:
+    blocks = solution.flow.member_block[solution.flow.member_element == element]
+    return blocks[~np.isnan(solution.br[blocks])]
+
+
+def _carried(solution: Propagation, block: int, spectrum: Spectrum) -> tuple[list[str], str]:
+    """The edges that carry suspicion to a block, those that carry most first, in words and in numbers."""
+    counts, flow = spectrum.edge_hit_counts, solution.flow
+    out = np.flatnonzero(solution.source == block)
+    into = np.flatnonzero(solution.target == block)
+    if not len(out):
+        if not len(into):
+            return ["Control leaves the function from here on every run, and no edge leads to it."], "0 = 0"
+        into = into[np.argsort(-np.abs(solution.delta[into]), kind="stable")]
+        sentences = [
+            f"It is where the function ends; {_edge(solution, at, counts, flow, spectrum)}." for at in into[:3].tolist()
+        ]
+        terms = " + ".join(f"({solution.delta[at]:.4g})" for at in into.tolist())
+        return sentences, f"{terms} = {solution.br[block]:.6g}"
+    weight = solution.share[out] * solution.br[solution.target[out]]
+    out = out[np.argsort(-np.abs(weight), kind="stable")]
+    sentences = [
+        f"{_percent(solution.share[at])} of the suspicion of {where(flow, int(solution.target[at]), spectrum)}"
+        f" ({solution.br[solution.target[at]]:.4g}) comes from here:"
+        f" {_edge(solution, at, counts, flow, spectrum)}."
+        for at in out[:3].tolist()
+    ]
+    terms = " + ".join(f"{solution.br[solution.target[at]]:.4g} * {solution.share[at]:.4g}" for at in out.tolist())
+    return sentences, f"{terms} = {solution.br[block]:.6g}"
+
+
+def _edge(solution: Propagation, at: int, counts: Counts, flow: ControlFlow, spectrum: Spectrum) -> str:
+    edge = int(solution.edge[at])
+    leads = (
+        f"from {where(flow, int(solution.source[at]), spectrum)} to {where(flow, int(solution.target[at]), spectrum)}"
+    )
+    return f"of the edge {leads}, Δ {solution.delta[at]:.4g}, it holds that {traversed(counts, edge)}"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if abs(share) < 1000 else f"{share:.3g} times"
+
+
+def _shares(target: np.ndarray, delta: np.ndarray, blocks: int) -> tuple[np.ndarray, np.ndarray]:
+    """W of each edge (equation 4), and the blocks whose denominator was zero."""
+    total = np.bincount(target, delta, blocks)
+    size = np.bincount(target, np.abs(delta), blocks)
+    entered = np.bincount(target, minlength=blocks) > 0
+    zero = entered & (np.abs(total) <= _CANCELLED * size)
+    total[zero] = ZERO_DENOMINATOR
+    # cancelled means that terms which are not zero add up to zero
+    return delta / total[target], np.flatnonzero(zero & (size > 0))
+
+
+class _System:
+    """BR = W·BR + b: substitution backwards from the exits, circle by circle where there are loops."""
+
+    def __init__(self, source: np.ndarray, target: np.ndarray, share: np.ndarray, blocks: int):
+        self.blocks = blocks
+        self.weights = sparse.csr_array((share, (source, target)), shape=(blocks, blocks))
+        self.is_exit = np.bincount(source, minlength=blocks) == 0
+        ones = sparse.csr_array((np.ones(len(source), np.int8), (source, target)), shape=(blocks, blocks))
+        count, self.part = csgraph.connected_components(ones, directed=True, connection="strong")
+        sizes = np.bincount(self.part, minlength=count)
+        self.in_loop = sizes[self.part] > 1
+        self.in_loop[source[source == target]] = True
+        self.into = self.weights.T.tocsr()  # row: target, columns: sources
+        waiting = np.bincount(self.part[source], self.part[source] != self.part[target], count)
+        self.waiting = waiting.astype(np.int64)
+        self.members = np.argsort(self.part, kind="stable")
+        self.first = np.concatenate([[0], np.cumsum(sizes)])
+        self.singular = np.zeros(0, np.int64)
+        self.ill_conditioned = np.zeros(0, np.int64)
+
+    def solve(self, constant: np.ndarray) -> np.ndarray:
+        """BR of each block."""
+        br = constant.copy()  # grows by what solved successors carry over
+        waiting = self.waiting.copy()
+        ready = np.flatnonzero(waiting == 0)
+        while len(ready):
+            solved = self.members[_ranges(self.first[ready], self.first[ready + 1])]
+            self._close_loops(ready, br)
+            starts, ends = self.into.indptr[solved], self.into.indptr[solved + 1]
+            at = _ranges(starts, ends)
+            before = self.into.indices[at]
+            of = np.repeat(solved, ends - starts)
+            outside = self.part[before] != self.part[of]
+            before, of, at = before[outside], of[outside], at[outside]
+            np.add.at(br, before, self.into.data[at] * br[of])
+            parts = self.part[before]
+            np.subtract.at(waiting, parts, 1)
+            ready = np.unique(parts[waiting[parts] == 0])
+        return br
+
+    def _close_loops(self, parts: np.ndarray, br: np.ndarray) -> None:
+        loops = parts[self.in_loop[self.members[self.first[parts]]]]
+        sizes = self.first[loops + 1] - self.first[loops]
+        for size in np.unique(sizes).tolist():
+            same = loops[sizes == size]
+            members = self.members[self.first[same][:, None] + np.arange(size)]
+            if size <= _DENSE:
+                self._solve_dense(members, br)
+            else:
+                for row in members:
+                    self._solve_sparse(row, br)
+
+    def _solve_dense(self, members: np.ndarray, br: np.ndarray) -> None:
+        """Loops of one size together; members has shape (loops, size)."""
+        loops, size = members.shape
+        matrices = np.broadcast_to(np.eye(size), (loops, size, size)).copy()
+        place = np.full(self.blocks, -1)
+        place[members.ravel()] = np.tile(np.arange(size), loops)
+        flat = members.ravel()
+        starts, ends = self.weights.indptr[flat], self.weights.indptr[flat + 1]
+        at = _ranges(starts, ends)
+        row = np.repeat(np.arange(len(flat)), ends - starts)
+        column = self.weights.indices[at]
+        inside = self.part[column] == self.part[flat[row]]
+        row, column, at = row[inside], column[inside], at[inside]
+        np.subtract.at(matrices, (row // size, row % size, place[column]), self.weights.data[at])
+        right = br[members]
+        condition = _condition(matrices)
+        regular = condition < 1 / np.finfo(float).eps
+        if regular.any():
+            br[members[regular]] = np.linalg.solve(matrices[regular], right[regular][..., None])[..., 0]
+        for index in np.flatnonzero(~regular).tolist():
+            br[members[index]] = np.linalg.lstsq(matrices[index], right[index], rcond=1e-12)[0]
+        self._note(members[~regular, 0], members[regular & (condition > _ILL_CONDITIONED), 0])
+
+    def _solve_sparse(self, members: np.ndarray, br: np.ndarray) -> None:
+        """One large loop."""
+        inner = self.weights[members][:, members]
+        matrix = (sparse.eye_array(len(members)) - inner).tocsc()
+        try:
+            factors = linalg.splu(matrix)
+            inverse = linalg.LinearOperator(
+                matrix.shape, matvec=factors.solve, rmatvec=lambda x: factors.solve(x, "T"), dtype=float
+            )
+            condition = linalg.onenormest(inverse) * linalg.norm(matrix, 1)
+            if not condition < 1 / np.finfo(float).eps:
+                raise RuntimeError("singular to working precision")
+            br[members] = factors.solve(br[members])
+            self._note(members[:0], members[:1] if condition > _ILL_CONDITIONED else members[:0])
+        except RuntimeError:
+            br[members] = linalg.lsmr(matrix, br[members], atol=1e-12, btol=1e-12, maxiter=10 * len(members))[0]
+            self._note(members[:1], members[:0])
+
+    def _note(self, singular: np.ndarray, ill_conditioned: np.ndarray) -> None:
+        self.singular = np.append(self.singular, singular)
+        self.ill_conditioned = np.append(self.ill_conditioned, ill_conditioned)
+
+
+def _condition(matrices: np.ndarray) -> np.ndarray:
+    """The condition number of each matrix, infinite for a singular one."""
+    singular_values = np.linalg.svd(matrices, compute_uv=False)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        condition = singular_values[:, 0] / singular_values[:, -1]
+    return np.where(np.isfinite(condition), condition, np.inf)
+
+
+def _ranges(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """All the numbers of several ranges, one after another."""
+    sizes = ends - starts
+    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    return offsets + np.arange(int(sizes.sum()))
+
+
+_NOTES = {
+    "cancelled": (
+        "the suspiciousness of the edges into some blocks adds up to zero, so their shares are divided by 1e-10"
+        " and the scores there are huge"
+    ),
+    "singular": "loops make equations without a single solution; the smallest one that comes nearest is taken",
+    "ill-conditioned": "loops make equations that small errors change a lot; the scores there are rough",
+}
+
+
+def _named(kind: str, graphs: np.ndarray, flow: ControlFlow, spectrum: Spectrum) -> Problem:
+    """A note that names a function it is about."""
+    function = flow.graphs[int(graphs[0])].function
+    name = spectrum.elements.functions[function].name if function >= 0 else "a module"
+    file = spectrum.elements.files[spectrum.elements.functions[function].file] if function >= 0 else ""
+    more = f" and {len(graphs) - 1} more" if len(graphs) > 1 else ""
+    return Problem(file, f"{name}{more}", f"CP: {_NOTES[kind]}", "compare with a formula, or use CP to break its ties")

@@ -1,0 +1,158 @@
+"""What the techniques of control flow have in common: their report, and how they go from blocks to statements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import dijkstra
+
+from suspectra.errors import NothingToRank, Problem
+from suspectra.program.control_flow import ControlFlow
+from suspectra.report import RankedReport, Suspect
+from suspectra.spectrum import Counts, Spectrum
+from suspectra.techniques.technique import Technique
+
+
+@dataclass(frozen=True, eq=False)
+class FlowReport(RankedReport):
+    """A ranking that comes from control flow.
+
+    Parameters
+    ----------
+    notes : tuple of Problem
+        What the technique met on the way and the reader of the ranking should know.
+    details : object
+        What the technique keeps for explaining.
+    """
+
+    notes: tuple[Problem, ...] = ()
+    details: object = None
+
+    @classmethod
+    def of(
+        cls,
+        technique: Technique,
+        spectrum: Spectrum,
+        scores: np.ndarray,
+        notes: tuple[Problem, ...] = (),
+        details: object = None,
+    ) -> FlowReport:
+        """Rank statements by score.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (elements,)
+            NaN for a statement the technique has no score for: it ranks below all that have one, but above those
+            that no test executes.
+        """
+        known = scores[~np.isnan(scores)]
+        finite = known[np.isfinite(known)]
+        lowest = finite.min() if len(finite) else 0.0
+        below = lowest - max(1.0, abs(lowest))
+        report = cls.from_scores(technique, spectrum, np.where(np.isnan(scores), below, scores))
+        return replace(report, notes=notes, details=details)
+
+    def doubts(self) -> list[Problem]:
+        """What keeps this ranking from telling the fault apart, and what the technique noted."""
+        return [*super().doubts(), *self.notes]
+
+
+def require_counts(technique: str, spectrum: Spectrum) -> tuple[np.ndarray, ...]:
+    """How often each test traversed its edges.
+
+    Raises
+    ------
+    NothingToRank
+        When the evidence tells only whether an edge was traversed.
+    """
+    if spectrum.edge_counts is not None:
+        return spectrum.edge_counts
+    cause = f"{technique} compares how often branches were taken, and the evidence tells only whether they were"
+    cure = "for Python record with `suspectra record --counts`; recordings of C and C++ hold counts"
+    raise NothingToRank(Problem("", "", cause, cure))
+
+
+@dataclass(frozen=True, eq=False)
+class Deciding:
+    """Scores of blocks that come from the edges at them.
+
+    Parameters
+    ----------
+    flow : ControlFlow
+    block_score : ndarray of float64, shape (blocks,)
+    edge_score : ndarray of float64, shape (edges of the flow,)
+        NaN for an edge without a score.
+    """
+
+    flow: ControlFlow
+    block_score: np.ndarray
+    edge_score: np.ndarray
+
+    def edge_at(self, element: int) -> int | None:
+        """The edge that gives an element its score."""
+        blocks = self.flow.member_block[self.flow.member_element == element]
+        blocks = blocks[~np.isnan(self.block_score[blocks])]
+        if not len(blocks):
+            return None
+        block = blocks[np.argmax(self.block_score[blocks])]
+        at = np.flatnonzero((self.flow.source == block) | (self.flow.target == block))
+        return int(at[np.nanargmax(self.edge_score[at])])
+
+
+def headline(report: RankedReport, suspect: Suspect) -> str:
+    """Rank, tie and score in one line."""
+    tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
+    return f"Suspect {suspect.rank_best} of {len(report)}{tie}: {report.technique.info.title} {suspect.score:.4g}"
+
+
+def traversed(counts: Counts, edge: int) -> str:
+    """How many tests traverse an edge, in words."""
+    return (
+        f"{counts.ef[edge]} of {counts.failed} failing and {counts.ep[edge]} of {counts.passed} passing tests"
+        " traverse it"
+    )
+
+
+def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
+    """A block as a reader would look for it."""
+    graph = int(flow.graph_of_block[block])
+    elements = flow.graphs[graph].elements_of(block - int(flow.first_block[graph]))
+    if len(elements):
+        first, last = int(spectrum.elements.line[elements[0]]), int(spectrum.elements.end_line[elements[-1]])
+        return f"line {first}" if first >= last else f"lines {first}-{last}"
+    local = block - int(flow.first_block[graph])
+    return {0: "the entry", 1: "the exit"}.get(local, "a block without lines")
+
+
+def by_distance(flow: ControlFlow, seeds: np.ndarray, elements: int) -> np.ndarray:
+    """Score the statements around reported ones by how near they are in the control flow.
+
+    A reader who does not find the fault in the report goes on outwards, breadth first (Renieris & Reiss 2003 do so
+    on the dependence graph, which needs more than coverage).
+
+    Parameters
+    ----------
+    seeds : ndarray of int
+        Elements of the report.
+    elements : int
+        How many there are.
+
+    Returns
+    -------
+    ndarray of float64, shape (elements,)
+        -d/(d+1) at distance d; NaN for what can't be reached.
+    """
+    # statements and blocks are nodes; a block is a step of its own, so statements of one block are one step apart
+    block = flow.member_block + elements
+    rows = np.concatenate([flow.member_element, flow.source + elements])
+    columns = np.concatenate([block, flow.target + elements])
+    size = elements + flow.blocks
+    graph = sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))
+    if not len(seeds):
+        return np.full(elements, np.nan)
+    steps = dijkstra(graph, directed=False, indices=np.unique(seeds), min_only=True, unweighted=True)[:elements]
+    distance = np.maximum(steps - 1, 0)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isfinite(distance), -distance / (distance + 1), np.nan)

@@ -1,0 +1,150 @@
+"""NN/Perm: what distinguishes a failed run from the passed run most like it (Renieris & Reiss 2003)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.errors import Problem, UsageError
+from suspectra.program import Program
+from suspectra.program.control_flow import ControlFlow, control_flow
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.catalogue import NEAREST_NEIGHBOUR as INFO
+from suspectra.techniques.flow_report import FlowReport, by_distance, headline, require_counts
+from suspectra.techniques.formulas import in_words, require_failure
+from suspectra.techniques.technique import Technique
+
+
+@dataclass(frozen=True)
+class NearestNeighbour(Technique):
+    """Put the blocks of each run in the order of how often they were executed, and compare the orders.
+
+    The distance of two runs is the number of blocks that must be moved to turn one order into the other (Ulam's
+    distance). A failed run's report are the blocks that must be moved to reach its nearest passed run.
+
+    Parameters
+    ----------
+    candidates : int
+        How many passed runs to compare, those first that execute most nearly the same blocks; 0 for all.
+    """
+
+    candidates: int = 100
+    info = INFO
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.candidates, int) or self.candidates < 0:
+            raise UsageError(Problem("", "nn-perm", "candidates is no number of runs", "use 0 for all, or more"))
+
+    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+        """Rank the statements of the reports first, then the others by their distance from these."""
+        require_failure(spectrum)
+        flow = control_flow(INFO.title, spectrum, program)
+        require_counts(INFO.title, spectrum)
+        profiles = block_counts(flow, spectrum)
+        failed = np.flatnonzero(spectrum.failed)
+        reported = np.zeros(flow.blocks)
+        nearest: dict[int, tuple[int, int]] = {}
+        for run in failed.tolist():
+            found = self._nearest(profiles, run, np.flatnonzero(~spectrum.failed))
+            if found is not None:
+                other, moved = found
+                nearest[run] = other, len(moved)
+                reported[moved] += 1 / len(failed)
+        share = np.nan_to_num(flow.over_elements(reported, len(spectrum.elements)))
+        around = by_distance(flow, np.flatnonzero(share > 0), len(spectrum.elements))
+        notes = list(flow.problems)
+        if not nearest:
+            notes.append(Problem("", "", "NN/Perm has no passed run to compare with", "run passing tests too"))
+        scores = np.where(share > 0, share, around)
+        return FlowReport.of(self, spectrum, scores, tuple(notes), nearest)
+
+    def _nearest(self, profiles: np.ndarray, run: int, passed: np.ndarray) -> tuple[int, np.ndarray] | None:
+        """The nearest passed run, and the blocks that must be moved."""
+        unlike = np.count_nonzero((profiles[passed] > 0) != (profiles[run] > 0), axis=1)
+        chosen = passed[np.argsort(unlike, kind="stable")]
+        chosen = chosen[: self.candidates] if self.candidates else chosen
+        order = _order(profiles[run])
+        best: tuple[int, np.ndarray] | None = None
+        seen: set[bytes] = set()
+        for other in chosen.tolist():
+            profile = profiles[other].tobytes()
+            if profile in seen:
+                continue
+            seen.add(profile)
+            moved = moved_blocks(order, _order(profiles[other]))
+            if best is None or len(moved) < len(best[1]):
+                best = other, moved
+        return best
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """How many failed runs report it, and the passed run one was compared with."""
+        suspect, spectrum = report.suspect(position), report.spectrum
+        sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]
+        if suspect.score > 0:
+            count = round(suspect.score * spectrum.counts.failed)
+            sentences.append(
+                f"In {count} of {spectrum.counts.failed} failing tests it is executed at another place in the order of"
+                " frequency than in the passing test most like them."
+            )
+            run, (other, moved) = next(iter(report.details.items()))
+            sentences.append(
+                f"{spectrum.tests[run]} was compared with {spectrum.tests[other]}, {moved} moved blocks away."
+            )
+        else:
+            sentences.append("No report holds it; it stands by its distance in the control flow from those that do.")
+        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{suspect.score:.6g}")
+
+
+def block_counts(flow: ControlFlow, spectrum: Spectrum) -> np.ndarray:
+    """How often each run entered each block; ndarray of int64, shape (runs, blocks).
+
+    Notes
+    -----
+    Only edges into a block count, so the entry block, which nothing enters, has none.
+    """
+    column = np.full(len(spectrum.edges), -1)
+    counts = np.zeros((len(spectrum.tests), flow.blocks), np.int64)
+    known = np.flatnonzero(flow.edge >= 0)
+    for run, (row, times) in enumerate(zip(spectrum.edge_rows, spectrum.edge_counts, strict=True)):
+        column[row] = times
+        taken = known[column[flow.edge[known]] > 0]
+        np.add.at(counts[run], flow.target[taken], column[flow.edge[taken]])
+        column[row] = -1
+    return counts
+
+
+def _order(profile: np.ndarray) -> np.ndarray:
+    return np.argsort(profile, kind="stable")
+
+
+def moved_blocks(order: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The fewest blocks to move so that one order becomes the other: what is not in a longest common subsequence.
+
+    Examples
+    --------
+    >>> moved_blocks(np.array([0, 1, 2, 3]), np.array([1, 2, 0, 3])).tolist()
+    [0]
+    """
+    place = np.empty(len(other), np.int64)
+    place[other] = np.arange(len(other))
+    sequence = place[order].tolist()
+    tails: list[int] = []  # smallest last place of an increasing subsequence, by its length
+    at_length: list[int] = []
+    before = [-1] * len(sequence)
+    for i, value in enumerate(sequence):
+        length = bisect_left(tails, value)
+        before[i] = at_length[length - 1] if length else -1
+        if length == len(tails):
+            tails.append(value)
+            at_length.append(i)
+        else:
+            tails[length], at_length[length] = value, i
+    keep = np.zeros(len(sequence), bool)
+    i = at_length[-1] if at_length else -1
+    while i >= 0:
+        keep[i] = True
+        i = before[i]
+    return np.sort(order[~keep])

@@ -1,0 +1,262 @@
+"""Techniques on predicates, the outcomes of decisions: CBI and SOBER.
+
+A predicate is an edge out of a block that control can leave in more than one way. It is evaluated whenever the block
+is left, and true when it is left along that edge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from suspectra.errors import Problem
+from suspectra.program import Program
+from suspectra.program.control_flow import ControlFlow, control_flow
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Row, Spectrum
+from suspectra.techniques.catalogue import CBI as CBI_INFO
+from suspectra.techniques.catalogue import SOBER as SOBER_INFO
+from suspectra.techniques.flow_report import FlowReport, by_distance, headline, require_counts, where
+from suspectra.techniques.formulas import in_words, ratio, require_failure
+from suspectra.techniques.technique import Technique
+
+CONFIDENCE = 1.96
+"""How many standard errors Increase must lie above zero: the 95 % interval of the paper."""
+
+TOP = 5
+"""How many predicates a reader starts from when the fault is at none (Liu et al. 2006; paper 000, §5.1.3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predicates:
+    """The predicates of a program.
+
+    Parameters
+    ----------
+    flow : ControlFlow
+    at : ndarray of int64, shape (k,)
+        The edge of the flow each predicate is.
+    """
+
+    flow: ControlFlow
+    at: np.ndarray
+
+    @classmethod
+    def of(cls, flow: ControlFlow) -> Predicates:
+        """The outcomes of all decisions that any test reached."""
+        known = flow.is_decision[flow.source] & (flow.edge >= 0) & ~flow.enters
+        return cls(flow, np.flatnonzero(known))
+
+    @property
+    def site(self) -> np.ndarray:
+        """The block that decides; shape (k,)."""
+        return self.flow.source[self.at]
+
+    def true(self, rows: tuple[Row, ...], counts: tuple[np.ndarray, ...] | None = None) -> sparse.csr_array:
+        """How often each run had each predicate true (once where there are no counts); shape (runs, k)."""
+        edges = int(max(self.flow.edge.max(initial=-1), max((row[-1] for row in rows if len(row)), default=-1))) + 1
+        data = np.concatenate([np.zeros(0), *(counts if counts is not None else map(np.ones_like, rows))])
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        columns = np.concatenate([np.zeros(0, np.int64), *rows])
+        taken = sparse.csr_array((data.astype(float), columns, starts), shape=(len(rows), edges))
+        return taken[:, self.flow.edge[self.at]].tocsr()
+
+    def evaluated(self, true: sparse.csr_array) -> sparse.csr_array:
+        """How often each run evaluated each predicate; shape (runs, k)."""
+        _, site = np.unique(self.site, return_inverse=True)
+        count = len(self.at)
+        holds = sparse.csr_array(
+            (np.ones(count), (np.arange(count), site)), shape=(count, int(site.max(initial=-1)) + 1)
+        )
+        return ((true @ holds) @ holds.T).tocsr()
+
+    def rank(
+        self, technique: Technique, spectrum: Spectrum, scores: np.ndarray, notes: list[Problem], numbers: object
+    ) -> RankedReport:
+        """Deciding statements by their worst predicate, the rest by distance from the first few.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (k,)
+            NaN or minus infinity for a predicate that is not reported.
+        """
+        flow, count = self.flow, len(spectrum.elements)
+        element = flow.last_element[self.site]
+        reported = np.flatnonzero((element >= 0) & (scores > -np.inf))
+        reported = reported[np.argsort(-scores[reported], kind="stable")]
+        of_element = np.full(count, np.nan)
+        of_element[element[reported[::-1]]] = scores[reported[::-1]]
+        best = np.full(count, -1)
+        best[element[reported[::-1]]] = reported[::-1]
+        finite = of_element[np.isfinite(of_element)]
+        around = by_distance(flow, element[reported[:TOP]], count)
+        below = (finite.min() if len(finite) else 0.0) - 1 + around
+        if not len(reported):
+            cause = f"{technique.info.title} finds no outcome of a decision that tells failed runs from passed ones"
+            cure = "use a technique of statements, or add passing tests near the failing ones"
+            notes = [*notes, Problem("", "", cause, cure)]
+        ranked = np.where(np.isnan(of_element), below, of_element)
+        return FlowReport.of(technique, spectrum, ranked, tuple(notes), _Details(self, best, numbers))
+
+
+@dataclass(frozen=True, eq=False)
+class _Details:
+    predicates: Predicates
+    best: np.ndarray  # by element the predicate that gives its score, -1 for none
+    numbers: object
+
+
+def _explain(report: RankedReport, position: int) -> tuple[str, list[str], int]:
+    """Headline, first sentences, and the predicate (-1 for none)."""
+    suspect, details, spectrum = report.suspect(position), report.details, report.spectrum
+    sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]
+    best = int(details.best[suspect.element])
+    if best < 0:
+        sentences.append(
+            "It decides nothing that is reported; it stands by its distance in the control flow from the first"
+            f" {TOP} decisions that are."
+        )
+    else:
+        flow, edge = details.predicates.flow, int(details.predicates.at[best])
+        source, target = int(flow.source[edge]), int(flow.target[edge])
+        sentences.append(
+            f"The decision at {where(flow, source, spectrum)} that goes to {where(flow, target, spectrum)}:"
+        )
+        sentences[-1] = sentences[-1][:-1] + " is what tells the runs apart."
+    return headline(report, suspect), sentences, best
+
+
+@dataclass(frozen=True, eq=False)
+class _Truth:
+    """In how many runs each predicate was true and was evaluated; Increase and its 95 % bound."""
+
+    true_failed: np.ndarray
+    true_passed: np.ndarray
+    evaluated_failed: np.ndarray
+    evaluated_passed: np.ndarray
+    increase: np.ndarray
+    bound: np.ndarray
+
+
+@dataclass(frozen=True)
+class CBI(Technique):
+    """Cooperative bug isolation, every predicate sampled on every evaluation."""
+
+    info = CBI_INFO
+
+    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+        """Rank by Importance what passes the significance filter."""
+        require_failure(spectrum)
+        predicates = Predicates.of(control_flow(CBI_INFO.title, spectrum, program))
+        true = predicates.true(spectrum.edge_rows)
+        evaluated = predicates.evaluated(true)
+        truth = self.judge(_runs(true, spectrum.failed), _runs(evaluated, spectrum.failed))
+        importance = self.importance(truth, spectrum.counts.failed)
+        importance[~(truth.bound > 0)] = np.nan
+        return predicates.rank(self, spectrum, importance, list(predicates.flow.problems), truth)
+
+    def judge(self, true: tuple[np.ndarray, np.ndarray], evaluated: tuple[np.ndarray, np.ndarray]) -> _Truth:
+        """Failure, Context and Increase from the numbers of (failed, passed) runs."""
+        runs_true, runs_evaluated = true[0] + true[1], evaluated[0] + evaluated[1]
+        failure, context = ratio(true[0], runs_true), ratio(evaluated[0], runs_evaluated)
+        variance = ratio(failure * (1 - failure), runs_true) + ratio(context * (1 - context), runs_evaluated)
+        increase = np.where(runs_true > 0, failure - context, -1.0)
+        return _Truth(*true, *evaluated, increase, increase - CONFIDENCE * np.sqrt(variance))
+
+    def importance(self, truth: _Truth, failed: int) -> np.ndarray:
+        """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(truth.true_failed >= failed, 1.0, np.log(truth.true_failed) / np.log(max(failed, 2)))
+            mean = 2 / (1 / truth.increase + 1 / share)
+        return np.where((truth.increase > 0) & (share > 0), mean, 0.0)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """The predicate with its Failure, Context and Increase."""
+        title, sentences, best = _explain(report, position)
+        if best < 0:
+            return Explanation(title, tuple(sentences), CBI_INFO.formula)
+        truth: _Truth = report.details.numbers
+        ft, pt = int(truth.true_failed[best]), int(truth.true_passed[best])
+        fo, po = int(truth.evaluated_failed[best]), int(truth.evaluated_passed[best])
+        sentences.append(
+            f"{ft} of the {ft + pt} runs that go this way fail, and {fo} of the {fo + po} that decide here."
+        )
+        put_in = (
+            f"Failure {ft} / {ft + pt}, Context {fo} / {fo + po}, Increase {truth.increase[best]:.4g}"
+            f" (at least {truth.bound[best]:.4g}), Importance {report.suspect(position).score:.6g}"
+        )
+        return Explanation(title, tuple(sentences), CBI_INFO.formula, put_in)
+
+
+@dataclass(frozen=True)
+class Sober(Technique):
+    """Compare how often predicates are true in failed runs with how often in passed ones.
+
+    A run that does not evaluate a predicate speaks neither for true nor for false: its bias is one half.
+    """
+
+    info = SOBER_INFO
+
+    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+        """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
+        require_failure(spectrum)
+        predicates = Predicates.of(control_flow(SOBER_INFO.title, spectrum, program))
+        counts = require_counts(SOBER_INFO.title, spectrum)
+        true = predicates.true(spectrum.edge_rows, counts)
+        bias = _centred_bias(true, predicates.evaluated(true))
+        scores, numbers = self.score(bias, spectrum.failed)
+        return predicates.rank(self, spectrum, scores, list(predicates.flow.problems), numbers)
+
+    def score(self, bias: sparse.csr_array, failed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.
+
+        Parameters
+        ----------
+        bias : csr_array of float64, shape (runs, k)
+            Evaluation bias less one half.
+        failed : ndarray of bool, shape (runs,)
+        """
+        bad, good = bias[failed], bias[~failed]
+        m, n = bad.shape[0], good.shape[0]
+        mean_failed = np.asarray(bad.sum(axis=0)).ravel() / m
+        if not n:
+            return np.full(bias.shape[1], np.nan), np.stack([mean_failed + 0.5, *[mean_failed * np.nan] * 2])
+        mean = np.asarray(good.sum(axis=0)).ravel() / n
+        squares = np.asarray(good.multiply(good).sum(axis=0)).ravel()
+        variance = np.maximum(squares - n * mean**2, 0) / max(n - 1, 1)
+        variance[variance < 1e-12] = 0.0
+        sigma, difference = np.sqrt(variance), mean_failed - mean
+        difference[np.abs(difference) < 1e-12] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = difference / (sigma / np.sqrt(m))
+            relevance = np.log(sigma) - np.log(m) / 2 + z**2 / 2 + np.log(2 * np.pi) / 2
+        relevance[sigma == 0] = np.where(difference[sigma == 0] == 0, -np.inf, np.inf)  # its limits
+        return relevance, np.stack([mean_failed + 0.5, mean + 0.5, sigma])
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """The predicate with its mean biases."""
+        title, sentences, best = _explain(report, position)
+        if best < 0:
+            return Explanation(title, tuple(sentences), SOBER_INFO.formula)
+        bad, good, sigma = report.details.numbers[:, best]
+        sentences.append(f"Failed runs go this way {bad:.1%} of the time, passed ones {good:.1%}.")
+        put_in = f"means {bad:.4g} and {good:.4g}, σ {sigma:.4g}: {report.suspect(position).score:.6g}"
+        return Explanation(title, tuple(sentences), SOBER_INFO.formula, put_in)
+
+
+def _runs(matrix: sparse.csr_array, failed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """In how many failed and passed runs each column is not zero."""
+    columns = matrix.shape[1]
+    return tuple(
+        np.bincount(matrix[chosen].tocoo().coords[1], minlength=columns).astype(float) for chosen in (failed, ~failed)
+    )
+
+
+def _centred_bias(true: sparse.csr_array, evaluated: sparse.csr_array) -> sparse.csr_array:
+    """true/evaluated - ½ where a predicate was evaluated; nothing, that is ½, where it was not."""
+    inverse, half = evaluated.copy(), evaluated.copy()
+    inverse.data = 1 / evaluated.data
+    half.data = np.full_like(evaluated.data, 0.5)
+    return (true.multiply(inverse) - half).tocsr()

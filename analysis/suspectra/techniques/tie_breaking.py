@@ -1,0 +1,84 @@
+"""Breaking the ties of one technique by another, as paper 000 (§4) invites to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from suspectra.program import Program
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.technique import Technique, TechniqueInfo
+
+
+@dataclass(frozen=True)
+class TieBroken(Technique):
+    """One technique's ranking, its ties in the order of another's.
+
+    Scores stay those of the first technique. Statements that no test executes stay one group.
+
+    Parameters
+    ----------
+    technique : Technique
+    breaker : Technique
+    """
+
+    technique: Technique
+    breaker: Technique
+
+    @property
+    def info(self) -> TechniqueInfo:  # type: ignore[override]
+        """The first technique's description, by a name that tells both."""
+        own, other = self.technique.info, self.breaker.info
+        return replace(
+            own,
+            name=f"{own.name}+{other.name}",
+            title=f"{own.title}, ties by {other.title}",
+            needs=max(own.needs, other.needs, key=("lines", "edges", "counts").index),
+        )
+
+    @property
+    def clone_failed(self) -> bool:
+        """Whether the first technique clones failed tests."""
+        return self.technique.clone_failed
+
+    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+        """Rank by both."""
+        return self.order(self.technique.localize(spectrum, program), self.breaker.localize(spectrum, program))
+
+    def order(self, report: RankedReport, breaker: RankedReport) -> RankedReport:
+        """The first report with the levels of the second inside its own."""
+        counts = report.spectrum.counts
+        executed = counts.ef + counts.ep > 0
+        last = int(breaker.level.max(initial=0)) + 1
+        within = np.where(executed, breaker.level, last)
+        pairs = report.level.astype(np.int64) * (last + 1) + within
+        candidates = report.level >= 0
+        distinct, index = np.unique(pairs[candidates], return_inverse=True)
+        level = np.full(len(pairs), -1, np.int32)
+        level[candidates] = index
+        score = report.level_score[distinct // (last + 1)]
+        from suspectra.techniques.flow_report import FlowReport
+
+        return FlowReport(self, report.spectrum, level, score, tuple(getattr(breaker, "notes", ())), (report, breaker))
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """The first technique's reasons, then the second's."""
+        element = int(report.order[position])
+        own, other = report.details
+        first, second = (part.explain(int(part.position[element])) for part in (own, other))
+        suspect = report.suspect(position)
+        tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
+        shared = own.suspect_of(element).tied
+        broken = (
+            (f"{shared} statements share this score; {self.breaker.info.title} orders them.", *second.sentences[1:])
+            if shared > 1
+            else ()
+        )
+        return Explanation(
+            f"Suspect {suspect.rank_best} of {len(report)}{tie}: {self.technique.info.title} {suspect.score:.4g}",
+            (*first.sentences, *broken),
+            first.formula,
+            first.substituted,
+        )
