@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def _verdict_of(case: ElementTree.Element) -> tuple[Verdict, None, dict, str, fl
         found = case.find(tag)
         if found is not None:
             verdict = meaning
-            message = (found.get("message") or (found.text or "").strip()).partition("\n")[0]
+            message = _said(found.get("message") or found.text or "")
     if case.get("status") in ("disabled", "notrun"):
         verdict = Verdict.SKIPPED
     try:
@@ -100,6 +101,14 @@ def _verdict_of(case: ElementTree.Element) -> tuple[Verdict, None, dict, str, fl
     except ValueError:
         seconds = 0.0
     return verdict, None, {}, message, seconds
+
+
+def _said(text: str) -> str:
+    """The first line of a message; GoogleTest begins with the place alone, so there it is the whole in one line."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    if lines and re.fullmatch(r"\S+:\d+", lines[0]):
+        return " ".join(lines)[:300]
+    return lines[0] if lines else ""
 
 
 def _json(data: bytes, path: Path) -> dict[str, TestResult]:

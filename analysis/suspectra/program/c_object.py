@@ -35,6 +35,9 @@ ENTRY, EXIT = 0, 1
 KNOWN_GCC = range(9, 16)
 """Major versions of gcc whose files are read."""
 
+MOST_LINES = 1 << 30
+"""No source has more."""
+
 _NOTES, _DATA = 0x67636E6F, 0x67636461  # "gcno", "gcda"
 _FUNCTION, _BLOCKS, _ARCS, _LINES, _ARC_COUNTERS = 0x01000000, 0x01410000, 0x01430000, 0x01450000, 0x01A10000
 
@@ -221,10 +224,10 @@ def parse_notes(data: bytes, name: str) -> CObject:
         if records.compiler.major >= 8:
             records.word()  # whether blocks that no test reached are told apart
         functions = [draft.finished() for draft in _drafts(records)]
-    except (struct.error, IndexError):
+    except (struct.error, IndexError, ValueError):
         raise _error(name, f"byte {records.at}", "it is cut off or damaged", "build the object again") from None
     for function in functions:
-        _check_graph(function, name)
+        _check_graph(function, name, len(data))
     return CObject(name, records.compiler, records.stamp, folder, tuple(functions))
 
 
@@ -277,7 +280,7 @@ _RERUN = "delete the file and run the test again, with a longer time limit if it
 def _fill(counters: array, records: _Records, notes: CObject) -> None:
     """Add the counters of every function to their places."""
     function: CFunction | None = None
-    swap = records.order != ("<" if sys.byteorder == "little" else ">")
+    plain = records.order == "<" and sys.byteorder == "little"
     for tag, length, start in records.signed():
         if tag == _FUNCTION and length > 0:
             ident, _, checksum = records.words_at(start, 3)
@@ -291,9 +294,12 @@ def _fill(counters: array, records: _Records, notes: CObject) -> None:
                 cause = f"function {function.name} has {count} counters, {notes.name} says {len(function.counted)}"
                 raise _error(records.name, f"byte {start}", cause, _REBUILD)
             if length > 0:  # a negative length stands for counters that are all zero
-                read = array("q", records.data[start : start + length])
-                if swap:
-                    read.byteswap()
+                if plain:
+                    read = array("q", records.data[start : start + length])
+                else:  # two words a counter, the lower one first in either byte order
+                    words = records.words_at(start, 2 * count)
+                    pairs = zip(words[::2], words[1::2], strict=True)
+                    read = array("q", [low | (high - (high >> 31 << 32)) << 32 for low, high in pairs])
                 first = notes.first_counter[function.ident]
                 counters[first : first + count] = read
 
@@ -400,10 +406,8 @@ def _drafts(records: _Records) -> Sequence[_Draft]:
     drafts: list[_Draft] = []
     file = ""
     unit = 1 if records.compiler.bytewise else 4
-    while records.at + 8 <= len(records.data):
+    while records.data[records.at : records.at + 8].strip(b"\0"):
         tag, length = records.word(), records.word() * unit
-        if not tag:
-            break
         end = records.at + length
         if end > len(records.data):
             raise IndexError(end)
@@ -415,7 +419,7 @@ def _drafts(records: _Records) -> Sequence[_Draft]:
         elif tag == _ARCS and drafts:
             words = records.words_at(records.at, length // 4)
             pairs = zip(words[1::2], words[2::2], strict=True)
-            drafts[-1].arcs += [(words[0], target, flags) for target, flags in pairs]
+            drafts[-1].arcs += [(words[0], target, flags & 7) for target, flags in pairs]
         elif tag == _LINES and drafts:
             file = _lines(records, end, drafts[-1], file)
         records.at = end  # what is not known (conditions, paths) is skipped by its length
@@ -450,8 +454,14 @@ def _lines(records: _Records, end: int, draft: _Draft, file: str) -> str:
     return file
 
 
-def _check_graph(function: CFunction, name: str) -> None:
-    """Refuse arcs and lines of blocks that do not exist, which only damage explains."""
+def _check_graph(function: CFunction, name: str, size: int) -> None:
+    """Refuse more blocks than the file has room for, and arcs of blocks that do not exist: only damage explains it."""
+    if function.blocks > size:
+        cause = f"it claims {function.blocks} blocks: the file is damaged"
+        raise _error(name, f"function {function.name}", cause, "build the object again")
+    if max((line for _, _, line in function.lines), default=0) > MOST_LINES:
+        cause = "it names a line beyond any source: the file is damaged"
+        raise _error(name, f"function {function.name}", cause, "build the object again")
     numbers = [block for source, target, _ in function.arcs for block in (source, target)]
     numbers += [block for block, _, _ in function.lines]
     if numbers and max(numbers) >= function.blocks:

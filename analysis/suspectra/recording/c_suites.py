@@ -111,10 +111,14 @@ def _ctest_case(test: dict[str, Any], graph: dict[str, Any], folder: str, worksp
 
 
 def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> Location | None:
-    if "backtrace" not in test:
-        return None
-    node = graph["nodes"][test["backtrace"]]
-    return located(graph["files"][node["file"]], node.get("line"), workspace)
+    """Where the test is added: the outermost call in the file, for tests that a function adds."""
+    found, at = None, test.get("backtrace")
+    while at is not None:
+        node = graph["nodes"][at]
+        if "line" in node and (found is None or node["file"] == found["file"]):
+            found = node
+        at = node.get("parent")
+    return located(graph["files"][found["file"]], found["line"], workspace) if found else None
 
 
 def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:

@@ -1,0 +1,94 @@
+"""What several folders of tests share: programs in C, built for the occasion."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+C_SOURCES = Path(__file__).parent / "fixtures" / "c"
+
+
+def tool(name: str, package: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        pytest.fail(f"{name} is missing: apt-get install {package}")
+    return path
+
+
+@dataclass
+class CProgram:
+    """A program built with --coverage, in a workspace of its own."""
+
+    workspace: Path
+
+    @property
+    def program(self) -> Path:
+        return self.workspace / "build" / "program"
+
+    def run(self, *arguments: str, prefix: Path | None = None) -> subprocess.CompletedProcess:
+        environment = dict(os.environ)
+        if prefix is not None:
+            environment["GCOV_PREFIX"] = str(prefix)
+        return subprocess.run([self.program, *arguments], env=environment, capture_output=True, text=True, timeout=60)
+
+    def profile(self, name: str) -> Path:
+        """Where a run without a prefix leaves the profile of a source."""
+        return self.workspace / "build" / f"{name}.gcda"
+
+    def notes(self, name: str) -> Path:
+        return self.workspace / "build" / f"{name}.gcno"
+
+    def gcov(self, profile: Path) -> Counter:
+        """gcov's own count of every line, by (file, line); instances of a template add up."""
+        done = subprocess.run(
+            [tool("gcov", "gcc"), "--json-format", "-b", "-t", str(profile)],
+            cwd=self.workspace,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        counts = Counter()
+        for file in json.loads(done.stdout)["files"]:
+            for line in file["lines"]:
+                counts[file["file"], line["line_number"]] += line["count"]
+        return counts
+
+
+@pytest.fixture
+def build_c(tmp_path_factory):
+    """Builds C sources: names of tests/fixtures/c, or texts by name."""
+    gcc = tool("gcc", "gcc")
+
+    def build(sources=("flow.c", "other.c"), flags=("-O0", "-g"), link=(), workspace=None) -> CProgram:
+        workspace = workspace or tmp_path_factory.mktemp("program")
+        folder = workspace / "build"
+        folder.mkdir(exist_ok=True)
+        texts = sources if isinstance(sources, dict) else {n: (C_SOURCES / n).read_text() for n in (*sources, "shared.h")}
+        for name, text in texts.items():
+            if not (workspace / name).exists() or (workspace / name).read_text() != text:
+                (workspace / name).write_text(text)
+        objects = []
+        for name in texts:
+            if name.endswith(".c"):
+                objects.append(f"build/{name[:-2]}.o")
+                compile_one = [gcc, "--coverage", "-w", *flags, "-c", name, "-o", objects[-1]]
+                subprocess.run(compile_one, cwd=workspace, check=True)
+        link_all = [gcc, "--coverage", *objects, "-o", "build/program", "-lm", *link]
+        subprocess.run(link_all, cwd=workspace, check=True)
+        return CProgram(workspace)
+
+    return build
+
+
+EXPORTING = ("-rdynamic", "-Wl,-u,__gcov_dump")
+
+
+@pytest.fixture
+def exporting_c(build_c):
+    """The fixture program, linked so that the crash handler finds __gcov_dump."""
+    return build_c(link=EXPORTING)
