@@ -1,6 +1,5 @@
-"""``python -m suspectra`` is the command ``suspectra``, of the interpreter that runs it."""
+"""`python -m suspectra` is the command line."""
 
 from suspectra.cli import main
 
-if __name__ == "__main__":
-    main()
+main()

@@ -1,0 +1,173 @@
+"""How long `suspectra rank` takes on a large recording that did not change, start-up included, and its memory.
+
+A project of 50,000 executable lines with 2,000 tests is made, recorded by `suspectra record`, and ranked in fresh
+processes. Beside it stands the plain way over coverage.py's own interface, on a smaller project of the same make
+because of the time it takes, and `suspectra rank` on that project's same `.coverage`.
+
+    python benchmarks/rank_speed.py --rounds 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+TARGET_SECONDS, TARGET_MB = 1.0, 300
+SUSPECTRA = [sys.executable, "-m", "suspectra"]
+FUNCTIONS = 25  # of each module, 9 executable lines each
+
+FUNCTION = """\
+def work_{number}(value):
+    total = value
+    for step in range(2):
+        total += step
+        if total % {odd} == 0:
+            total -= 1
+        else:
+            total += 2
+    total = total * 3
+    return total
+"""
+
+TESTS = """\
+import importlib
+import random
+
+import pytest
+
+modules = [importlib.import_module(f"shop.part_{{number}}") for number in range({modules})]
+
+
+@pytest.mark.parametrize("case", range({tests}))
+def test_case(case):
+    # neighbours are used together, as in any program; everybody uses the first modules
+    chance = random.Random(case)
+    used = modules[:3] + chance.choices(modules, k={used})
+    for module in used:
+        for number in range({functions}):
+            if chance.random() < 0.7:
+                module.FUNCTIONS[number](case + number)
+    assert case % 50 != 7
+"""
+
+NAIVE = """\
+import math, sys, xml.etree.ElementTree as tree
+from collections import Counter
+from coverage import CoverageData
+data = CoverageData(basename=sys.argv[1])
+data.read()
+failed = {t.get("name") for t in tree.parse(sys.argv[2]).iter("testcase") if t.find("failure") is not None}
+ef, ep, names = Counter(), Counter(), set()
+for context in data.measured_contexts():
+    if not context:
+        continue
+    name = context.split("::")[-1].rpartition("|")[0]
+    data.set_query_context(context)
+    if context.endswith("|run"):
+        names.add(name)
+        for file in data.measured_files():
+            for line in data.lines(file) or ():
+                (ef if name in failed else ep)[file, line] += 1
+bad = len(names & failed)
+rank = sorted(((n / math.sqrt(bad * (n + ep[k])), k) for k, n in ef.items()), reverse=True)
+for score, (file, line) in rank[:20]:
+    print(score, file, line)
+"""
+
+
+def make_project(folder: Path, modules: int, tests: int) -> None:
+    """Write the project."""
+    package = folder / "shop"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    body = "\n\n".join(FUNCTION.format(number=i, odd=3 + i % 5) for i in range(FUNCTIONS))
+    names = ", ".join(f"work_{i}" for i in range(FUNCTIONS))
+    for number in range(modules):
+        (package / f"part_{number}.py").write_text(f"{body}\n\nFUNCTIONS = ({names})\n")
+    used = max(3, modules // 20)
+    text = TESTS.format(modules=modules, tests=tests, functions=FUNCTIONS, used=used)
+    (folder / "test_shop.py").write_text(text)
+    (folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+
+
+def run(command: list[str], folder: Path) -> tuple[float, float, int]:
+    """Seconds, peak memory in MB and exit status of a fresh process."""
+    with open(os.devnull, "wb") as nowhere:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, cwd=folder, stdout=nowhere, stderr=nowhere)
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - start
+        process.returncode = os.waitstatus_to_exitcode(status)
+    peak = used.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    return seconds, peak, process.returncode
+
+
+def median_run(command: list[str], folder: Path, rounds: int) -> tuple[float, float]:
+    results = [run(command, folder) for _ in range(rounds)]
+    assert all(status == 0 for _, _, status in results), f"{command} failed in {folder}"
+    return statistics.median(s for s, _, _ in results), max(peak for _, peak, _ in results)
+
+
+def rank(folder: Path) -> dict:
+    """The whole ranking."""
+    done = subprocess.run([*SUSPECTRA, "rank", "--format", "json"], cwd=folder, capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+def hits(ranking: dict) -> int:
+    """How many times a test executed a line."""
+    return sum(suspect["ef"] + suspect["ep"] for suspect in ranking["suspects"])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--tests", type=int, default=2_000)
+    parser.add_argument("--modules", type=int, default=222, help="of 226 executable lines each")
+    options = parser.parse_args()
+    figures: dict[str, float | int | bool] = {"tests": options.tests}
+    with tempfile.TemporaryDirectory() as scratch:
+        large, small = Path(scratch, "large"), Path(scratch, "small")
+        make_project(large, options.modules, options.tests)
+        print(f"recording {options.tests} tests of {options.modules} modules …", flush=True)
+        run([*SUSPECTRA, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], large)
+        ranking = rank(large)
+        figures |= {"lines": ranking["elements"], "failed": ranking["failed"], "hits": hits(ranking)}
+        assert ranking["passed"] + ranking["failed"] == options.tests
+        logs = list((large / ".suspectra" / "recording").iterdir())
+        figures["recording_mb"] = round(sum(log.stat().st_size for log in logs) / 2**20, 2)
+        seconds, peak = median_run([*SUSPECTRA, "rank"], large, options.rounds)
+        bare, _ = median_run([sys.executable, "-c", "import numpy, click"], large, options.rounds)
+        figures |= {"rank_seconds": round(seconds, 3), "rank_mb": round(peak), "start_up_seconds": round(bare, 3)}
+        everything, _ = median_run([*SUSPECTRA, "rank", "--format", "json"], large, options.rounds)
+        figures["rank_all_as_json_seconds"] = round(everything, 3)
+
+        make_project(small, options.modules // 10, options.tests // 10)
+        measured = ["--cov=shop", "--cov-context=test", "--junit-xml=results.xml", "-p", "no:cacheprovider"]
+        run([sys.executable, "-m", "pytest", "-q", *measured], small)
+        ranking = rank(small)
+        figures |= {"small_lines": ranking["elements"], "small_tests": ranking["passed"] + ranking["failed"]}
+        naive, _ = median_run([sys.executable, "-c", NAIVE, ".coverage", "results.xml"], small, options.rounds)
+        own, _ = median_run([*SUSPECTRA, "rank", "--coverage", ".coverage"], small, options.rounds)
+        figures |= {"small_naive_seconds": round(naive, 3), "small_rank_seconds": round(own, 3)}
+        figures["small_ratio"] = round(naive / own, 2)
+    figures["reached"] = bool(seconds < TARGET_SECONDS and peak < TARGET_MB)
+    print(
+        f"{figures['lines']:,} executable lines, {figures['tests']:,} tests, {figures['hits']:,} executions of a line"
+    )
+    print(f"unchanged recording of {figures['recording_mb']} MB: ranked in {seconds:.2f} s with {peak:.0f} MB")
+    print(f"  importing numpy and click alone takes {bare:.2f} s; all statements as JSON {everything:.2f} s")
+    print(f"a tenth of both, from .coverage: {own:.2f} s, through coverage.py's interface {naive:.2f} s")
+    print(f"aim: below {TARGET_SECONDS} s and {TARGET_MB} MB: {'reached' if figures['reached'] else 'MISSED'}")
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()
