@@ -80,8 +80,7 @@ class Commands:
 
     async def select_technique(self, name: Any = None, options: Any = None) -> str | None:
         """Rank with another technique."""
-        name = name or await self._ask_for_technique()
-        if name is None:
+        if name is None and (name := await self._ask_for_technique()) is None:
             return None
         clone = options.get("cloneFailed") if isinstance(options, Mapping) else None
         if not isinstance(name, str) or not isinstance(clone, (bool, type(None))):

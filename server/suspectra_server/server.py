@@ -179,7 +179,7 @@ class SuspectraServer(LanguageServer):
     def _read(self, given: Mapping[str, Any]) -> Settings:
         settings, complaints = read_settings(given, self._defaults)
         for complaint in complaints:
-            self.tell(complaint, lsp.MessageType.Warning)
+            self.tell(complaint, lsp.MessageType.Warning, settings)
         return settings
 
     def _register(self) -> None:
@@ -283,9 +283,9 @@ class SuspectraServer(LanguageServer):
         """Tell a problem of the evidence, once."""
         grave = folder.snapshot.ranking.state is State.ERROR
         if folder.snapshot.ranking.state is not State.NO_EVIDENCE:
-            self.tell(str(problem), lsp.MessageType.Error if grave else lsp.MessageType.Warning, folder)
+            self.tell(str(problem), lsp.MessageType.Error if grave else lsp.MessageType.Warning, folder.settings)
 
-    def tell(self, text: str, kind: lsp.MessageType, folder: Folder | None = None) -> None:
+    def tell(self, text: str, kind: lsp.MessageType, settings: Settings) -> None:
         """Tell something nobody asked for: always to the log, and as a message if the user lets it through; once."""
         if text in self._told:
             return
@@ -293,7 +293,6 @@ class SuspectraServer(LanguageServer):
         if len(self._told) > 1000:
             self._told.pop(next(iter(self._told)))
         shown = plain(text) if len(text) <= 300 else text[:2000]
-        settings = folder.settings if folder else self._defaults
         if kind.value <= _LOUDNESS[settings.show_notifications]:
             self.window_show_message(lsp.ShowMessageParams(kind, shown))
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -159,8 +160,8 @@ def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tup
             taken[setting.attribute] = setting.check(value)
         except ValueError as error:
             complaints.append(
-                f"The setting {SECTION}.{setting.name} is not usable: {error}. Its default is used instead:"
-                f" {setting.default!r}."
+                f"The setting {SECTION}.{setting.name} is not usable ({error}), so its default holds:"
+                f" {json.dumps(setting.default)}"
             )
             taken[setting.attribute] = getattr(Settings(), setting.attribute)
     return replace(base or Settings(), **taken), complaints

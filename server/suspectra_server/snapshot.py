@@ -76,12 +76,12 @@ class Ranking:
     @property
     def passed(self) -> int:
         """How many tests passed."""
-        return self.report.spectrum.counts.passed if self.report else 0
+        return self.report.spectrum.counts.passed if self.report is not None else 0
 
     @property
     def failed(self) -> int:
         """How many tests failed."""
-        return self.report.spectrum.counts.failed if self.report else 0
+        return self.report.spectrum.counts.failed if self.report is not None else 0
 
     def suspect_at(self, file: str, line: int) -> Suspect | None:
         """The ranked statement that holds a line as it was run, if a failing test executes it."""

@@ -138,7 +138,7 @@ class _Progress:
 
     def end(self, message: str) -> None:
         if self._token:
-            self._server.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd(message))
+            self._server.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
             self._server.work_done_progress.tokens.pop(self._token, None)
 
 

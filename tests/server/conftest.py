@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -220,10 +221,8 @@ class Client:
             result = {"success": True}
         else:
             result = self.answers.get(method)
-        try:
+        with suppress(OSError, ValueError):
             self.send({"id": msg_id, "result": result(params) if callable(result) else result})
-        except (OSError, ValueError):
-            pass
 
 
 def line_of(path, text):
@@ -313,17 +312,11 @@ def connect():
 
     yield start
     for thread, connection in servers:
-        with_shutdown(connection)
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+        connection.close()
         thread.join(PATIENCE)
         assert not thread.is_alive(), "the server did not end when its client was gone"
-
-
-def with_shutdown(connection):
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        pass
-    connection.close()
 
 
 @pytest.fixture

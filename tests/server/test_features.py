@@ -1,5 +1,14 @@
 """What a client is shown: marks, lenses, hovers, hints, symbols, actions."""
 
+from pathlib import Path
+
+import pytest
+from pygls.uris import to_fs_path
+
+from suspectra.evidence.discovery import find_source
+from suspectra.localizer import Localizer
+from suspectra.techniques import make_technique, technique_names
+
 WARNING, INFORMATION, HINT = 2, 3, 4
 
 
@@ -10,5 +19,203 @@ def severity(rank_best):
 
 def test_marks_stand_where_the_markers_say(client, shop, markers):
     client.start(shop)
-    print(client.statuses, client.received[-3:])
     assert client.marks(shop) == {place: severity(rank) for place, rank in markers(shop).items()}
+
+
+def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line):
+    client.start(shop)
+    line = find_line(shop / "shop/vouchers.py", "off = off - amount")
+    uri = (shop / "shop/vouchers.py").as_uri()
+    found = next(d for d in client.diagnostics[uri] if d["range"]["start"]["line"] == line)
+    assert (found["source"], found["code"], found["severity"]) == ("suspectra", "ochiai", WARNING)
+    assert found["message"].startswith("Suspect 1 of 24: Ochiai 1 ")
+    assert "All 3 failing and 0 of 7 passing tests execute this line" in found["message"]
+    assert found["range"]["start"]["character"] == 8
+    counts = {name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "band")}
+    assert counts == {"ef": 3, "ep": 0, "nf": 0, "np": 7, "score": 1, "rankBest": 1, "rankWorst": 1, "band": "high"}
+    assert "tags" not in found
+    page = Path(to_fs_path(found["codeDescription"]["href"]))
+    assert page.read_text().splitlines()[2] == "# Ochiai"
+
+
+def test_related_information_leads_to_the_failing_tests(client, shop, find_line):
+    client.start(shop)
+    uri = (shop / "shop/vouchers.py").as_uri()
+    related = client.diagnostics[uri][0]["relatedInformation"]
+    lines = {info["message"]: info["location"]["range"]["start"]["line"] for info in related}
+    tests = shop / "tests/test_shop.py"
+    assert lines["fails: tests/test_shop.py::test_never_below_zero"] == find_line(tests, "def test_never_below_zero()")
+    assert len(lines) == 3
+    assert {info["location"]["uri"] for info in related} == {tests.as_uri()}
+
+
+def test_the_list_is_what_the_library_ranks(client, shop):
+    client.start(shop)
+    localizer = Localizer(make_technique("ochiai"))
+    report = localizer.update(find_source(shop).read())
+    wanted = [
+        {
+            "file": s.location.file,
+            "line": s.location.line,
+            "endLine": s.location.end_line,
+            "function": s.function,
+            "score": s.score,
+            "rankBest": s.rank_best,
+            "rankAverage": s.rank_average,
+            "rankWorst": s.rank_worst,
+            "ef": s.ef,
+            "ep": s.ep,
+            "nf": s.nf,
+            "np": s.np,
+            "failingTests": list(s.failing_tests),
+        }
+        for s in report.suspects()
+        if s.ef
+    ]
+    answer = client.suspects(limit=100)
+    assert [{name: s[name] for name in wanted[0]} for s in answer["suspects"]] == wanted
+    assert {name: answer[name] for name in ("technique", "cloneFailed", "passed", "failed", "elements", "state")} == {
+        "technique": "ochiai",
+        "cloneFailed": False,
+        "passed": 7,
+        "failed": 3,
+        "elements": 24,
+        "state": "ready",
+    }
+    assert answer["suspects"][0]["uri"] == (shop / "shop/vouchers.py").as_uri()
+    assert [s["band"] for s in answer["suspects"]] == ["high"] * 4 + ["medium"] * 6 + ["low"]
+    assert len(client.suspects(limit=2)["suspects"]) == 2
+
+
+def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
+    client.start(shop)
+    uri = client.open(shop / "shop/vouchers.py")
+
+    def hover(text):
+        position = {"line": find_line(shop / "shop/vouchers.py", text), "character": 9}
+        return client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+
+    shown = hover("off = off - amount")
+    assert shown["contents"]["kind"] == "markdown"
+    text = shown["contents"]["value"]
+    assert "Suspect 1 of 24: Ochiai 1" in text
+    assert "`ef / sqrt(F * (ef + ep))`" in text
+    assert "`3 / sqrt(3 * (3 + 0)) = 1`" in text
+    # names of tests may hold anything, and must not become markup
+    assert "``tests/test_shop.py::test_never_below_zero_for[one *bold* `code`]``" in text
+    assert "`tests/test_shop.py::test_never_below_zero_for[<b>two</b>]`" in text
+    assert "tied with 2 more" in hover("return by_amount")["contents"]["value"]
+    assert hover("off = amount * percent") is None
+    assert hover("def by_amount") is None
+
+
+def test_a_client_without_markdown_gets_plain_text(client, shop, capable, find_line):
+    del capable["textDocument"]["hover"]
+    client.initialize(shop, capabilities=capable)
+    client.wait(lambda: client.diagnostics)
+    path = shop / "shop/vouchers.py"
+    position = {"line": find_line(path, "off = off - amount"), "character": 0}
+    contents = client.request("textDocument/hover", {"textDocument": {"uri": path.as_uri()}, "position": position})[
+        "contents"
+    ]
+    assert contents["kind"] == "plaintext"
+    assert "**" not in contents["value"]
+    assert "Suspect 1 of 24" in contents["value"]
+
+
+def test_lenses_stand_above_the_functions_that_hold_suspects(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    uri = client.open(path)
+    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    titles = {lens["range"]["start"]["line"]: lens["command"]["title"] for lens in lenses}
+    assert titles == {
+        find_line(path, "def by_amount"): "Suspect 1 · Ochiai 1 · 3 suspicious lines",
+        find_line(path, "def reduced"): "Suspect 2–4 · Ochiai 0.866 · 2 suspicious lines",
+    }
+    explain = next(lens["command"] for lens in lenses if "Suspect 1 " in lens["command"]["title"])
+    assert explain["command"] == "suspectra.explain"
+    assert "Suspect 1 of 24" in client.command("explain", *explain["arguments"])["markdown"]
+    assert any(request["method"] == "workspace/codeLens/refresh" for request in client.asked)
+
+
+def test_inlay_hints_are_there_when_asked_for(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    where = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+
+    def hints():
+        return client.request("textDocument/inlayHint", {"textDocument": {"uri": path.as_uri()}, "range": where})
+
+    assert hints() == []
+    client.configuration = {"inlayHints": True}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.wait(lambda: any(request["method"] == "workspace/inlayHint/refresh" for request in client.asked))
+    assert {(hint["position"]["line"], hint["label"]) for hint in hints()} >= {
+        (find_line(path, "off = off - amount"), "suspect 1 · 1"),
+        (find_line(path, "if off > amount"), "suspect 2–4 · 0.866"),
+    }
+
+
+def test_workspace_symbols_list_the_suspects(client, shop):
+    client.start(shop)
+    everything = client.request("workspace/symbol", {"query": ""})
+    assert everything[0]["name"] == "suspect 1: shop/vouchers.py:17 (1)"
+    assert everything[0]["containerName"] == "by_amount"
+    assert len(everything) == 11
+    assert {s["containerName"] for s in client.request("workspace/symbol", {"query": "basket.ADD"})} == {"Basket.add"}
+    assert client.request("workspace/symbol", {"query": "no such thing"}) == []
+
+
+def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    uri, line = client.open(path), find_line(path, "off = off - amount")
+
+    def actions(line, **context):
+        where = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 0}}
+        params = {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": [], **context}}
+        return client.request("textDocument/codeAction", params)
+
+    offered = actions(line, diagnostics=client.diagnostics[uri][:1])
+    assert [action["command"]["command"].removeprefix("suspectra.") for action in offered] == [
+        "explain",
+        "markExamined",
+        "nextSuspect",
+        "selectTechnique",
+    ]
+    assert offered[0]["diagnostics"][0]["source"] == "suspectra"
+    assert actions(line, only=["refactor"]) == []
+    assert actions(0) == []
+    step = offered[2]["command"]
+    assert client.request("workspace/executeCommand", step)["range"]["start"]["line"] == find_line(path, "by_amount(am")
+
+
+def test_a_client_without_action_literals_gets_commands(client, shop, find_line):
+    client.start(shop, capabilities={})
+    path = shop / "shop/vouchers.py"
+    line = find_line(path, "off = off - amount")
+    where = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 0}}
+    params = {"textDocument": {"uri": path.as_uri()}, "range": where, "context": {"diagnostics": []}}
+    offered = client.request("textDocument/codeAction", params)
+    assert offered[0]["command"] == "suspectra.explain"
+    assert "relatedInformation" not in client.diagnostics[path.as_uri()][0]
+
+
+def test_all_techniques_are_listed_and_each_can_rank(client, shop):
+    client.start(shop)
+    listed = client.request("suspectra/techniques")
+    assert [technique["name"] for technique in listed] == list(technique_names())
+    assert all(technique[name] for technique in listed for name in ("title", "paper", "description"))
+    for name in technique_names():
+        seen = len(client.statuses)
+        assert client.command("selectTechnique", name) == name
+        client.wait(lambda name=name, seen=seen: any(s["technique"] == name for s in client.statuses[seen:]))
+        assert client.suspects(limit=1)["technique"] == name
+
+
+def test_infinite_scores_are_json(client, shop):
+    client.start(shop, options={"technique": "kulczynski1"})
+    best = client.suspects(limit=1)["suspects"][0]
+    assert best["score"] == pytest.approx(1.7976931348623157e308)
+    assert "∞" in client.request("workspace/symbol", {"query": ""})[0]["name"]

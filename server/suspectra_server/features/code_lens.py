@@ -42,7 +42,7 @@ def refresh(server: SuspectraServer) -> None:
 def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
     """The first line of each function that holds marks, counted from 0, and its marks, best first."""
     marks_of: dict[int, list[Mark]] = {}
-    elements = snapshot.ranking.report.spectrum.elements if snapshot.ranking.report else None
+    elements = snapshot.ranking.report.spectrum.elements if snapshot.ranking.report is not None else None
     for mark in snapshot.by_file.get(path, ()):
         function = int(elements.function[mark.suspect.element])
         if function >= 0 and not mark.examined:

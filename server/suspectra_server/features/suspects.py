@@ -32,7 +32,7 @@ def register(server: SuspectraServer) -> None:
             "cloneFailed": technique.clone_failed if technique else False,
             "passed": status["passed"],
             "failed": status["failed"],
-            "elements": sum(len(f.snapshot.ranking.report or ()) for f in folders),
+            "elements": sum(len(r) for f in folders if (r := f.snapshot.ranking.report) is not None),
             "state": status["state"],
             "problems": [problem_dict(problem) for folder in folders for problem in folder.snapshot.problems],
             "suspects": [_suspect(server, folder, mark) for folder, mark in found[:limit]],

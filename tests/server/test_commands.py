@@ -1,0 +1,179 @@
+"""The commands a client may send."""
+
+import pytest
+
+INVALID_PARAMS, REQUEST_FAILED = -32602, -32803
+
+
+def lines(locations):
+    return [(location["uri"].rpartition("/")[2], location["range"]["start"]["line"] + 1) for location in locations]
+
+
+def test_stepping_goes_through_the_ranking_and_round(client, shop):
+    client.start(shop)
+    ranking = [(s["file"].rpartition("/")[2], s["line"]) for s in client.suspects()["suspects"]]
+    assert lines(client.command("nextSuspect") for _ in range(12)) == [*ranking, ranking[0]]
+    assert lines([client.command("previousSuspect"), client.command("previousSuspect")]) == ranking[:-3:-1]
+    assert lines([client.command("firstSuspect")]) == ranking[:1]
+    shown = [request["params"] for request in client.asked if request["method"] == "window/showDocument"]
+    assert len(shown) == 15
+    assert shown[0]["takeFocus"]
+    assert shown[0]["selection"]["start"] == {"line": ranking[0][1] - 1, "character": 8}
+
+
+def test_a_step_starts_from_the_cursor_where_that_is_on_a_suspect(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    uri = client.open(path)
+
+    def step(name, text):
+        cursor = {"uri": uri, "position": {"line": find_line(path, text), "character": 3}}
+        return lines([client.command(name, cursor)])
+
+    assert step("nextSuspect", "off = off - amount") == [("vouchers.py", 7)]
+    assert step("previousSuspect", "by_amount(amount, int") == [("vouchers.py", 17)]
+    # on no suspect: from the one visited last
+    assert step("nextSuspect", "def by_percent") == [("vouchers.py", 7)]
+
+
+def test_examined_suspects_are_passed_over_and_can_be_brought_back(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    uri, line = path.as_uri(), find_line(path, "off = off - amount")
+    assert client.command("markExamined", uri, line) is True
+    assert client.command("markExamined", uri, 0) is False
+    client.wait(lambda: ("shop/vouchers.py", line + 1) not in client.marks(shop))
+    first = client.suspects()["suspects"][0]
+    assert (first["line"], first["examined"]) == (line + 1, True)
+    assert lines([client.command("firstSuspect")]) == [("vouchers.py", 7)]
+    client.command("clearExamined")
+    client.wait(lambda: ("shop/vouchers.py", line + 1) in client.marks(shop))
+
+
+def test_explain_gives_markdown_and_place(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/basket.py"
+    line = find_line(path, "return reduced")
+    explained = client.command("explain", path.as_uri(), line)
+    assert "Suspect 5 of 24, tied with 1 more" in explained["markdown"]
+    assert explained["location"]["uri"] == path.as_uri()
+    assert explained["location"]["range"]["start"]["line"] == line
+    assert "Suspect 1 of 24" in client.command("explain")["markdown"]
+    client.command("nextSuspect")
+    client.command("nextSuspect")
+    assert "Suspect 2 of 24" in client.command("explain")["markdown"]
+    assert client.command("explain", path.as_uri(), 0) is None
+    assert not client.messages
+
+
+def test_a_client_without_a_view_is_told_in_messages(client, shop):
+    client.start(shop, capabilities={})
+    client.command("explain")
+    client.command("nextSuspect")
+    client.wait(lambda: len(client.messages) == 2)
+    assert "Suspect 1 of 24" in client.messages[0]["message"]
+    assert client.messages[1]["message"].startswith("shop/vouchers.py:17: Suspect 1 of 24")
+
+
+def test_select_technique_holds_until_the_setting_changes(client, shop):
+    client.configuration = {"technique": "ochiai"}
+    client.start(shop)
+    assert client.command("selectTechnique", "tarantula", {"cloneFailed": True}) == "tarantula"
+    client.wait(lambda: client.statuses[-1]["technique"] == "tarantula")
+    assert client.suspects()["cloneFailed"] is True
+    assert {d["code"] for d in client.diagnostics[(shop / "shop/vouchers.py").as_uri()]} == {"tarantula"}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.command("clearExamined")
+    assert client.suspects()["technique"] == "tarantula"
+    client.configuration = {"technique": "dstar"}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.wait(lambda: client.statuses[-1]["technique"] == "dstar")
+    assert client.suspects()["cloneFailed"] is False
+
+
+def test_select_technique_asks_a_client_that_has_no_list_of_its_own(client, shop):
+    client.start(shop)
+    client.answers["window/showMessageRequest"] = lambda params: next(
+        action for action in params["actions"] if "(op2)" in action["title"]
+    )
+    assert client.command("selectTechnique") == "op2"
+    client.answers["window/showMessageRequest"] = None
+    assert client.command("selectTechnique") is None
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("explain", ["file:///x.py", "one"]),
+        ("explain", [3, 4]),
+        ("explain", ["file:///x.py", -1]),
+        ("markExamined", []),
+        ("markExamined", ["file:///x.py", True]),
+        ("nextSuspect", ["somewhere"]),
+        ("nextSuspect", [{"uri": "file:///x.py"}]),
+        ("localize", [1]),
+        ("selectTechnique", ["no-such-technique"]),
+        ("selectTechnique", ["ochiai", {"cloneFailed": "yes"}]),
+        ("selectTechnique", [{}, {}]),
+        ("no such command", []),
+    ],
+)
+def test_bad_arguments_are_refused_in_words(client, shop, command, arguments):
+    client.start(shop)
+    with pytest.raises(client.Error) as caught:
+        client.command(command, *arguments)
+    assert caught.value.code == INVALID_PARAMS
+    assert str(caught.value)
+    assert caught.value.data is None
+    assert client.suspects()["suspects"]
+
+
+def test_run_tests_records_and_ranks_with_progress(client, shop):
+    client.start(shop)
+    source = shop / "shop/vouchers.py"
+    source.write_text(source.read_text().replace("off = off - amount", "off = amount"))
+    assert client.command("runTests") is True
+    client.wait_for_state("runningTests")
+    client.wait_for_state("noFailingTests")
+    client.wait(lambda: not client.marks(shop))
+    assert client.suspects()["suspects"] == []
+    client.wait(lambda: client.progress[-1]["kind"] == "end")
+    assert client.progress[0]["kind"] == "begin"
+    assert client.progress[0]["cancellable"]
+    assert any(value.get("percentage") == 100 for value in client.progress)
+
+
+def test_run_tests_can_be_cancelled_and_runs_once_at_a_time(client, shop):
+    (shop / "tests/test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n")
+    client.start(shop)
+    client.command("runTests")
+    with pytest.raises(client.Error, match="running already"):
+        client.command("runTests")
+    create = next(request for request in client.asked if request["method"] == "window/workDoneProgress/create")
+    client.wait(lambda: any(value.get("percentage") for value in client.progress))
+    seen = len(client.statuses)
+    client.notify("window/workDoneProgress/cancel", {"token": create["params"]["token"]})
+    client.wait_for_state("ready", "stale", after=seen)
+    client.wait(lambda: client.progress[-1] == {"kind": "end", "message": "cancelled"})
+
+
+def test_run_tests_is_refused_where_the_workspace_is_not_trusted(client, shop):
+    client.start(shop, options={"trusted": False})
+    with pytest.raises(client.Error, match="trust") as caught:
+        client.command("runTests")
+    assert caught.value.code == REQUEST_FAILED
+
+
+def test_a_test_command_that_does_not_start_is_told(client, shop):
+    client.start(shop, options={"testCommand": ["no-such-program"]})
+    client.command("runTests")
+    client.wait(lambda: client.messages)
+    assert "no-such-program" in client.messages[0]["message"]
+    client.wait_for_state("ready", after=len(client.statuses) - 1)
+
+
+def test_localize_looks_again(client, shop):
+    client.start(shop)
+    seen = len(client.statuses)
+    client.command("localize")
+    client.wait_for_state("ready", after=seen)
