@@ -333,8 +333,8 @@ class SubgraphReport(RankedReport):
     subgraphs : tuple of Subgraph
         Best first.
     subgraph_level : ndarray of int32, shape (subgraphs,)
-        0 for the subgraphs with the highest score, 1 for the next… The levels of elements are numbered alike; those
-        in no subgraph share the last level.
+        0 for the subgraphs with the highest score, 1 for the next… The levels of elements are numbered alike; below
+        them stand those in no subgraph, and below these those that no test executes.
     """
 
     subgraphs: tuple[Subgraph, ...] = ()
@@ -352,18 +352,18 @@ class SubgraphReport(RankedReport):
         """
         rounded = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
         level_score, level = np.unique(-rounded, return_inverse=True)
-        level = level.reshape(-1).astype(np.int32)
+        level_score, level = 0.0 - level_score, level.reshape(-1).astype(np.int32)
         order = np.argsort(level, kind="stable")
         nowhere = len(level_score)
         of_element = np.full(len(spectrum.elements), nowhere, np.int32)
         for i in order[::-1].tolist():
             of_element[subgraphs[i].elements] = level[i]
+        counts = spectrum.counts
+        of_element[counts.ef + counts.ep == 0] = nowhere + 1
         of_element[~spectrum.candidates] = -1
-        # levels of elements are those of subgraphs, even where a better subgraph took all elements of one
-        level_score = np.append(0.0 - level_score, np.min(0.0 - level_score, initial=0.0))
-        return cls(
-            technique, spectrum, of_element, level_score, tuple(subgraphs[i] for i in order.tolist()), level[order]
-        )
+        lowest = np.min(level_score, initial=0.0)
+        ranked = tuple(subgraphs[i] for i in order.tolist())
+        return cls(technique, spectrum, of_element, np.append(level_score, [lowest, lowest]), ranked, level[order])
 
     def subgraphs_of(self, element: int) -> tuple[int, ...]:
         """The positions of the subgraphs that hold an element, best first."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from suspectra.program.flow_graph import FlowGraph
-from suspectra.spectrum import Edges, Elements, Spectrum
+from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,8 @@ class DynamicFlow:
         spectrum : Spectrum
             Without edges the flow is empty.
         graphs : sequence of FlowGraph
-            They tell which blocks the edges of the spectrum join. Edges of a file of which a graph knows none join
-            lines.
+            They tell which blocks the edges of the spectrum join. Arcs of a file of which no graph knows an edge join
+            lines; other edges are left out.
         """
         if spectrum.edges is None or spectrum.edge_rows is None:
             return cls.of_lines(spectrum.elements, _no_edges())
@@ -85,6 +85,7 @@ class DynamicFlow:
         traversed = counts.ef + counts.ep > 0
         known = _known(graphs, len(edges))
         by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
+        by_lines &= edges.kind is EdgeKind.ARC
         return _joined([cls.of_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in graphs)])
 
     @classmethod
