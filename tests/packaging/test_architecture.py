@@ -15,11 +15,11 @@ SERVER = ROOT / "server" / "suspectra_server"
 HOUSE = [
     {"errors", "location"},
     {"spectrum"},
-    {"program", "report", "evidence", "instrumentation"},
-    {"techniques", "markov", "recording"},
+    {"program", "report", "evidence", "instrumentation", "recording"},
+    {"techniques", "markov"},
     {"localizer"},
     {"evaluation", "output"},
-    {"cli"},
+    {"cli", "__main__"},
 ]
 # noun modules that a technique's report and the evidence share; they stand on the same floor
 NEIGHBOURS = {("report", "techniques"), ("report", "program"), ("program", "evidence"), ("evidence", "program")}
