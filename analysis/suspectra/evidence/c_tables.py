@@ -197,13 +197,7 @@ class CTables:
 
     def _optimised(self) -> tuple[Problem, ...]:
         return tuple(
-            Problem(
-                path,
-                f"{len(compiled.inlined)} functions",
-                "it was built with optimisation, so lines of inlined functions are counted with their callers and "
-                "merged or moved code may stand on the wrong line",
-                "build with -O0 (or -Og) for exact lines and edges",
-            )
+            optimised(path, f"{len(compiled.inlined)} functions hold lines of others")
             for path, compiled in self.objects.items()
             if any(self._source(compiled, compiled.by_name[name].file) for name in compiled.inlined)
         )
@@ -217,6 +211,15 @@ class CTables:
             "and longjmp() a few lines and edges can differ from llvm-cov"
         )
         return (Problem(clang[0], "", cause, "build with gcc for exact figures"),)
+
+
+def optimised(path: str, place: str) -> Problem:
+    """The warning about an object that was built with optimisation."""
+    cause = (
+        "it was built with optimisation, so lines of inlined functions count with their callers, and code that was "
+        "merged or moved may stand on the wrong line"
+    )
+    return Problem(path, place, cause, "build with -O0 (or -Og) for exact lines and edges")
 
 
 def fitted(counters: np.ndarray, recorded: CObject, present: CObject) -> tuple[np.ndarray, list[str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import CAssembler, TestProfile
+from suspectra.evidence.c_tables import optimised
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
@@ -100,7 +102,8 @@ class GcovRawSource:
         if not objects:
             raise EvidenceError(problems[0] if problems else _empty(str(self.profiles)))
         digests, stale = source_digests(objects, self._paths)
-        return self._assembler.evidence(str(self.profiles), objects, digests, profiles, [*problems, *stale])
+        problems += [*stale, *optimisation_problems(objects)]
+        return self._assembler.evidence(str(self.profiles), objects, digests, profiles, problems)
 
     def _read_outcomes(self) -> Outcomes:
         if isinstance(self._outcomes, Mapping):
@@ -263,6 +266,27 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
         else:
             digests[source] = hashlib.sha256(content).hexdigest()
     return digests, problems
+
+
+_PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]*? -O([1-9sz]|fast)?(?=[ \0])")
+
+
+def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
+    """What the objects' debug information says about optimisation.
+
+    An object compiled with ``-g`` names the compiler's options. Without it, only functions that were visibly inlined
+    tell (:attr:`~suspectra.program.c_object.CObject.inlined`).
+    """
+    problems = []
+    for path in objects:
+        try:
+            with open(os.path.splitext(path)[0] + ".o", "rb") as file:
+                found = _PRODUCER.search(file.read())
+        except OSError:
+            continue
+        if found and found[1] != b"g":
+            problems.append(optimised(path, f"built with -O{(found[1] or b'').decode()}"))
+    return problems
 
 
 def mark_of(path: str | os.PathLike[str]) -> Mark:

@@ -42,7 +42,8 @@ class LcovSource(LineSource):
             elif tag == "SF" and colon:
                 source = self._paths.resolve(value)
                 # a source outside is read into nowhere, so that its lines do not end up in another's
-                file = tables.setdefault(test, {}).setdefault(source, FileLines()) if source else FileLines()
+                table = tables.setdefault(test, {})
+                file = table.setdefault(source, FileLines()) if source else FileLines()
                 ordinals: dict[int, int] = {}
                 records += 1
             elif tag == "end_of_record":

@@ -164,25 +164,28 @@ class CObject:
 
     @cached_property
     def inlined(self) -> tuple[str, ...]:
-        """Names of functions that hold lines of another function of this object.
+        """Names of functions that hold lines which are not theirs.
 
-        At ``-O0`` a function holds its own lines only; lines of another one say that the compiler moved code.
+        At ``-O0`` a function of C holds lines of its own only, and one of C++ none of another function's (a constructor
+        does hold the initializers that stand at the members); more says that the compiler moved code.
         """
         spans: dict[str, list[tuple[int, int]]] = {}
         for function in self.functions:
             if not function.artificial and function.line < function.end_line:
                 spans.setdefault(function.file, []).append((function.line, function.end_line))
+
+        def foreign(function: CFunction, file: str, line: int) -> bool:
+            own = (function.line, function.end_line)
+            if file == function.file and (own[0] <= line <= own[1] or not function.name.startswith("_Z")):
+                return not own[0] <= line <= own[1]
+            return any(span[0] <= line <= span[1] and not _overlap(span, own) for span in spans.get(file, ()))
+
         return tuple(
             function.name
             for function in self.functions
             if not function.artificial
             and function.end_line
-            and any(
-                first <= line <= last and not _overlap((first, last), (function.line, function.end_line))
-                for line, file in {(line, file) for _, file, line in function.lines}
-                if file != function.file or not function.line <= line <= function.end_line
-                for first, last in spans.get(file, ())
-            )
+            and any(foreign(function, file, line) for file, line in {at[1:] for at in function.lines})
         )
 
 

@@ -21,7 +21,7 @@ from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.c_evidence import merged
 from suspectra.evidence.c_store import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.evidence.gcov_raw import NotesFolder, profile_files, source_digests
+from suspectra.evidence.gcov_raw import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
@@ -245,7 +245,7 @@ class _Session:
     def _number(self, notes: CObject, problems: list[Problem]) -> int:
         if notes.name not in self.objects:
             digests, stale = source_digests({notes.name: notes}, self.paths)
-            problems += stale
+            problems += [*stale, *optimisation_problems({notes.name: notes})]
             with open(notes.name, "rb") as file:
                 self.objects[notes.name] = self.recorder.add_object(notes.name, file.read(), digests)
         return self.objects[notes.name]
