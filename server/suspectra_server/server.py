@@ -328,7 +328,8 @@ def serve(*, tcp: tuple[str, int] | None = None, ws: tuple[str, int] | None = No
             server.stop()
 
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
-    logging.getLogger("pygls").setLevel(logging.CRITICAL)  # it logs tracebacks of what a client did wrong
+    for name in ("pygls", "asyncio"):  # they log tracebacks of what a client did wrong, or did not wait for
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     streams = None if tcp or ws else wire.guarded_streams()
     try:
         return asyncio.run(run())

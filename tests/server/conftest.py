@@ -326,6 +326,12 @@ def client(connect):
 
 
 @pytest.fixture
+def client_of():
+    """A client at the other end of two streams."""
+    return Client
+
+
+@pytest.fixture
 def process():
     """Start `python -m suspectra_server` with some arguments; more than once if wanted."""
     processes = []
@@ -333,10 +339,14 @@ def process():
     def start(*arguments, **how):
         command = [sys.executable, "-m", "suspectra_server", *arguments]
         pipe = subprocess.PIPE
-        processes.append(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, **how))
+        processes.append(subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, **how}))
         return processes[-1]
 
     yield start
     for one in processes:
         one.kill()
-        one.communicate()
+        one.wait()
+        for stream in (one.stdin, one.stdout, one.stderr):
+            with suppress(OSError):
+                if stream:
+                    stream.close()
