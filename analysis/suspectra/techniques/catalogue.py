@@ -81,6 +81,15 @@ NEAREST_NEIGHBOUR = TechniqueInfo(
     "counts",
     "For a failing test with a passing twin: shows what the two did in a different order of frequency.",
 )
+SBBFL = TechniqueInfo(
+    "sbbfl",
+    "SBBFL",
+    "behaviour",
+    "Henderson & Podgurski 2018",
+    "Relative F1, or another measure, of a subgraph of the control flow; ef and ep count tests that traverse all of it",
+    "edges",
+    "Shows which pieces of control flow go wrong together, as regions rather than lines.",
+)
 
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
@@ -90,5 +99,6 @@ CATALOGUE: dict[str, Entry] = {
         Entry(CBI, "suspectra.techniques.predicates:CBI"),
         Entry(SOBER, "suspectra.techniques.predicates:Sober"),
         Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
+        Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
     )
 }

@@ -18,21 +18,12 @@ from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport
 from suspectra.spectrum import Counts, Spectrum
+from suspectra.techniques.catalogue import SBBFL as INFO
 from suspectra.techniques.formulas import FORMULAS, Four, in_words, require_failure, substitute
-from suspectra.techniques.technique import Technique, TechniqueInfo
+from suspectra.techniques.technique import Technique
 
 CHUNK = 4096  # edges whose tests are turned into bits at once
 MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai", "jaccard")
-
-INFO = TechniqueInfo(
-    "sbbfl",
-    "SBBFL",
-    "behaviour",
-    "Henderson & Podgurski 2018",
-    "the measure (Relative F1 unless set) of a subgraph of the control flow, for the tests that traverse all of it",
-    "edges",
-    "Shows which pieces of control flow go wrong together, as regions rather than lines.",
-)
 
 
 @dataclass(frozen=True)
