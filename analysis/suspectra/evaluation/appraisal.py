@@ -1,0 +1,130 @@
+"""How good one ranking was, given the faults: every score that a ranking alone decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suspectra.errors import NothingToRank, Problem
+from suspectra.evaluation import scores
+from suspectra.report import RankedReport
+
+TOP = (1, 3, 5, 10)
+
+
+@dataclass(frozen=True)
+class FaultRank:
+    """Where one fault stands; of several statements of a fault the best-placed one counts."""
+
+    location: str
+    score: float
+    rank_best: int
+    rank_average: float
+    rank_worst: int
+    standard_rank: float
+    steimann_rank: float
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """The scores of a ranking.
+
+    Parameters
+    ----------
+    n : int
+        Statements that were ranked.
+    faults : tuple of FaultRank
+        Best-placed first.
+    lil : float
+        Locality Information Loss of the whole ranking, in nats.
+    """
+
+    n: int
+    faults: tuple[FaultRank, ...]
+    lil: float
+
+    @classmethod
+    def of(cls, report: RankedReport, faults: list[np.ndarray]) -> Appraisal:
+        """Score a report.
+
+        Parameters
+        ----------
+        faults : list of ndarray
+            The elements of each fault.
+
+        Raises
+        ------
+        NothingToRank
+            When no fault stands in the ranking.
+        """
+        level = report.level
+        ranked = np.flatnonzero(level >= 0)
+        place = np.full(len(level), -1)
+        place[ranked] = np.arange(len(ranked))
+        suspiciousness = -level[ranked].astype(float)
+        faulty = [place[elements][place[elements] >= 0] for elements in faults]
+        faulty = [elements for elements in faulty if len(elements)]
+        if not faulty:
+            cure = "name faults in code that may be suspected, or add --include-tests"
+            raise NothingToRank(Problem("", "", "none of the faults stands in the ranking", cure))
+        every = np.unique(np.concatenate(faulty))
+        steimann = scores.steimann_rank(suspiciousness, every)
+        found = []
+        for elements in faulty:
+            best = int(elements[np.argmax(suspiciousness[elements])])
+            suspect = report.suspect_of(int(ranked[best]))
+            found.append(
+                FaultRank(
+                    str(suspect.location),
+                    suspect.score,
+                    suspect.rank_best,
+                    suspect.rank_average,
+                    suspect.rank_worst,
+                    suspect.standard_rank,
+                    float(steimann[best]),
+                )
+            )
+        values = report.level_score[level[ranked]]
+        found.sort(key=lambda fault: fault.rank_average)
+        return cls(len(ranked), tuple(found), scores.lil(values, every))
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """Scores by name: until the first fault is found, on average over the faults, and until the last."""
+        ranks = {
+            "best rank": [fault.rank_best for fault in self.faults],
+            "average rank": [fault.rank_average for fault in self.faults],
+            "worst rank": [fault.rank_worst for fault in self.faults],
+            "standard rank": [fault.standard_rank for fault in self.faults],
+            "Steimann rank": [fault.steimann_rank for fault in self.faults],
+        }
+        middle = [int((fault.rank_best + fault.rank_worst) // 2) for fault in self.faults]
+        table = {name: _spread(values) for name, values in ranks.items()}
+        table["EXAM"] = _spread([rank / self.n for rank in ranks["average rank"]])
+        table["Min expense"] = _spread([rank / self.n for rank in ranks["best rank"]])
+        table["Avg expense"] = _spread([rank / self.n for rank in middle])
+        table["Max expense"] = _spread([rank / self.n for rank in ranks["worst rank"]])
+        unseen = [scores.expense(rank, self.n) for rank in ranks["worst rank"]]
+        table["Expense (not examined)"] = _spread(unseen, best=max, worst=min)
+        return table
+
+    def top(self) -> dict[int, tuple[int, int, int]]:
+        """How many faults stand among the first N: ties at best, on average, at worst."""
+        ranks = np.array([[fault.rank_best, fault.rank_average, fault.rank_worst] for fault in self.faults])
+        return {n: tuple(int(count) for count in (ranks <= n).sum(axis=0)) for n in TOP}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, for JSON."""
+        ways = ("best", "average", "worst")
+        return {
+            "elements": self.n,
+            "faults": [vars(fault) for fault in self.faults],
+            "scores": self.figures(),
+            "top": {str(n): dict(zip(ways, counts, strict=True)) for n, counts in self.top().items()},
+            "lil": self.lil,
+        }
+
+
+def _spread(values: list[float], best: Any = min, worst: Any = max) -> dict[str, float]:
+    return {"first": float(best(values)), "mean": float(np.mean(values)), "last": float(worst(values))}

@@ -1,0 +1,166 @@
+"""The commands `evaluate` and `study`. Only click is imported here, since every command line loads this."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from suspectra.errors import Problem
+    from suspectra.evaluation.appraisal import Appraisal
+    from suspectra.evaluation.config import AnySubject
+    from suspectra.evaluation.study import Plan, StudyResult
+
+_PATH = click.Path(path_type=Path)
+
+
+def register(cli: click.Group) -> None:
+    """Add the commands to the command line, which defines the options they share with others."""
+    from suspectra.cli import _evidence, _localize, _technique, _warn, _written
+
+    @cli.command()
+    @_evidence
+    @_technique
+    @click.option("--faults", type=_PATH, required=True, help="A text file with FILE:LINE of each fault, one a line.")
+    @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+    @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
+    def evaluate(faults: Path, form: str, output: Path | None, workspace: Path, **chosen: Any) -> None:
+        """Score one ranking, given where the faults are."""
+        from suspectra.evaluation.appraisal import Appraisal
+        from suspectra.evaluation.faults import FaultList
+
+        listed = FaultList.read(faults)
+        localizer = _localize(workspace, **chosen)
+        elements, problems = listed.elements(localizer.report.spectrum.elements)
+        _warn(problems)
+        appraisal = Appraisal.of(localizer.report, elements)
+        with _written(output) as out:
+            if form == "json":
+                json.dump({"technique": localizer.technique.name, **appraisal.as_dict()}, out, indent=2)
+                out.write("\n")
+            else:
+                _write_appraisal(appraisal, localizer.technique.info.title, out)
+        _warn(localizer.problems())
+
+    @cli.command()
+    @click.argument("config", type=_PATH, required=False)
+    @click.option("--corpus", "corpora", type=_PATH, multiple=True, help="A folder in the corpus format.")
+    @click.option(
+        "--technique",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        help="One of `suspectra techniques`, or NAME+NAME.",
+    )
+    @click.option("--clone-failed", is_flag=True, help="Clone failed tests, for formulas.")
+    @click.option("--both", is_flag=True, help="Formulas with and without cloning.")
+    @click.option("--break-ties", metavar="NAME", help="Let this technique order what the others tie.")
+    @click.option("--unexecuted-last", is_flag=True, help="Formulas rank statements no test executes last.")
+    @click.option("--reference", metavar="NAME", help="Compare the others with this one.  [default: the first]")
+    @click.option("--results", type=_PATH, help="Keep results of single subjects here, and go on from what is there.")
+    @click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one a core]")
+    @click.option("--svg", type=_PATH, help="Write the EXAM curves as a picture, too.")
+    @click.option(
+        "--format", "form", type=click.Choice(["markdown", "csv", "html"]), default="markdown", show_default=True
+    )
+    @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
+    def study(
+        config: Path | None,
+        reference: str | None,
+        results: Path | None,
+        jobs: int | None,
+        svg: Path | None,
+        form: str,
+        output: Path | None,
+        **chosen: Any,
+    ) -> int:
+        """Compare techniques over many subjects with known faults.
+
+        Give a TOML file that describes the study, or a corpus and techniques.
+        """
+        from suspectra.evaluation.config import StudyConfig
+        from suspectra.evaluation.curves import exam_curves
+
+        if config is not None:
+            if any(chosen.values()):
+                raise click.UsageError("A study file says what to do: give it alone, or --corpus and --technique.")
+            described = StudyConfig.read(config)
+            plan, subjects, problems = described.plan, described.subjects, described.problems
+            results = results or described.results
+        else:
+            plan, subjects, problems = _described(**chosen)
+        result = _run(plan, subjects, problems, results, jobs)
+        with _written(output) as out:
+            out.write(_formatted(result, form, reference))
+        if svg is not None:
+            with _written(svg) as out:
+                out.write(exam_curves(result.results))
+        _warn(result.problems)
+        return 0 if result.results else 1
+
+
+def _described(
+    corpora: Sequence[Path],
+    names: Sequence[str],
+    clone_failed: bool,
+    both: bool,
+    break_ties: str | None,
+    unexecuted_last: bool,
+) -> tuple[Plan, Sequence[AnySubject], Sequence[Problem]]:
+    from suspectra.evaluation.config import read_corpora
+    from suspectra.evaluation.study import Choice, Plan
+
+    if not corpora:
+        raise click.UsageError("Give a study file, or --corpus.")
+    if not names:
+        raise click.UsageError("Name a technique with --technique.")
+    clone = (False, True) if both else (clone_failed,)
+    choices = tuple(Choice(f"{name}+{break_ties}" if break_ties else name) for name in dict.fromkeys(names))
+    plan = Plan(choices, clone, unexecuted_last)
+    plan.check()
+    return plan, *read_corpora(corpora)
+
+
+def _run(
+    plan: Plan, subjects: Sequence[AnySubject], problems: Sequence[Problem], store: Path | None, jobs: int | None
+) -> StudyResult:
+    from suspectra.evaluation.config import read_any
+    from suspectra.evaluation.study import Study, StudyResult
+
+    study = Study(plan, subjects, read_any, store)
+    if not sys.stderr.isatty():
+        result = study.run(jobs)
+    else:
+        with click.progressbar(length=len(subjects), label="Ranking", file=sys.stderr) as bar:
+            result = study.run(jobs, bar.update)
+    return StudyResult(result.results, (*problems, *result.problems))
+
+
+def _formatted(result: StudyResult, form: str, reference: str | None) -> str:
+    from suspectra.evaluation import tables
+
+    if form == "csv":
+        return tables.to_csv(result.results)
+    base = (reference, 0) if reference else None
+    return tables.to_markdown(result, base) if form == "markdown" else tables.to_html(result, base)
+
+
+def _write_appraisal(appraisal: Appraisal, technique: str, out: TextIO) -> None:
+    """A short text: where each fault stands, then every score."""
+    out.write(f"{technique}: {len(appraisal.faults)} faults among {appraisal.n} statements\n\n")
+    for fault in appraisal.faults:
+        tie = f"{fault.rank_best}-{fault.rank_worst}" if fault.rank_best != fault.rank_worst else f"{fault.rank_best}"
+        out.write(f"  {fault.location}: rank {tie}, score {fault.score:.4g}\n")
+    out.write(f"\n  {'':24}{'first':>12}{'mean':>12}{'last':>12}\n")
+    for name, figure in appraisal.figures().items():
+        cells = "".join(f"{figure[key]:>12.6g}" for key in ("first", "mean", "last"))
+        out.write(f"  {name:24}{cells}\n")
+    out.write(f"\n  {'faults in the first':24}{'best':>12}{'average':>12}{'worst':>12}\n")
+    for n, counts in appraisal.top().items():
+        out.write(f"  {n:<24}{''.join(f'{count:>12}' for count in counts)}\n")
+    out.write(f"\n  {'LIL':24}{appraisal.lil:>12.6g}\n")

@@ -1,0 +1,221 @@
+"""The description of a study: a TOML file.
+
+::
+
+    [study]
+    techniques = ["ochiai", "cp", "ochiai+cp", { name = "dstar", exponent = 3, label = "DStar3" }]
+    clone = "both"               # true, false or "both"
+    corpus = ["corpora/siemens"] # folders in the corpus format
+
+    [[subject]]                  # evidence of a program of your own
+    family = "shop"
+    name = "shop 17"
+    workspace = "shop"
+    recording = "shop/.suspectra/recording"   # or: coverage = "…", junit = "…"
+    faults = "shop/faults.txt"
+
+Relative paths start at the file's folder.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, NothingToRank, Problem, UsageError
+from suspectra.evaluation.corpus import Subject, SubjectFile, read_index, read_subject
+from suspectra.evaluation.faults import FaultList
+from suspectra.evaluation.study import Choice, Plan
+from suspectra.program import Program
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_CLONE = {False: (False,), True: (True,), "both": (False, True)}
+_STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results"}
+_SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", "include_tests"}
+
+
+@dataclass(frozen=True)
+class EvidenceSubject:
+    """A subject that is evidence of a workspace and a list of faults."""
+
+    family: str
+    name: str
+    workspace: Path
+    recording: Path | None
+    coverage: Path | None
+    junit: Path | None
+    faults: Path
+    include_tests: bool = False
+
+    def files(self) -> list[Path]:
+        """What its results depend on."""
+        recorded = sorted(self.recording.iterdir()) if self.recording and self.recording.is_dir() else []
+        return [*recorded, *(path for path in (self.coverage, self.junit, self.faults) if path)]
+
+    def read(self) -> Subject:
+        """Read the evidence and the faults.
+
+        Raises
+        ------
+        EvidenceError, NothingToRank
+        """
+        from suspectra.evidence.discovery import find_source
+
+        source = find_source(self.workspace, coverage=self.coverage, junit=self.junit, recording=self.recording)
+        evidence = source.read()
+        spectrum = evidence.spectrum(include_tests=self.include_tests)
+        faults, problems = FaultList.read(self.faults).elements(spectrum.elements)
+        faulty = np.unique(np.concatenate([np.zeros(0, np.int64), *faults]))
+        faulty = faulty[spectrum.candidates[faulty]]
+        if not len(faulty):
+            cause = "none of its faults stands in the ranking"
+            raise NothingToRank(problems[0] if problems else Problem(str(self.faults), "", cause, "correct its lines"))
+        edges = evidence.edges
+        program = Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
+        return Subject(self.family, self.name, spectrum, program, faulty)
+
+
+AnySubject = SubjectFile | EvidenceSubject
+
+
+def read_any(subject: AnySubject) -> Subject:
+    """Read a subject of either kind."""
+    return subject.read() if isinstance(subject, EvidenceSubject) else read_subject(subject)
+
+
+@dataclass(frozen=True)
+class StudyConfig:
+    """What a study file says.
+
+    Parameters
+    ----------
+    plan : Plan
+    subjects : tuple of SubjectFile or EvidenceSubject
+    problems : tuple of Problem
+        Rows of corpora that name no subject.
+    results : Path
+        Where results of single subjects are kept.
+    """
+
+    plan: Plan
+    subjects: tuple[AnySubject, ...]
+    problems: tuple[Problem, ...]
+    results: Path
+
+    @classmethod
+    def read(cls, path: Path) -> StudyConfig:
+        """Read a study file.
+
+        Raises
+        ------
+        UsageError
+            When it is no TOML, or says something that is not understood.
+        EvidenceError
+            When a corpus has no index.
+        """
+        try:
+            with open(path, "rb") as file:
+                data = tomllib.load(file)
+        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise _wrong(path, "", f"it can't be read: {getattr(error, 'strerror', None) or error}") from None
+        return _Parser(path).config(data)
+
+
+def read_corpora(folders: Sequence[Path]) -> tuple[list[SubjectFile], list[Problem]]:
+    """The subjects of several corpora.
+
+    Raises
+    ------
+    EvidenceError
+        When there is no subject at all.
+    """
+    subjects, problems = [], []
+    for folder in folders:
+        found, bad = read_index(folder)
+        subjects += found
+        problems += bad
+    if folders and not subjects:
+        empty = Problem(str(folders[0]), "", "its index names no subject", "name another corpus")
+        raise EvidenceError(problems[0] if problems else empty)
+    return subjects, problems
+
+
+class _Parser:
+    def __init__(self, path: Path):
+        self.path, self.folder = path, path.absolute().parent
+
+    def config(self, data: dict[str, Any]) -> StudyConfig:
+        self.known("", data, {"study", "subject"})
+        study = self.value(data, "study", dict, {})
+        self.known("[study]", study, _STUDY)
+        clone = study.get("clone", False)
+        if clone not in (True, False, "both"):
+            raise _wrong(self.path, "clone", f"it is {clone!r}", 'give true, false or "both"')
+        choices = tuple(self.choice(entry) for entry in self.value(study, "techniques", list, []))
+        plan = Plan(choices, _CLONE[clone], self.value(study, "unexecuted_last", bool, False))
+        plan.check()
+        subjects, problems = read_corpora([self.folder / folder for folder in self.strings(study, "corpus")])
+        own = [self.subject(entry, i) for i, entry in enumerate(self.value(data, "subject", list, []), 1)]
+        if not subjects and not own:
+            raise _wrong(self.path, "", "it names no subject", "add a corpus to [study], or a [[subject]]")
+        results = self.value(study, "results", str, f"{self.path.stem}.results")
+        return StudyConfig(plan, (*subjects, *own), tuple(problems), self.folder / results)
+
+    def choice(self, entry: object) -> Choice:
+        if isinstance(entry, str):
+            return Choice(entry)
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise _wrong(self.path, "techniques", f"{entry!r} names no technique", 'give a name, or { name = "…", … }')
+        rest = {key: value for key, value in entry.items() if key not in ("name", "label")}
+        return Choice(entry["name"], tuple(sorted(rest.items())), str(entry.get("label", "")))
+
+    def subject(self, entry: object, number: int) -> EvidenceSubject:
+        place = f"subject {number}"
+        if not isinstance(entry, dict):
+            raise _wrong(self.path, place, "it is no table", "write [[subject]]")
+        self.known(place, entry, _SUBJECT)
+        missing = {"name", "faults"} - entry.keys()
+        if missing:
+            raise _wrong(self.path, place, f"it has no {' and no '.join(sorted(missing))}", "add it")
+        text = {key: self.value(entry, key, str, "") for key in _SUBJECT - {"include_tests"}}
+        path = {key: self.folder / text[key] if text[key] else None for key in ("recording", "coverage", "junit")}
+        return EvidenceSubject(
+            text["family"] or text["name"],
+            text["name"],
+            self.folder / text["workspace"],
+            **path,
+            faults=self.folder / text["faults"],
+            include_tests=self.value(entry, "include_tests", bool, False),
+        )
+
+    def strings(self, table: dict[str, Any], key: str) -> list[str]:
+        value = table.get(key, [])
+        value = [value] if isinstance(value, str) else value
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise _wrong(self.path, key, "it is no list of folders", f'write {key} = ["…"]')
+        return value
+
+    def value(self, table: dict[str, Any], key: str, kind: type, default: Any) -> Any:
+        value = table.get(key, default)
+        if not isinstance(value, kind):
+            raise _wrong(self.path, key, f"it is {value!r}", f"give a {kind.__name__}")
+        return value
+
+    def known(self, place: str, table: dict[str, Any], keys: set[str]) -> None:
+        strange = sorted(table.keys() - keys)
+        if strange:
+            cure = f"known are {', '.join(sorted(keys))}"
+            raise _wrong(self.path, place, f"it says {strange[0]!r}, which means nothing here", cure)
+
+
+def _wrong(path: Path, place: str, cause: str, cure: str = "correct it") -> UsageError:
+    return UsageError(Problem(str(path), place, cause, cure))

@@ -1,0 +1,128 @@
+"""Where the faults are: a text file that names their lines, one fault a line.
+
+``src/shop.py:12``, a range ``src/shop.py:12-14``, or several places of one fault separated by blanks; ``#`` starts a
+comment.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.spectrum import Elements
+
+_PLACE = re.compile(r"(?P<file>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?")
+_HOW = "write FILE:LINE or FILE:FIRST-LAST, one fault a line"
+
+
+@dataclass(frozen=True)
+class FaultPlace:
+    """Lines of one file, first and last included, and the line of the fault file that names them."""
+
+    file: str
+    first: int
+    last: int
+    named_on: int
+
+
+@dataclass(frozen=True)
+class FaultList:
+    r"""The faults a file names.
+
+    Parameters
+    ----------
+    source : str
+        The file, as the user would name it.
+    faults : tuple of tuple of FaultPlace
+        For each fault its places.
+
+    Examples
+    --------
+    >>> faults = FaultList.parse("faults.txt", "# two faults\nshop.py:3\nshop.py:7-8 tax.py:2\n")
+    >>> [len(places) for places in faults.faults]
+    [1, 2]
+    """
+
+    source: str
+    faults: tuple[tuple[FaultPlace, ...], ...]
+
+    @classmethod
+    def read(cls, path: Path) -> FaultList:
+        """Read a fault file.
+
+        Raises
+        ------
+        EvidenceError
+        """
+        try:
+            return cls.parse(str(path), path.read_text(encoding="utf-8-sig"))
+        except (OSError, UnicodeDecodeError) as error:
+            cause = f"it can't be read: {getattr(error, 'strerror', None) or error}"
+            raise EvidenceError(Problem(str(path), "", cause, "name a text file of faults")) from None
+
+    @classmethod
+    def parse(cls, source: str, text: str) -> FaultList:
+        """The faults in a text.
+
+        Raises
+        ------
+        EvidenceError
+            When a line is no place, or there is none.
+        """
+        faults = []
+        for number, line in enumerate(text.splitlines(), 1):
+            names = line.partition("#")[0].split()
+            if names:
+                faults.append(tuple(_place(source, number, name) for name in names))
+        if not faults:
+            raise EvidenceError(Problem(source, "", "it names no fault", _HOW))
+        return cls(source, tuple(faults))
+
+    def elements(self, elements: Elements) -> tuple[list[np.ndarray], list[Problem]]:
+        """The statements of each fault, and places that hold none.
+
+        A fault none of whose lines is executable is left out with a problem: the statement where it takes effect is
+        for the user to name.
+        """
+        found, problems = [], []
+        for places in self.faults:
+            columns = [_columns(place, elements) for place in places]
+            problems += [
+                self._nothing_at(place, elements) for place, own in zip(places, columns, strict=True) if not len(own)
+            ]
+            if sum(map(len, columns)):
+                found.append(np.unique(np.concatenate(columns)))
+        return found, problems
+
+    def _nothing_at(self, place: FaultPlace, elements: Elements) -> Problem:
+        lines = elements.line[elements.of_file(place.file)]
+        named = f"line {place.named_on}"
+        if not len(lines):
+            cause = f"{place.file} is no measured file"
+            return Problem(self.source, named, cause, "name it as the ranking does, relative to the workspace")
+        nearest = int(lines[np.argmin(np.abs(lines - place.first))])
+        cause = f"{place.file}:{place.first} holds no statement that can be executed"
+        return Problem(self.source, named, cause, f"name a line where the fault takes effect, perhaps {nearest}")
+
+
+def _place(source: str, number: int, text: str) -> FaultPlace:
+    match = _PLACE.fullmatch(text)
+    first = int(match["first"]) if match else 0
+    last = int(match["last"] or first) if match else 0
+    if not match or not 1 <= first <= last or last >= 1 << 31:
+        raise EvidenceError(Problem(source, f"line {number}", f"{text!r} is no place in a file", _HOW))
+    return FaultPlace(match["file"].replace("\\", "/").removeprefix("./"), first, last, number)
+
+
+def _columns(place: FaultPlace, elements: Elements) -> np.ndarray:
+    """The statements that touch a place."""
+    span = elements.of_file(place.file)
+    if place.first == place.last:
+        at = elements.at(place.file, place.first)
+        return np.array([] if at is None else [at], np.int64)
+    touched = (elements.line[span] <= place.last) & (elements.end_line[span] >= place.first)
+    return span.start + np.flatnonzero(touched)

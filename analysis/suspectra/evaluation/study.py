@@ -1,0 +1,334 @@
+"""A study: how well techniques rank the faults of many subjects.
+
+Subjects are ranked one by one, each in a process of its own pool, and each subject's results are stored as soon as
+they are there, so that a study that was interrupted goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suspectra import __version__
+from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
+from suspectra.evaluation.corpus import Subject, SubjectFile, read_subject
+from suspectra.report import RankedReport
+from suspectra.techniques import make_technique
+from suspectra.techniques.formulas import FORMULAS, Formula
+from suspectra.techniques.technique import Technique
+from suspectra.techniques.tie_breaking import TieBroken
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A technique as a study names it.
+
+    Parameters
+    ----------
+    name : str
+        Of the technique; ``first+second`` breaks the ties of the first by the second.
+    parameters : tuple of (str, value)
+    label : str
+        What the tables call it; the name if left out.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+    label: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the tables call it."""
+        return self.label or self.name
+
+    @property
+    def clones(self) -> bool:
+        """Whether it can clone failed tests."""
+        return self.name.partition("+")[0] in FORMULAS
+
+    def make(self, clone: bool) -> Technique:
+        """The technique itself.
+
+        Raises
+        ------
+        UsageError
+        """
+        name, _, breaker = self.name.partition("+")
+        chosen = dict(self.parameters) | ({"clone_failed": True} if clone else {})
+        return make_technique(name, break_ties=breaker or None, **chosen)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a study does with each subject.
+
+    Parameters
+    ----------
+    choices : tuple of Choice
+    clone : tuple of bool
+        Without cloning, with it, or both. Only formulas clone; other techniques run once.
+    unexecuted_last : bool
+        Formulas rank statements that no test executes last, as the product does. Published tables rank them by
+        their score like any other, and so does a study unless told otherwise.
+    """
+
+    choices: tuple[Choice, ...]
+    clone: tuple[bool, ...] = (False,)
+    unexecuted_last: bool = False
+
+    def check(self) -> None:
+        """Make every technique once.
+
+        Raises
+        ------
+        UsageError
+            For a name or a parameter that does not exist, or when there is nothing to do.
+        """
+        if not self.choices:
+            raise UsageError(Problem("", "", "no technique is chosen", "name one with --technique"))
+        for choice, clone in self.runs():
+            choice.make(clone)
+
+    def runs(self) -> Iterator[tuple[Choice, bool]]:
+        """Techniques and whether they clone."""
+        for choice in self.choices:
+            for clone in self.clone:
+                if choice.clones or clone is self.clone[0]:
+                    yield choice, clone and choice.clones
+
+
+@dataclass(frozen=True)
+class Result:
+    """The rank of a subject's best-placed fault.
+
+    `rank_average` is #{higher} + (#{equal} + 1)/2, `exam` that over the `n` statements.
+    """
+
+    family: str
+    subject: str
+    technique: str
+    clone: int
+    n: int
+    rank_best: int
+    rank_average: float
+    rank_worst: int
+
+    @property
+    def exam(self) -> float:
+        """The share of the program to be examined until the fault is found."""
+        return self.rank_average / self.n
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """All results, and what kept others from being there."""
+
+    results: tuple[Result, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass
+class _Done:
+    results: list[Result] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+
+Reader = Callable[[Any], Subject]
+"""What reads a subject from its description; a module-level function, as it is called in other processes."""
+
+
+def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Problem]]:
+    """Rank one subject by every technique of the plan; a technique that can't is a problem."""
+    results, problems = [], []
+    for choice, clone in plan.runs():
+        try:
+            report = _report(choice.make(clone), subject, plan.unexecuted_last)
+        except NothingToRank as error:
+            found = error.problem
+            problems.append(Problem(subject.name, choice.title, found.cause, found.cure))
+            continue
+        results.append(_result(report, subject, choice, clone))
+    return results, problems
+
+
+def _report(technique: Technique, subject: Subject, unexecuted_last: bool) -> RankedReport:
+    spectrum = subject.spectrum
+    if isinstance(technique, TieBroken):
+        first = _report(technique.technique, subject, unexecuted_last)
+        return technique.order(first, technique.breaker.localize(spectrum, subject.program))
+    if isinstance(technique, Formula) and not unexecuted_last and spectrum.counts.failed:
+        return RankedReport.from_scores(technique, spectrum, technique.score(spectrum.counts), unexecuted_last=False)
+    return technique.localize(spectrum, subject.program)
+
+
+def _result(report: RankedReport, subject: Subject, choice: Choice, clone: bool) -> Result:
+    position = report.position[subject.faulty]
+    best = int(np.min(position[position >= 0]))  # a higher position never has a better rank
+    return Result(
+        subject.family,
+        subject.name,
+        choice.title,
+        int(clone),
+        len(report),
+        int(report.rank_best[best]),
+        float(report.rank_average[best]),
+        int(report.rank_worst[best]),
+    )
+
+
+class Study:
+    """Ranks subjects in parallel and remembers what is done.
+
+    Parameters
+    ----------
+    plan : Plan
+    subjects : sequence
+        Descriptions that `read` understands; they must be picklable, and have a stable ``repr``.
+    read : callable
+        Reads one; a :class:`~suspectra.errors.SuspectraError` it raises is the subject's problem.
+    store : Path, optional
+        Folder for the results of single subjects.
+    """
+
+    def __init__(
+        self, plan: Plan, subjects: Sequence[Any], read: Reader = read_subject, store: Path | None = None
+    ) -> None:
+        plan.check()
+        self.plan, self.subjects, self.read, self.store = plan, subjects, read, store
+
+    def run(self, jobs: int | None = None, progress: Callable[[int], object] = lambda done: None) -> StudyResult:
+        """Do what is not done yet.
+
+        Parameters
+        ----------
+        jobs : int, optional
+            Processes; as many as there are cores if left out.
+        progress : callable
+            Called with the number of subjects that are newly done.
+        """
+        done: dict[int, _Done] = {}
+        waiting = []
+        for index, subject in enumerate(self.subjects):
+            known = self._stored(subject)
+            if known is None:
+                waiting.append(index)
+            else:
+                done[index] = known
+        progress(len(done))
+        jobs = min(jobs or os.cpu_count() or 1, max(len(waiting), 1))
+        for index, outcome in self._outcomes(waiting, jobs):
+            done[index] = outcome
+            self._keep(self.subjects[index], outcome)
+            progress(1)
+        ordered = [done[index] for index in range(len(self.subjects))]
+        return StudyResult(
+            tuple(result for one in ordered for result in one.results),
+            tuple(dict.fromkeys(problem for one in ordered for problem in one.problems)),
+        )
+
+    def _outcomes(self, waiting: list[int], jobs: int) -> Iterator[tuple[int, _Done]]:
+        if jobs == 1:
+            for index in waiting:
+                yield index, _work(self.read, self.subjects[index], self.plan)
+            return
+        lost: list[int] = []
+        with ProcessPoolExecutor(jobs) as pool:
+            futures: dict[Future[_Done], int] = {
+                pool.submit(_work, self.read, self.subjects[index], self.plan): index for index in waiting
+            }
+            for future in as_completed(futures):
+                try:
+                    yield futures[future], future.result()
+                except BrokenProcessPool:  # one process died; those that waited behind it are not to blame
+                    lost.append(futures[future])
+        for index in lost:
+            yield index, self._alone(index)
+
+    def _alone(self, index: int) -> _Done:
+        """A subject in a process that can die without taking others along."""
+        subject = self.subjects[index]
+        try:
+            with ProcessPoolExecutor(1) as pool:
+                return pool.submit(_work, self.read, subject, self.plan).result()
+        except BrokenProcessPool:
+            cause = "the process that ranked it died, perhaps for want of memory"
+            return _Done(problems=[Problem(_name(subject), "", cause, "run the study with fewer --jobs")])
+
+    def _stored(self, subject: Any) -> _Done | None:
+        if self.store is None:
+            return None
+        try:
+            stored = json.loads(self._file(subject).read_text(encoding="utf-8"))
+            return _Done(
+                [Result(**result) for result in stored["results"]],
+                [Problem(**problem) for problem in stored["problems"]],
+            )
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    def _keep(self, subject: Any, outcome: _Done) -> None:
+        if self.store is None:
+            return
+        path = self._file(subject)
+        unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.write_text(
+                json.dumps(
+                    {
+                        "results": [asdict(result) for result in outcome.results],
+                        "problems": [problem.as_dict() for problem in outcome.problems],
+                    }
+                ),
+                encoding="utf-8",
+            )
+            os.replace(unfinished, path)
+        except OSError as error:
+            cure = "name a folder that can be written to"
+            raise UsageError(Problem(str(path), "", f"results can't be stored: {error.strerror}", cure)) from None
+
+    def _file(self, subject: Any) -> Path:
+        """Named by everything the results depend on."""
+        key = repr((__version__, subject, _state(subject), self.plan))
+        return self.store / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+
+
+def _work(read: Reader, subject: Any, plan: Plan) -> _Done:
+    try:
+        return _Done(*rank_subject(read(subject), plan))
+    except SuspectraError as error:
+        return _Done(problems=[error.problem])
+    except Exception as error:
+        cause = f"it could not be ranked: {type(error).__name__}: {error}"
+        return _Done(problems=[Problem(_name(subject), "", cause, "check the subject's files; the others went on")])
+
+
+def _state(subject: Any) -> list[tuple[int, int]]:
+    """What tells whether a subject's files changed."""
+    states = []
+    for path in _paths(subject):
+        try:
+            found = os.stat(path)
+            states.append((found.st_mtime_ns, found.st_size))
+        except OSError:
+            states.append((0, 0))
+    return states
+
+
+def _paths(subject: Any) -> Iterable[Path]:
+    if isinstance(subject, SubjectFile):
+        return [subject.path]
+    return subject.files()
+
+
+def _name(subject: Any) -> str:
+    return getattr(subject, "name", str(subject))

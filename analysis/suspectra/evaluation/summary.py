@@ -1,0 +1,104 @@
+"""What the results of a study say: figures by technique, and techniques against one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.evaluation.scores import wilcoxon
+from suspectra.evaluation.study import Result
+
+TOP = (1, 5, 10)
+
+Run = tuple[str, int]
+"""A technique, and 1 where it clones failed tests."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The figures of one technique over some subjects.
+
+    `top` gives for each N of :data:`TOP` in how many subjects the fault stands among the first N, with ties counted
+    at best, on average and at worst: how ties are counted decides such figures, so all three are told.
+    """
+
+    technique: str
+    clone: int
+    subjects: int
+    mean: float
+    median: float
+    deviation: float
+    lowest: float
+    highest: float
+    top: tuple[tuple[int, int, int], ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One technique against the reference, subject by subject: EXAM better, equal, worse, and Wilcoxon's p."""
+
+    technique: str
+    clone: int
+    better: int
+    equal: int
+    worse: int
+    p_value: float
+
+
+def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
+    """The results of each technique, in the order of the study."""
+    groups: dict[Run, list[Result]] = {}
+    for result in results:
+        groups.setdefault((result.technique, result.clone), []).append(result)
+    return groups
+
+
+def summarize(results: Iterable[Result]) -> list[Summary]:
+    """Figures by technique.
+
+    Examples
+    --------
+    >>> [(s.technique, s.mean, s.top[0]) for s in summarize([Result("a", "b", "ochiai", 0, 10, 1, 2.0, 3)])]
+    [('ochiai', 0.2, (1, 0, 0))]
+    """
+    found = []
+    for (technique, clone), own in by_run(results).items():
+        exam = np.array([result.exam for result in own])
+        ranks = np.array([[result.rank_best, result.rank_average, result.rank_worst] for result in own])
+        top = tuple(tuple(int(count) for count in (ranks <= n).sum(axis=0)) for n in TOP)
+        deviation = float(exam.std(ddof=1)) if len(exam) > 1 else 0.0
+        figures = (float(figure) for figure in (exam.mean(), np.median(exam), deviation, exam.min(), exam.max()))
+        found.append(Summary(technique, clone, len(own), *figures, top))
+    return found
+
+
+def compare(results: Sequence[Result], reference: Run | None = None) -> list[Comparison]:
+    """Every technique against one, over the subjects both ranked.
+
+    Parameters
+    ----------
+    reference : (str, int), optional
+        The first technique if left out.
+    """
+    groups = by_run(results)
+    if not groups:
+        return []
+    reference = reference if reference in groups else next(iter(groups))
+    base = {(r.family, r.subject): r.exam for r in groups[reference]}
+    found = []
+    for run, own in groups.items():
+        if run == reference:
+            continue
+        pairs = [(r.exam, base[r.family, r.subject]) for r in own if (r.family, r.subject) in base]
+        one, other = (np.array(side) for side in zip(*pairs, strict=True)) if pairs else (np.zeros(0), np.zeros(0))
+        better, equal = int((one < other).sum()), int((one == other).sum())
+        found.append(Comparison(*run, better, equal, len(pairs) - better - equal, wilcoxon(one, other).p_value))
+    return found
+
+
+def found_within(results: Iterable[Result], shares: np.ndarray) -> np.ndarray:
+    """The share of faults found when each of these shares of the code is examined: the EXAM curve."""
+    exam = np.sort([result.exam for result in results])
+    return np.searchsorted(exam, shares, side="right") / max(len(exam), 1)

@@ -1,0 +1,127 @@
+"""The results of a study as CSV, Markdown and HTML."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from html import escape
+
+from suspectra.evaluation.curves import exam_curves, title
+from suspectra.evaluation.study import Result, StudyResult
+from suspectra.evaluation.summary import TOP, Comparison, Run, Summary, by_run, compare, summarize
+
+FIELDS = ("family", "subject", "technique", "clone", "n", "rank_best", "rank_avg", "rank_worst", "exam")
+
+_SUMMARY = (
+    "technique", "subjects", "mean EXAM", "median", "std. dev.", "min", "max",
+    *(f"Top-{n} best/avg/worst" for n in TOP),
+)  # fmt: skip
+_COMPARISON = ("technique", "better", "equal", "worse", "Wilcoxon p")
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Suspectra study</title>
+<style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 62rem; padding: 0 1rem; color: #222 }}
+table {{ border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }}
+th, td {{ padding: .25rem .7rem; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap }}
+th:first-child, td:first-child {{ text-align: left }}
+thead th {{ border-bottom: 2px solid #888 }}
+svg {{ max-width: 100%; height: auto }}
+</style></head><body>
+<h1>Study of {techniques} techniques on {subjects} subjects</h1>
+{body}
+</body></html>
+"""
+
+
+def to_csv(results: Sequence[Result]) -> str:
+    """One row a result, with the columns of :data:`FIELDS`.
+
+    Examples
+    --------
+    >>> print(to_csv([Result("siemens", "tcas_v1", "ochiai", 0, 65, 3, 3.5, 4)]), end="")
+    family,subject,technique,clone,n,rank_best,rank_avg,rank_worst,exam
+    siemens,tcas_v1,ochiai,0,65,3,3.5,4,0.05384615384615385
+    """
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(FIELDS)
+    for r in results:
+        ranks = (r.rank_best, r.rank_average, r.rank_worst, r.exam)
+        table.writerow((r.family, r.subject, r.technique, r.clone, r.n, *ranks))
+    return out.getvalue()
+
+
+def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
+    """The figures by technique, over all subjects and by family, and the comparison with the reference."""
+    parts = []
+    for heading, columns, rows in _tables(result, reference):
+        lines = [f"## {heading}", "", _row(columns), _row(["---", *["---:"] * (len(columns) - 1)])]
+        parts.append("\n".join([*lines, *(_row(row) for row in rows)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def to_html(result: StudyResult, reference: Run | None = None) -> str:
+    """A self-contained page: the curves, the figures and every result."""
+    parts = [exam_curves(result.results)]
+    for heading, columns, rows in _tables(result, reference):
+        parts.append(f"<h2>{escape(heading)}</h2>{_html_table(columns, rows)}")
+    every = [
+        [r.subject, r.family, title((r.technique, r.clone)), *_ranks(r)]
+        for r in sorted(result.results, key=lambda r: (r.family, r.subject))
+    ]
+    columns = ("subject", "family", "technique", "statements", "best", "average", "worst", "EXAM")
+    parts.append(f"<details><summary>Every result</summary>{_html_table(columns, every)}</details>")
+    if result.problems:
+        items = "".join(f"<li>{escape(str(problem))}</li>" for problem in result.problems)
+        parts.append(f"<h2>What could not be ranked</h2><ul>{items}</ul>")
+    subjects = len({(r.family, r.subject) for r in result.results})
+    return _PAGE.format(techniques=len(by_run(result.results)), subjects=subjects, body="\n".join(parts))
+
+
+def _tables(result: StudyResult, reference: Run | None) -> list[tuple[str, Sequence[str], list[list[str]]]]:
+    results = result.results
+    families = list(dict.fromkeys(r.family for r in results))
+    parts: list[tuple[str, Sequence[str], list[list[str]]]] = [
+        ("All subjects", _SUMMARY, [_summary_row(one) for one in summarize(results)])
+    ]
+    if len(families) > 1:
+        for family in families:
+            own = [r for r in results if r.family == family]
+            parts.append((family, _SUMMARY, [_summary_row(one) for one in summarize(own)]))
+    against = compare(results, reference)
+    if against:
+        base = reference if reference in by_run(results) else next(iter(by_run(results)))
+        heading = f"Against {title(base)}, subject by subject"
+        parts.append((heading, _COMPARISON, [_comparison_row(one) for one in against]))
+    return parts
+
+
+def _summary_row(one: Summary) -> list[str]:
+    figures = (one.mean, one.median, one.deviation, one.lowest, one.highest)
+    return [
+        title((one.technique, one.clone)),
+        str(one.subjects),
+        *(f"{figure:.4f}" for figure in figures),
+        *("/".join(map(str, counts)) for counts in one.top),
+    ]
+
+
+def _comparison_row(one: Comparison) -> list[str]:
+    counts = (one.better, one.equal, one.worse)
+    return [title((one.technique, one.clone)), *map(str, counts), f"{one.p_value:.3g}"]
+
+
+def _ranks(r: Result) -> list[str]:
+    return [str(r.n), str(r.rank_best), f"{r.rank_average:g}", str(r.rank_worst), f"{r.exam:.4f}"]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
