@@ -245,7 +245,7 @@ class _Inserter:
         """
         if isinstance(statement, _FUNCTIONS):
             lines = {self.lines.first(inner.lineno) for inner in statement.body}
-            if self.line(statement) in lines:
+            if self.line(statement) in lines or len(statement.body) == 1 and docstring(statement.body):
                 return False
         return not any(isinstance(node, ast.Lambda) for node in _expressions(statement))
 
@@ -382,7 +382,11 @@ class _Inserter:
         self.functions.append(FunctionSpan(name, node.lineno, node.end_lineno or node.lineno))
         inner = _Scope(len(self.functions) - 1, name, _sure_names(node))
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
-        node.body = head + self.block(node.body[len(head) :], inner, _Way(-first, -first), _Arc(Kind.ENTRY, -first))
+        entry = _Arc(Kind.ENTRY, -first)
+        body = self.block(node.body[len(head) :], inner, _Way(-first, -first), entry)
+        if len(node.body) == len(head) and first in self.number:
+            body = [self.store(self.number[first], first)]  # all that calling it runs is its first line
+        node.body = head + body
 
     def class_body(self, node: ast.ClassDef, scope: _Scope) -> None:
         first = self.line(node)
