@@ -226,8 +226,9 @@ class Workbench:
     def see(self, selector: str, text: str | None = None, patience: float = PATIENCE) -> Locator:
         """Wait for something to be visible."""
         found = self.page.locator(selector, has_text=text) if text else self.page.locator(selector)
-        found.first.wait_for(timeout=patience * 1000)
-        return found.first
+        found = found.filter(visible=True).first
+        found.wait_for(timeout=patience * 1000)
+        return found
 
     def command(self, title: str) -> None:
         self._pick("F1", title)
@@ -247,7 +248,18 @@ class Workbench:
         return [row.get_attribute("aria-label") or "" for row in rows.all()]
 
     def status(self) -> str:
-        return self.page.locator("#suspectra\\.suspectra\\.suspectra\\.status").get_attribute("aria-label") or ""
+        return self.page.locator("#suspectra\\.suspectra\\.status").get_attribute("aria-label") or ""
+
+    def toasts(self) -> list[str]:
+        """What popped up."""
+        return self.page.locator(".notifications-toasts .notification-list-item-message").all_inner_texts()
+
+    def hover_at_cursor(self, text: str) -> None:
+        """Ask for the hover of the editor with the mouse out of the way."""
+        self.page.mouse.move(700, 5)
+        self.page.keyboard.press("Control+K")
+        self.page.keyboard.press("Control+I")
+        self.see(".editor-instance .monaco-hover, .monaco-editor .monaco-hover", text)
 
     def cursor(self) -> tuple[str, int]:
         """The title of the active editor, and the line the cursor is on."""
@@ -295,11 +307,13 @@ def workbench(vsix: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
     }
     started = []
 
-    def start(folder: Path, settings: dict | None = None, *, trusted: bool = True) -> Workbench:
+    def start(folder: Path, settings: dict | None = None, *, interpreter=None, trusted: bool = True) -> Workbench:
         port = free_port()
-        (data / "User").mkdir(parents=True)
-        chosen = {"suspectra.interpreter": [sys.executable], **SETTINGS, **(settings or {})}
-        (data / "User" / "settings.json").write_text(json.dumps(chosen))
+        # which Python there is, is a matter of the machine; the rest is the user's
+        machine = {"suspectra.interpreter": interpreter or [sys.executable]}
+        for kind, chosen in (("Machine", machine), ("User", {**SETTINGS, **(settings or {})})):
+            (data / kind).mkdir(parents=True)
+            (data / kind / "settings.json").write_text(json.dumps(chosen))
         (home / "config.yaml").write_text(f"bind-addr: 127.0.0.1:{port}\nauth: none\ncert: false\n")
         install = [*code_server, "--install-extension", str(vsix)]
         subprocess.run(install, env=environment, check=True, capture_output=True, timeout=120)

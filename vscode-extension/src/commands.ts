@@ -7,16 +7,16 @@ import { methods, serverCommands, type Suspect, type Suspects, type Technique } 
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(server: Server): vscode.Disposable {
-  const step = (command: string) => async () => {
-    if (!(await server.command(command, cursor()))) {
+  const step = (command: string, ...from: (() => unknown)[]) => async () => {
+    if (!(await server.command(command, ...from.map((place) => place())))) {
       vscode.window.setStatusBarMessage('$(search) There are no suspects to go to', 4000);
     }
   };
   const commands: Record<string, (suspect?: Suspect) => Promise<unknown>> = {
     localize: () => server.command(serverCommands.localize),
     runTests: () => server.command(serverCommands.runTests),
-    nextSuspect: step(serverCommands.nextSuspect),
-    previousSuspect: step(serverCommands.previousSuspect),
+    nextSuspect: step(serverCommands.nextSuspect, cursor),
+    previousSuspect: step(serverCommands.previousSuspect, cursor),
     firstSuspect: step(serverCommands.firstSuspect),
     explain: async (suspect) => {
       if (!(await server.command(serverCommands.explain, ...place(suspect)))) {
@@ -47,9 +47,10 @@ async function selectTechnique(server: Server): Promise<void> {
     server.request<Technique[]>(methods.techniques, {}),
     server.request<Suspects>(methods.suspects, { limit: 1 }),
   ]);
+  const currentFirst = techniques.toSorted((a, b) => Number(b.name === current) - Number(a.name === current));
   const picked = await vscode.window.showQuickPick(
     [
-      ...techniques.map(({ name, title, paper, description }) => ({
+      ...currentFirst.map(({ name, title, paper, description }) => ({
         label: title,
         description: name === current ? `${name} $(check)` : name,
         detail: [paper, description].filter(Boolean).join(' · '),

@@ -52,7 +52,7 @@ function page(body: string): string {
   h1, h2, h3 { font-weight: 600; line-height: 1.25; }
   h1 { font-size: 1.4em; }
   h2 { font-size: 1.2em; }
-  code { font-family: var(--vscode-editor-font-family); }
+  code { font-family: var(--vscode-editor-font-family); overflow-wrap: anywhere; }
   table { border-collapse: collapse; margin: 1em 0; }
   th, td { border: 1px solid var(--vscode-panel-border); padding: 0.2em 0.8em; text-align: left; }
 </style>

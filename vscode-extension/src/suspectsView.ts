@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 
 import type { Suspect, Suspects } from './protocol';
-import { rankWords, reportWords, scoreWords, suspectDetails, suspectLabel, suspectName, suspectPlace } from './words';
+import { rankWords, reportWords, scoreWords, shortName, suspectDetails, suspectLabel, suspectPlace } from './words';
 
 const BAND_COLOR = {
   high: 'charts.red',
@@ -34,7 +34,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Suspect>, vscode.Di
   }
 
   getTreeItem(suspect: Suspect): vscode.TreeItem {
-    const item = new vscode.TreeItem(`${rankWords(suspect)}  ${suspectName(suspect)}`);
+    const item = new vscode.TreeItem(`${rankWords(suspect)}  ${shortName(suspect)}`);
     item.description = `${suspectPlace(suspect).replace(/.*\//, '')} · ${scoreWords(suspect.score)}`;
     item.tooltip = new vscode.MarkdownString(suspectDetails(suspect, this.report?.technique ?? ''));
     item.accessibilityInformation = { label: suspectLabel(suspect) };

@@ -72,12 +72,17 @@ export function scoreWords(score: Suspect['score']): string {
   return Number.isInteger(score) ? `${score}` : `${Number(score.toPrecision(3))}`;
 }
 
-/** The main text of a row: what is suspected. */
+/** What is suspected, by its qualified name. */
 export function suspectName(suspect: Suspect): string {
   return suspect.function || '(module level)';
 }
 
-/** The lesser text of a row: where, and how much. */
+/** The main text of a row. The class is left to the tooltip, so that the line number stays in sight. */
+export function shortName(suspect: Suspect): string {
+  return suspectName(suspect).replace(/.*\./, '');
+}
+
+/** Where it is. */
 export function suspectPlace(suspect: Suspect): string {
   const lines = suspect.endLine > suspect.line ? `${suspect.line}-${suspect.endLine}` : `${suspect.line}`;
   return `${suspect.file}:${lines}`;
@@ -100,7 +105,8 @@ export function suspectDetails(suspect: Suspect, technique: string): string {
   const shown = suspect.failingTests.slice(0, 8).map((test) => `- \`${test}\``);
   const more = suspect.failingTests.length - shown.length;
   return [
-    `**Rank ${rankWords(suspect)}** · ${technique} ${scoreWords(suspect.score)} · ${suspectPlace(suspect)}`,
+    `**Rank ${rankWords(suspect)}** · ${technique} ${scoreWords(suspect.score)}`,
+    `\`${suspectName(suspect)}\`, ${suspectPlace(suspect)}`,
     `${suspect.ef} of ${suspect.ef + suspect.nf} failing and ${suspect.ep} of ${suspect.ep + suspect.np} passing tests execute it.`,
     ...(shown.length ? [[`Failing tests:`, '', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')] : []),
   ].join('\n\n');

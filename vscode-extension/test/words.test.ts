@@ -90,7 +90,7 @@ describe('a suspect', () => {
 
   it('is detailed with counts and a bounded list of failing tests', () => {
     const details = suspectDetails(suspect, 'ochiai');
-    expect(details).toContain('**Rank 2–4** · ochiai 0.707 · shop/cart.py:12-13');
+    expect(details).toContain('**Rank 2–4** · ochiai 0.707\n\n`Cart.total`, shop/cart.py:12-13\n\n');
     expect(details).toContain('3 of 3 failing and 3 of 45 passing tests execute it.');
     expect(details).toContain('- `tests/test_cart.py::test_7`\n- and 2 more');
   });
