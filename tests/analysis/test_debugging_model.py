@@ -6,16 +6,17 @@ import pytest
 from suspectra.errors import NothingToRank, UsageError
 from suspectra.markov.chain import JumpModel
 from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.program import Program
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.report import RankedReport, Subgraph, SubgraphReport
-from suspectra.spectrum import Edges, Elements, Function, Spectrum
+from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 from suspectra.techniques import make_technique
 
 OCHIAI = make_technique("ochiai")
 
 
-def program(function, edges=()):
+def program(function, edges=(), kind=EdgeKind.ARC):
     """One file of a statement a line, counted from 1; an edge joins two lines."""
     count = len(function)
     lines = np.arange(1, count + 1, dtype=np.int32)
@@ -30,7 +31,7 @@ def program(function, edges=()):
         elements,
         (np.arange(count, dtype=np.int32),),
         np.ones(count, bool),
-        Edges(zeros, table[:, 0], table[:, 1], zeros),
+        Edges(zeros, table[:, 0], table[:, 1], zeros, kind),
         (every,),
     )
 
@@ -209,14 +210,26 @@ def test_the_estimate_is_near_the_exact_times():
     np.testing.assert_allclose(subject.estimate(seed=2).steps, subject.expected_steps, rtol=0.05)
 
 
+def test_the_model_of_all_that_is_known():
+    spectrum = program(FUNCTION, EDGES)
+    report = RankedReport.from_scores(OCHIAI, spectrum, np.array(SCORES, float))
+    source = b"\n".join([b"f1(0)", b"0", b"def f1(x):", b"    x", b"0", b"0"])
+    whole = DebuggingModel.of(report, Program((), source_of=lambda path: source))
+    assert whole.next_moves(0)[0].reasons == ("runs just after", "same function")
+    assert "called from here" in {reason for move in whole.next_moves(0) for reason in move.reasons}
+    np.testing.assert_array_equal(
+        DebuggingModel.of(report).expected_steps, model(SCORES, FUNCTION, EDGES).expected_steps
+    )
+
+
 def test_flow_by_blocks():
-    spectrum = program([0] * 5, [(0, 1), (1, 2)])
+    spectrum = program([0] * 5, [(0, 1), (1, 2)], EdgeKind.BLOCK)
     graph = FlowGraph.of(0, 4, [(0, 1, 0), (1, 2, -1), (1, 3, 1)], [(0, 0), (0, 1), (1, 2), (3, 3), (3, 4)])
     flow = DynamicFlow.of(spectrum, [graph])
     assert flow.pairs.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
     assert flow.elements_of(flow.nodes - 1).tolist() == [3, 4]
-    untold = program([0] * 5)
-    assert DynamicFlow.of(untold).pairs.tolist() == []
+    assert DynamicFlow.of(spectrum).pairs.tolist() == []
+    assert DynamicFlow.of(program([0] * 5)).pairs.tolist() == []
 
 
 def test_flow_by_lines_finds_the_statement_a_line_is_inside():

@@ -15,6 +15,8 @@ from suspectra.markov.chain import Chain, JumpModel, Structure, ranked_list, sus
 from suspectra.markov.elimination import Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
 from suspectra.markov.sampling import SampledHittingTimes, sample_hitting_times
+from suspectra.program import Program
+from suspectra.program.calls import calls_between
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.report import RankedReport, SubgraphReport
 
@@ -144,6 +146,23 @@ class DebuggingModel:
         self.chain = self._build()
         # a model is kept for its solver alone, so that no chain of models piles up
         self._previous = like.__dict__.get("solver") if like is not None else None
+
+    @classmethod
+    def of(
+        cls,
+        report: RankedReport,
+        program: Program | None = None,
+        jumps: JumpModel | None = None,
+        cleared: Iterable[int] = (),
+        like: DebuggingModel | None = None,
+    ) -> DebuggingModel:
+        """The model of a report with all that the evidence and the sources tell of the program.
+
+        Finding the calls reads the sources. A caller that asks often keeps what :class:`DynamicFlow` and
+        :func:`calls_between` gave, and hands it to the constructor.
+        """
+        flow = DynamicFlow.of(report.spectrum, program.graphs if program is not None else ())
+        return cls(report, flow, calls_between(report.spectrum, program), jumps, cleared, like)
 
     def _build(self) -> Chain:
         if not len(self.elements):

@@ -142,7 +142,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
         return _of_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:
         raise _nothing(technique, "the evidence does not tell between which blocks its edges lead")
-    source_of = _AsRun(program.files, program.source_of) if program is not None else _AsRun((), None)
+    source_of = SourcesAsRun(program.files, program.source_of) if program is not None else SourcesAsRun((), None)
     return _of_arcs(spectrum.elements, spectrum.edges, source_of)
 
 
@@ -152,18 +152,19 @@ def _of_graphs(graphs: tuple[FlowGraph, ...]) -> ControlFlow:
 
 
 @lru_cache(maxsize=4)
-def _of_arcs(elements: Elements, edges: Edges, source_of: _AsRun) -> ControlFlow:
+def _of_arcs(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> ControlFlow:
     return ControlFlow(*python_graphs(elements, edges, source_of))
 
 
 @dataclass(frozen=True)
-class _AsRun:
+class SourcesAsRun:
     """Sources that are still as they were when the tests ran."""
 
     files: tuple[MeasuredFile, ...]
     read: SourceOf | None
 
     def __call__(self, path: str) -> bytes | None:
+        """The bytes of a file, None where it can't be read or has changed."""
         data = self.read(path) if self.read else None
         digest = self._digests.get(path)
         changed = data is not None and digest is not None and hashlib.sha256(data).hexdigest() != digest
