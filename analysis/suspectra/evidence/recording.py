@@ -14,6 +14,7 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -33,6 +34,7 @@ _MAX_LOG = 1 << 30
 _MAX_MAP = 1 << 27
 _ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
 _EMPTY = np.zeros(0, np.int32)
+_EIGHT = np.arange(8)
 _RECORD = "run the tests with `suspectra record -- pytest`"
 _AGAIN = "run the tests again"
 
@@ -451,6 +453,7 @@ def _test_result(head: dict[str, Any]) -> TestResult:
     )
 
 
+@lru_cache(maxsize=4096)
 def _inside(path: Any) -> str:
     """A path that stays below the workspace.
 
@@ -515,10 +518,10 @@ class _Plan:
     def __init__(self, maps: Sequence[_SourceMap | None], layout: _Layout):
         self.sources = len(maps)
         self.layout = layout
-        self.sizes = np.array([m.cells // 8 if m is not None else -1 for m in maps], np.int64)
-        known = np.maximum(self.sizes, 0)
-        self.starts = np.cumsum(known) - known
-        self.total = int(known.sum())
+        self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        self.total = int(self.sizes.sum())
+        self.damaged = {number for number, m in enumerate(maps) if m is None}
         self.stale: dict[int, str] = {}
         statements = self._facts(maps, self._statement_facts)
         self.statements = _Scatter(statements, self.total * 8, layout.columns)
@@ -563,20 +566,21 @@ class _Plan:
         (count,) = struct.unpack_from("<I", data)
         if count > self.sources:
             raise ValueError("more sources than there are")
-        touched = np.frombuffer(data, "<u4", count, 4).astype(np.int64)
-        bits = np.frombuffer(data, np.uint8, offset=4 + 4 * count)
-        if count and (touched.max() >= self.sources or len(np.unique(touched)) != count):
+        numbers = struct.unpack_from(f"<{count}I", data, 4)
+        if numbers and (max(numbers) >= self.sources or len(set(numbers)) != count):
             raise ValueError("sources that are not there")
-        sizes = self.sizes[touched]
-        if np.any(sizes < 0):
+        if not self.damaged.isdisjoint(numbers):
             raise ValueError("a source whose map is damaged")
-        if sizes.sum() != len(bits):
+        touched = np.array(numbers, np.int64)
+        bits = np.frombuffer(data, np.uint8, offset=4 + 4 * count)
+        sizes = self.sizes[touched]
+        ends = sizes.cumsum()
+        if (ends[-1] if count else 0) != len(bits):
             raise ValueError("a wrong number of bits")
-        # the place of each byte in the section, then of each bit
-        byte = np.repeat(self.starts[touched] - (np.cumsum(sizes) - sizes), sizes) + np.arange(len(bits))
-        fired = np.flatnonzero(np.unpackbits(bits).view(bool))
-        cells = (byte[fired >> 3] << 3) | (fired & 7)
-        stale = tuple(self.stale[n] for n in touched.tolist() if n in self.stale) if self.stale else ()
+        # the place of each byte in the section, then of each of its bits
+        places = np.arange(len(bits)) + np.repeat(self.starts[touched] - ends + sizes, sizes)
+        cells = (places[:, None] * 8 + _EIGHT).ravel()[np.unpackbits(bits).view(bool).nonzero()[0]]
+        stale = tuple(self.stale[n] for n in numbers if n in self.stale) if self.stale else ()
         edges = self.edges.columns_of(cells) if self.edges is not None else _EMPTY
         return _Decoded(self.statements.columns_of(cells), edges, stale)
 
@@ -587,27 +591,30 @@ class _Scatter:
     def __init__(self, facts: tuple[np.ndarray, np.ndarray], cells: int, columns: int):
         cell, column = facts
         _, first = np.unique(cell, return_index=True)
-        self.main = np.full(cells, -1, np.int32)
+        self.columns = columns
+        self.main = np.full(cells, columns, np.int32)  # one past the last column: none at all
         self.main[cell[first]] = column[first]
         rest = np.ones(len(cell), bool)
         rest[first] = False
         self.more_cells, self.more_columns = cell[rest], column[rest].astype(np.int32)
         self.fired = np.zeros(cells, bool)
-        self.reached = np.zeros(columns, bool)
+        self.reached = np.zeros(columns + 1, bool)
 
     def columns_of(self, cells: np.ndarray) -> Row:
         """The columns of the cells, sorted and without repetition."""
         columns = self.main[cells]
-        columns = columns[columns >= 0]
+        more = _EMPTY
         if len(self.more_cells):
             self.fired[cells] = True
-            columns = np.concatenate([columns, self.more_columns[self.fired[self.more_cells]]])
+            more = self.more_columns[self.fired[self.more_cells]]
             self.fired[cells] = False
-        if 30 * len(columns) < len(self.reached):
-            return np.unique(columns)
+        if 30 * len(columns) < self.columns:
+            row = np.unique(np.concatenate([columns, more]))
+            return row[:-1] if len(row) and row[-1] == self.columns else row
         self.reached[columns] = True
-        row = np.flatnonzero(self.reached).astype(np.int32)
-        self.reached[row] = False
+        self.reached[more] = True
+        row = self.reached[:-1].nonzero()[0].astype(np.int32)
+        self.reached.fill(False)
         return row
 
 

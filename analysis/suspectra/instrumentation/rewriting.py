@@ -245,7 +245,7 @@ class _Inserter:
         """
         if isinstance(statement, _FUNCTIONS):
             lines = {self.lines.first(inner.lineno) for inner in statement.body}
-            if self.line(statement) in lines or len(statement.body) == 1 and docstring(statement.body):
+            if self.line(statement) in lines or (len(statement.body) == 1 and docstring(statement.body)):
                 return False
         return not any(isinstance(node, ast.Lambda) for node in _expressions(statement))
 
