@@ -23,6 +23,7 @@ from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 if TYPE_CHECKING:
     from suspectra.localizer import Localizer
     from suspectra.output.ranking import Ranking
+    from suspectra.report import RankedReport
     from suspectra.techniques.technique import Technique
 
 NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
@@ -121,6 +122,7 @@ _technique = _options(
     ),
     click.option("--param", "parameters", multiple=True, metavar="KEY=VALUE", help="A technique's own parameter."),
     click.option("--clone-failed", is_flag=True, help="Let failed tests weigh as much as the passed ones."),
+    click.option("--break-ties", metavar="NAME", help="Let a second technique, such as cp, order what is tied."),
     click.option("--include-tests", is_flag=True, help="Let test code be suspected too."),
 )
 _format = click.Choice(["table", "json", "sarif", "csv", "markdown"])
@@ -202,15 +204,18 @@ def techniques(form: str) -> None:
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @_workspace
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- pytest [ARGUMENTS]...")
-def record(workspace: Path, command: tuple[str, ...]) -> int:
+@click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
+@click.option("--source", "sources", multiple=True, metavar="NAME", help="Record this folder or package too.")
+@click.option("--include-tests", is_flag=True, help="Record test modules too.")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
+def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
     """Run the tests and record what each executes.
 
     For example: suspectra record -- pytest tests -x
     """
     from suspectra.recording import launch
 
-    return launch.run(list(command), workspace)
+    return launch.run(command, workspace, **chosen)
 
 
 @cli.command()
@@ -239,12 +244,13 @@ def _localize(
     technique: str,
     parameters: tuple[str, ...],
     clone_failed: bool,
+    break_ties: str | None,
     include_tests: bool,
 ) -> Localizer:
     """A localizer that has ranked the evidence; problems of the evidence are said even when there is no ranking."""
     if recording and (coverage or junit):
         raise click.UsageError("Give --recording, or --coverage and --junit, not both.")
-    chosen = _make_technique(technique, parameters, clone_failed)  # a wrong name costs no reading
+    chosen = _make_technique(technique, parameters, clone_failed, break_ties)  # a wrong name costs no reading
 
     from suspectra.evidence.discovery import find_source
     from suspectra.localizer import Localizer
@@ -253,14 +259,27 @@ def _localize(
     evidence = find_source(workspace, coverage=coverage, junit=junit, recording=recording).read()
     localizer = Localizer(chosen, include_tests=include_tests)
     try:
-        localizer.update(evidence)
+        _check_suspects(localizer.update(evidence), evidence.source)
     except SuspectraError:
         _warn(evidence.problems)
         raise
     return localizer
 
 
-def _make_technique(name: str, parameters: Iterable[str], clone_failed: bool) -> Technique:
+def _check_suspects(report: RankedReport, source: str) -> None:
+    """A ranking that no failing test has a part in says nothing, so it is not shown as one."""
+    if not len(report):
+        cause = "no statement of the workspace was measured that may be a suspect"
+        cure = "check what is measured and --workspace; --include-tests lets test code be suspected too"
+    elif not report.spectrum.counts.ef[report.order].any():
+        cause = "no failing test executes a measured statement that may be a suspect"
+        cure = "measure the code that they test; --include-tests lets test code be suspected too"
+    else:
+        return
+    raise NothingToRank(Problem(source, "", cause, cure))
+
+
+def _make_technique(name: str, parameters: Iterable[str], clone_failed: bool, break_ties: str | None) -> Technique:
     from suspectra.techniques import make_technique
 
     chosen: dict[str, Any] = {"clone_failed": True} if clone_failed else {}
@@ -269,7 +288,7 @@ def _make_technique(name: str, parameters: Iterable[str], clone_failed: bool) ->
         if not equals or not key.strip():
             raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="'--param'")
         chosen[key.strip().replace("-", "_")] = _value(value.strip())
-    return make_technique(name, **chosen)
+    return make_technique(name, break_ties=break_ties, **chosen)
 
 
 def _value(text: str) -> float | int | bool | str:
@@ -351,3 +370,8 @@ def _place(workspace: Path, text: str) -> tuple[str, int]:
 def _warn(problems: Iterable[Problem]) -> None:
     for problem in problems:
         _say("warning", problem)
+
+
+from suspectra.evaluation.cli import register as _register_evaluation  # noqa: E402 - it uses the options above
+
+_register_evaluation(cli)

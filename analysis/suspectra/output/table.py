@@ -10,7 +10,8 @@ from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, wid
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
-_LOCATION_SHARE, _FUNCTION_SHARE = 0.34, 0.22
+_LOCATION, _FUNCTION, _SOURCE = 2, 3, 8
+_LOCATION_SHARE, _FUNCTION_SHARE = 0.5, 0.28  # of what the numbers leave, at most
 _GAP = "  "
 
 
@@ -18,9 +19,8 @@ def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
     """Write the table, and under every group of equal lines the failing tests that execute them."""
     style, columns = Style(out), terminal_width(out)
     entries = list(ranking.entries())
-    rows = [_cells(entry, sources, columns) for entry in entries]
-    widths = [max(map(width, column)) for column in zip(_HEADINGS, *rows, strict=True)]
-    widths[-1] = max(20, columns - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1))
+    rows = [_cells(entry, sources) for entry in entries]
+    widths = _widths(rows, columns)
     out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
     for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
         out.write(_coloured(_line(row, widths), entry, style) + "\n")
@@ -59,22 +59,31 @@ def location_text(entry: dict[str, Any]) -> str:
     return f"{entry['file']}:{entry['line']}"
 
 
-def _cells(entry: dict[str, Any], sources: Sources, columns: int) -> tuple[str, ...]:
+def _widths(rows: list[tuple[str, ...]], columns: int) -> list[int]:
+    """Numbers get what they need; what is left is shared."""
+    widths = [max(map(width, column)) for column in zip(_HEADINGS, *rows, strict=True)]
+    text = (_LOCATION, _FUNCTION, _SOURCE)
+    left = columns - sum(wide for i, wide in enumerate(widths) if i not in text) - len(_GAP) * (len(widths) - 1)
+    widths[_LOCATION] = min(widths[_LOCATION], max(len("Location"), int(left * _LOCATION_SHARE)))
+    widths[_FUNCTION] = min(widths[_FUNCTION], max(len("Function"), int(left * _FUNCTION_SHARE)))
+    widths[_SOURCE] = max(len("Source"), left - widths[_LOCATION] - widths[_FUNCTION])
+    return widths
+
+
+def _cells(entry: dict[str, Any], sources: Sources) -> tuple[str, ...]:
     return (
         rank_text(entry),
         score_text(entry["score"]),
-        fit(safe(location_text(entry)), int(columns * _LOCATION_SHARE), keep_end=True),
-        fit(safe(entry["function"]), int(columns * _FUNCTION_SHARE), keep_end=True),
+        safe(location_text(entry)),
+        safe(entry["function"]),
         *(str(entry[name]) for name in ("ef", "ep", "nf", "np")),
         safe(sources.line(entry["file"], entry["line"]).strip()),
     )
 
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    last = len(cells) - 1
-    padded = (
-        fit(cell, widths[i]) if i == last else pad(cell, widths[i], right=_RIGHT[i]) for i, cell in enumerate(cells)
-    )
+    fitted = (fit(cell, widths[i], keep_end=i in (_LOCATION, _FUNCTION)) for i, cell in enumerate(cells))
+    padded = (pad(cell, widths[i], right=_RIGHT[i]) for i, cell in enumerate(fitted))
     return _GAP.join(padded).rstrip()
 
 

@@ -11,7 +11,7 @@ from typing import TextIO
 
 # control characters steer terminals; the bidirectional ones make text read differently from what it is
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-WIDTH_WITHOUT_TERMINAL = 120
+WIDTH_WITHOUT_TERMINAL, NARROWEST = 120, 72
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
 
 
@@ -20,8 +20,8 @@ def safe(text: str) -> str:
 
     Examples
     --------
-    >>> safe("red\\x1b[31m")
-    'red\\\\x1b[31m'
+    >>> print(safe("red\x1b[31m"))
+    red\x1b[31m
     """
     return _UNSAFE.sub(lambda match: _visible(match[0]), text.expandtabs(4))
 
@@ -35,7 +35,7 @@ def width(text: str) -> int:
 
     Examples
     --------
-    >>> width("日本"), width("e\\u0301")
+    >>> width("日本"), width("e\u0301")
     (4, 1)
     """
     if text.isascii():
@@ -77,7 +77,7 @@ def pad(text: str, columns: int, *, right: bool = False) -> str:
 def terminal_width(out: TextIO) -> int:
     """Columns to fill: the terminal's, or a fixed number where there is none."""
     if out.isatty() or os.environ.get("COLUMNS", "").isdigit():
-        return max(60, shutil.get_terminal_size().columns)
+        return max(NARROWEST, shutil.get_terminal_size().columns)
     return WIDTH_WITHOUT_TERMINAL
 
 

@@ -1,0 +1,394 @@
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from suspectra import __version__
+from suspectra.cli import run
+from suspectra.output import table
+from suspectra.techniques import technique_infos, technique_names
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+@pytest.fixture
+def suspectra(shop, capsys, monkeypatch):
+    """Runs a command in the shop: (status, stdout, stderr)."""
+    monkeypatch.chdir(shop)
+    monkeypatch.delenv("SUSPECTRA_DEBUG", raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        status = run(arguments)
+        return status, *capsys.readouterr()
+
+    return call
+
+
+SUSPECT = {
+    "file": {"type": "string", "minLength": 1},
+    "line": {"type": "integer", "minimum": 1},
+    "end_line": {"type": "integer", "minimum": 1},
+    "function": {"type": "string"},
+    "score": {"type": "number"},
+    "rank_best": {"type": "integer", "minimum": 1},
+    "rank_average": {"type": "number", "minimum": 1},
+    "rank_worst": {"type": "integer", "minimum": 1},
+    "standard_rank": {"type": "number", "minimum": 0.5},
+    "ef": {"type": "integer", "minimum": 0},
+    "ep": {"type": "integer", "minimum": 0},
+    "nf": {"type": "integer", "minimum": 0},
+    "np": {"type": "integer", "minimum": 0},
+    "failing_tests": {"type": "array", "items": {"type": "string"}},
+}
+PROBLEM = {name: {"type": "string"} for name in ("file", "place", "cause", "cure")}
+
+
+def closed(properties: dict) -> dict:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+CONTRACT = closed(
+    {
+        "technique": {"type": "string"},
+        "clone_failed": {"type": "boolean"},
+        "passed": {"type": "integer"},
+        "failed": {"type": "integer"},
+        "elements": {"type": "integer"},
+        "problems": {"type": "array", "items": closed(PROBLEM)},
+        "suspects": {"type": "array", "items": closed(SUSPECT)},
+    }
+)
+
+
+def strict_json(text: str) -> dict:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+@pytest.mark.parametrize("technique", [info.name for info in technique_infos() if info.needs == "lines"])
+def test_json_keeps_its_contract_with_every_technique(suspectra, technique):
+    status, out, _ = suspectra("rank", "--technique", technique, "--format", "json")
+    assert status == 0
+    assert out.isascii()
+    ranking = strict_json(out)
+    jsonschema.validate(ranking, CONTRACT)
+    assert ranking["technique"] == technique
+    suspects = ranking["suspects"]
+    assert len(suspects) == ranking["elements"] > 15
+    assert (ranking["failed"], ranking["passed"]) == (12, 5)
+    for before, after in pairwise(suspects):
+        assert before["rank_best"] <= after["rank_best"]
+        assert before["score"] >= after["score"] or after["ef"] + after["ep"] == 0
+    for suspect in suspects:
+        assert suspect["ef"] + suspect["nf"] == ranking["failed"]
+        assert suspect["ep"] + suspect["np"] == ranking["passed"]
+        assert len(suspect["failing_tests"]) == suspect["ef"]
+        assert suspect["rank_average"] == (suspect["rank_best"] + suspect["rank_worst"]) / 2
+
+
+def test_infinite_scores_are_the_largest_double(suspectra, shop):
+    report = (shop / "results.xml").read_text()
+    # only the discount's tests fail, so its last line is executed by exactly the failing tests
+    for name in ("test_setup", "test_teardown", "test_strict", "test_parts"):
+        report = re.sub(rf'(<testcase [^>]*name="{name}"[^>]*>).*?</testcase>', r"\1</testcase>", report, flags=re.S)
+    (shop / "results.xml").write_text(report)
+    status, out, _ = suspectra("rank", "--technique", "dstar", "--format", "json", "--top", "1")
+    assert status == 0
+    assert strict_json(out)["suspects"][0]["score"] == sys.float_info.max
+    assert "∞" in suspectra("rank", "--technique", "dstar")[1]
+
+
+def test_table(suspectra):
+    status, out, err = suspectra("rank", "--top", "4")
+    assert status == 0
+    assert out == (
+        "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"
+        " 1–2  0.8165  src/cart.py:15  discount   8   0   4   5  if percent > 50:\n"
+        " 1–2  0.8165  src/cart.py:19  discount   8   0   4   5  return amount * (100 - percent) / 10  # wrong: 100\n"
+        "      executed by 8 failing tests: test_cart.py::test_discount[10], test_cart.py::test_discount[20] and 6"
+        " more\n"
+        " 3–5  0.3873  src/cart.py:8   total      3   2   9   3  amount = 0\n"
+        " 3–5  0.3873  src/cart.py:9   total      3   2   9   3  for price, count in items:\n"
+        "      executed by 3 failing tests: test_cart.py::test_teardown, test_cart.py::test_strict and 1 more\n"
+        "\n"
+        "4 of 22 statements, by Ochiai, from 12 failed and 5 passed tests (.coverage)\n"
+    )
+    assert err == ""
+
+
+def test_table_lists_20_and_machine_formats_all(suspectra):
+    assert suspectra("rank")[1].count("src/cart.py:") == 20
+    assert suspectra("rank", "--format", "csv")[1].count("src/cart.py") == 22
+    assert suspectra("rank", "--format", "csv", "--top", "3")[1].count("src/cart.py") == 3
+
+
+def test_tests_are_suspects_when_asked_for(suspectra):
+    ranked = strict_json(suspectra("rank", "--format", "json", "--include-tests")[1])
+    assert {s["file"] for s in ranked["suspects"]} == {"src/cart.py", "tests/test_cart.py"}
+
+
+def test_parameters_and_cloning(suspectra):
+    def first_score(*arguments: str) -> float:
+        return strict_json(suspectra("rank", "--format", "json", "--top", "1", *arguments)[1])["suspects"][0]["score"]
+
+    assert first_score("--technique", "dstar") == 8**2 / 4
+    assert first_score("--technique", "dstar", "--param", "exponent=3") == 8**3 / 4
+    ranking = strict_json(suspectra("rank", "--format", "json", "--clone-failed")[1])
+    assert ranking["clone_failed"] is True
+    assert "failed tests cloned" in suspectra("rank", "--clone-failed")[1]
+
+
+def test_output_goes_to_a_file_as_a_whole(suspectra, shop):
+    status, out, _ = suspectra("rank", "--format", "json", "-o", "ranking.json")
+    assert (status, out) == (0, "")
+    strict_json((shop / "ranking.json").read_text())
+    assert [path.name for path in shop.iterdir() if "ranking" in path.name] == ["ranking.json"]
+    status, _, err = suspectra("rank", "-o", "no/such/folder.json")
+    assert status == 2
+    assert "can't be written" in err
+
+
+def test_problems_are_warnings_on_stderr(suspectra, shop):
+    (shop / ".coverage.vm.1.abc").write_bytes(b"")
+    status, out, err = suspectra("rank", "--format", "json")
+    assert status == 0
+    assert len(strict_json(out)["problems"]) == 1
+    assert err.startswith("suspectra: warning: .coverage: 1 file (.coverage.vm.1.abc)")
+
+
+def test_explain(suspectra):
+    status, out, _ = suspectra("explain", "src/cart.py:16")
+    assert status == 0
+    assert out.startswith("src/cart.py:16-18 in discount\n    raise ValueError(\n\n")
+    status, out, _ = suspectra("explain", str(Path("src/cart.py").absolute()) + ":19")
+    assert "ef / sqrt(F * (ef + ep))\n    8 / sqrt(12 * (8 + 0)) = 0.816497\n" in out
+    assert "    tests/test_cart.py::test_discount[10]\n" in out
+    for place, words in (
+        ("src/cart.py:1", "name line 3"),
+        ("tests/test_cart.py:22", "--include-tests"),
+        ("gone.py:1", "it was not measured"),
+        ("src/cart.py", "FILE:LINE"),
+        ("src/cart.py:0", "FILE:LINE"),
+    ):
+        status, _, err = suspectra("explain", place)
+        assert status == 2
+        assert words in err
+
+
+def test_techniques(suspectra):
+    status, out, _ = suspectra("techniques")
+    assert status == 0
+    listed = [line.split()[0] for line in out.split("\n") if line.startswith("  ")]
+    assert listed == list(technique_names())
+    described = strict_json(suspectra("techniques", "--format", "json")[1])
+    assert [info["name"] for info in described] == list(technique_names())
+    assert all(info["paper"] and info["formula"] for info in described)
+
+
+def test_version_and_help(suspectra):
+    assert suspectra("--version")[:2] == (0, f"suspectra, version {__version__}\n")
+    for command in ("rank", "report", "explain", "techniques", "record", "server"):
+        status, out, _ = suspectra(command, "--help")
+        assert status == 0
+        assert "Usage: suspectra" in out
+
+
+# ------------------------------------------------------------------------------------- what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rank", "--technique", "ochia"], "did you mean ochiai"),
+        (["rank", "--param", "exponent"], "KEY=VALUE"),
+        (["rank", "--technique", "dstar", "--param", "power=2"], "power"),
+        (["rank", "--format", "xml"], "xml"),
+        (["rank", "--top", "0"], "0"),
+        (["rank", "--workspace", "none"], "none"),
+        (["rank", "--recording", "a", "--coverage", "b"], "not both"),
+        (["rank", "--coverage", "none"], "there is no such file"),
+        (["rank", "--junit", "none.xml"], "there is no such file"),
+        (["rank", "--recording", "none"], "none"),
+        (["server", "--tcp", ":1", "--ws", ":2"], "one of"),
+        (["nonsense"], "No such command"),
+        (["report"], "--html"),
+    ],
+    ids=" ".join,
+)
+def test_bad_usage_and_unreadable_evidence(suspectra, arguments, words):
+    status, out, err = suspectra(*arguments)
+    assert status == 2
+    assert out == ""
+    assert words in err
+    assert "Traceback" not in err
+
+
+def without_failures(report: str) -> str:
+    return re.sub(r"<(failure|error)\b.*?</\1>", "", report, flags=re.S)
+
+
+def test_no_failing_test(suspectra, shop):
+    (shop / "results.xml").write_text(without_failures((shop / "results.xml").read_text()))
+    status, out, err = suspectra("rank")
+    assert (status, out) == (1, "")
+    assert "no test failed" in err.lower() or "no failing test" in err.lower()
+
+
+def test_rankings_that_would_say_nothing(suspectra, shop, tmp_path):
+    (tmp_path / "other").mkdir()
+    files = [str(shop / name) for name in (".coverage", "results.xml")]
+    status, out, err = suspectra("rank", "--workspace", "../other", "--coverage", files[0], "--junit", files[1])
+    assert (status, out) == (1, "")
+    assert "no statement of the workspace was measured" in err
+    assert "2 files" in err, "and says which were left out"
+    report = (shop / "results.xml").read_text()
+    for name in ("test_discount.*?", "test_call_and_teardown", "test_teardown", "test_strict", "test_parts"):
+        report = re.sub(rf'(<testcase [^>]*name="{name}"[^>]*>).*?</testcase>', r"\1</testcase>", report, flags=re.S)
+    (shop / "results.xml").write_text(report)
+    status, out, err = suspectra("rank")
+    assert (status, out) == (1, "")
+    assert "no failing test executes a measured statement" in err
+
+
+def test_only_failing_tests(suspectra, shop):
+    report = (shop / "results.xml").read_text()
+    report = re.sub(r"(<testcase [^>]*?) ?/>", r'\1><failure message="x"/></testcase>', report)
+    (shop / "results.xml").write_text(report)
+    status, _, err = suspectra("rank")
+    assert status == 0
+    assert "no test passed" in err
+
+
+def test_all_tests_erring_in_setup(suspectra, shop):
+    report = (shop / "results.xml").read_text()
+    error = '<error message="failed on setup with x"/>'
+    report = re.sub(r"(<testcase [^>]*?)( ?/>|>.*?</testcase>)", rf"\1>{error}</testcase>", report, flags=re.S)
+    (shop / "results.xml").write_text(report)
+    status, _, err = suspectra("rank")
+    assert status in (0, 1)
+    assert "setup" in err or "no test passed" in err
+
+
+def test_workspace_without_evidence(suspectra, tmp_path):
+    (tmp_path / "empty").mkdir()
+    status, _, err = suspectra("rank", "--workspace", str(tmp_path / "empty"))
+    assert status == 2
+    assert "suspectra record -- pytest" in err
+
+
+def test_unexpected_errors_are_one_line_unless_debugging(suspectra, monkeypatch):
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("odd\x1b[2J")
+
+    monkeypatch.setattr(table, "write_table", broken)
+    monkeypatch.setenv("SUSPECTRA_DEBUG", "")  # put back what --debug leaves
+    status, _, err = suspectra("rank")
+    assert status == 70
+    assert "internal error: ZeroDivisionError: odd\\x1b[2J" in err
+    assert "Traceback" not in err
+    assert "--debug" in err
+    assert "Traceback" in suspectra("--debug", "rank")[2]
+
+
+def test_nothing_from_the_evidence_steers_the_terminal(suspectra, shop):
+    path = shop / "src/cart.py"
+    text = path.read_text().replace("# wrong: 100", "# \x1b[31mred\x1b]0;title\x07 \u202eesrever\x9b2J")
+    path.write_text(text)
+    report = (shop / "results.xml").read_text()
+    (shop / "results.xml").write_text(report.replace("test_nothing_measured", "test_\u202e\x9b31m"))
+    for arguments in (["rank"], ["techniques"], ["rank", "--format", "markdown"], ["explain", "src/cart.py:19"]):
+        status, out, err = suspectra(*arguments)
+        assert status == 0
+        for character in "\x1b\x07\x9b\u202e":
+            assert character not in out + err
+    assert "\\x1b[31mred" in suspectra("explain", "src/cart.py:19")[1]
+
+
+# ------------------------------------------------------------------------------------- as a process
+
+
+def process(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SUSPECTRA", "COLUMNS"))}
+    return subprocess.run(
+        [sys.executable, "-m", "suspectra", *arguments],
+        cwd=folder,
+        env=kept | environment,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_a_reader_that_stops_reading_is_no_error(shop):
+    shell = f"{sys.executable} -m suspectra rank --format json | head -c 10; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], cwd=shop, capture_output=True, check=False)
+    assert len(done.stdout) == 10
+    assert done.stderr == b""
+
+
+def test_narrow_encodings_do_not_matter(shop):
+    path = shop / "src/cart.py"
+    path.write_text(path.read_text().replace("# wrong: 100", "# 日本 ≤"), encoding="utf-8")
+    done = process(shop, "rank", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def on_a_terminal(folder: Path, **environment: str) -> str:
+    import pty
+
+    main, end = pty.openpty()
+    kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "COLUMNS")} | {"TERM": "xterm"}
+    with subprocess.Popen(
+        [sys.executable, "-m", "suspectra", "rank", "--top", "2"],
+        cwd=folder,
+        env=kept | environment,
+        stdout=end,
+        stderr=end,
+    ) as running:
+        os.close(end)
+        parts = []
+        try:
+            while part := os.read(main, 4096):
+                parts.append(part)
+        except OSError:
+            pass  # the other end is closed
+        running.wait()
+    os.close(main)
+    return b"".join(parts).decode()
+
+
+def test_colours_only_on_terminals_that_want_them(shop):
+    coloured = on_a_terminal(shop)
+    assert "\x1b[31m" in coloured
+    plain = on_a_terminal(shop, NO_COLOR="1")
+    assert "\x1b" not in plain
+    assert ANSI.sub("", coloured) == plain
+    assert "\x1b" not in on_a_terminal(shop, TERM="dumb")
+    assert b"\x1b" not in process(shop, "rank").stdout
+
+
+def test_starting_loads_no_more_than_needed():
+    code = "import sys, suspectra.cli; print(*{'numpy', 'scipy', 'jinja2', 'sqlite3', 'pygls'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_a_recording_gives_the_same_ranking(shop, tmp_path):
+    """The project's own recorder and coverage.py see the same run."""
+    folder = tmp_path / "recorded"
+    shutil.copytree(shop, folder, ignore=shutil.ignore_patterns(".coverage", "results.xml", "__pycache__"))
+    done = process(folder, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert done.returncode == 1, done.stderr.decode()
+    recorded = strict_json(process(folder, "rank", "--format", "json").stdout.decode())
+    covered = strict_json(process(shop, "rank", "--format", "json").stdout.decode())
+    assert recorded == covered

@@ -1,0 +1,86 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from suspectra.errors import EvidenceError
+from suspectra.evidence.coverage_source import CoverageSource
+from suspectra.evidence.discovery import find_junit, find_source
+from suspectra.evidence.recording import RecordingSource
+from suspectra.evidence.test_code import TestCode
+
+REPORT = '<?xml version="1.0"?><testsuites><testsuite/></testsuites>'
+
+
+def place(path: Path, content: str = "", *, age: int = 0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    os.utime(path, (2_000_000_000 - age,) * 2)
+    return path
+
+
+def recorded(folder: Path, *, age: int = 0) -> None:
+    place(folder / ".suspectra" / "recording" / "1.log", age=age)
+
+
+def covered(folder: Path, *, age: int = 0) -> None:
+    place(folder / ".coverage", age=age)
+    place(folder / "results.xml", REPORT, age=age)
+
+
+def test_nothing_there(tmp_path):
+    with pytest.raises(EvidenceError, match=r"suspectra record -- pytest.*--coverage and --junit"):
+        find_source(tmp_path)
+
+
+def test_the_newest_is_taken(tmp_path):
+    recorded(tmp_path, age=10)
+    assert isinstance(find_source(tmp_path), RecordingSource)
+    covered(tmp_path, age=20)
+    assert isinstance(find_source(tmp_path), RecordingSource)
+    covered(tmp_path, age=5)
+    assert isinstance(find_source(tmp_path), CoverageSource)
+
+
+def test_coverage_without_report(tmp_path):
+    place(tmp_path / ".coverage")
+    with pytest.raises(EvidenceError, match=r"\.coverage: it says what each test executed, but .*--junit-xml"):
+        find_source(tmp_path)
+    recorded(tmp_path, age=10)
+    assert isinstance(find_source(tmp_path), RecordingSource), "an older recording is better than half of the other"
+
+
+def test_what_is_asked_for_wins(tmp_path):
+    recorded(tmp_path)
+    covered(tmp_path, age=50)
+    place(tmp_path / "old" / "data", age=90)
+    source = find_source(tmp_path, coverage="old/data")
+    assert (source.coverage, source.junit) == (tmp_path / "old/data", tmp_path / "results.xml")
+    source = find_source(tmp_path, junit=Path("other.xml"))
+    assert (source.coverage, source.junit) == (tmp_path / ".coverage", tmp_path / "other.xml")
+    assert isinstance(find_source(tmp_path, recording=Path("elsewhere")), RecordingSource)
+
+
+def test_reports_are_known_by_what_is_in_them(tmp_path):
+    assert find_junit(tmp_path) is None
+    place(tmp_path / "results.xml", "<project/>")
+    place(tmp_path / "report" / "a.xml", REPORT, age=30)
+    newest = place(tmp_path / "test-results" / "b.xml", REPORT, age=20)
+    (tmp_path / "folder.xml").mkdir()
+    (tmp_path / "loop.xml").symlink_to(tmp_path / "loop.xml")
+    assert find_junit(tmp_path) == newest
+
+
+@pytest.mark.parametrize(
+    ("tests", "test_code", "product"),
+    [
+        (["tests/unit/test_a.py"], ["tests/helpers.py", "tests/data/x.py", "conftest.py"], ["src/tests_tool.py"]),
+        (["tests/test_a.py"], ["tests/test_not_run.py"], ["django/test/client.py", "latest/test_x.py", "contest.py"]),
+        (["pkg/test/test_a.py"], ["pkg/test/support.py"], ["pkg/testing/case.py"]),
+        (["test_a.py"], ["test_b.py", "b_test.py"], ["a.py", "sub/test_c.py"]),
+        ([], ["conftest.py"], ["tests/x.py", "test_x.py"]),
+    ],
+)
+def test_test_code(tests, test_code, product):
+    code = TestCode(tests)
+    assert [path for path in [*tests, *test_code, *product] if path in code] == [*tests, *test_code]

@@ -1,0 +1,294 @@
+import csv
+import io
+import json
+import math
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suspectra.errors import Problem
+from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult, Verdict
+from suspectra.evidence.sources import Sources
+from suspectra.localizer import Localizer
+from suspectra.location import Location
+from suspectra.output.csv_output import FIELDS, write_csv
+from suspectra.output.json_output import write_json
+from suspectra.output.markdown import write_markdown
+from suspectra.output.ranking import Ranking
+from suspectra.output.sarif import write_sarif
+from suspectra.output.table import write_table
+from suspectra.output.terminal import fit, pad, safe, width
+from suspectra.techniques import make_technique
+
+NASTY = [
+    "=cmd|' /C calc'!A0",
+    "a\x00b\x1b[31m",
+    'comma, "quote"\nline',
+    "|`*_<script>[x](y)",
+    "\u202eabc",
+    "日本語",
+    "-1",
+    "@x",
+]
+
+
+def ranking_of(
+    names: list[str], *, file: str = "src/a.py", function: str = "f", technique: str = "ochiai", **more
+) -> Ranking:
+    """The last of three tests passes; line 2 is the first suspect."""
+    measured = MeasuredFile(
+        file, None, np.array([1, 2, 4]), np.array([1, 3, 4]), np.array([-1, 0, 0]), ((function, 1, 4),)
+    )
+    rows = [np.array(row, np.int32) for row in ([0, 1], [0, 1], [0, 2])]
+    location = Location("tests/test_a.py", 7, 9)
+    tests = [
+        TestResult(name, verdict, location, message="boom")
+        for name, verdict in zip(names, (Verdict.FAILED, Verdict.ERROR, Verdict.PASSED), strict=True)
+    ]
+    evidence = Evidence("recording", tuple(tests), (measured,), tuple(rows), np.zeros(0, np.int32))
+    localizer = Localizer(make_technique(technique))
+    report = localizer.update(evidence)
+    return Ranking(report, evidence, (Problem("f", "p", "cause", "cure"),), **more)
+
+
+def text_of(write, ranking: Ranking, *arguments) -> str:
+    out = io.StringIO()
+    write(ranking, out, *arguments)
+    return out.getvalue()
+
+
+NAMES = ["t::a", "t::b", "t::c"]
+
+
+# ------------------------------------------------------------------------------------- SARIF
+
+# what the standard asks of the parts that are used, as far as JSON Schema can say it
+URI = {"type": "string", "pattern": r"^[A-Za-z0-9._~/%-]+$"}
+PHYSICAL = {
+    "type": "object",
+    "required": ["artifactLocation", "region"],
+    "properties": {
+        "artifactLocation": {
+            "type": "object",
+            "required": ["uri", "uriBaseId"],
+            "properties": {"uri": URI, "uriBaseId": {"const": "SRCROOT"}},
+            "additionalProperties": False,
+        },
+        "region": {
+            "type": "object",
+            "properties": {
+                "startLine": {"type": "integer", "minimum": 1},
+                "endLine": {"type": "integer", "minimum": 1},
+            },
+            "additionalProperties": False,
+        },
+    },
+    "additionalProperties": False,
+}
+MESSAGE = {
+    "type": "object",
+    "required": ["text"],
+    "properties": {"text": {"type": "string"}},
+    "additionalProperties": False,
+}
+LOCATION = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "minimum": 0},
+        "message": MESSAGE,
+        "physicalLocation": PHYSICAL,
+        "logicalLocations": {
+            "type": "array",
+            "items": {"properties": {"fullyQualifiedName": {"type": "string"}, "kind": {"const": "function"}}},
+        },
+    },
+    "additionalProperties": False,
+}
+RESULT = {
+    "type": "object",
+    "required": ["ruleId", "ruleIndex", "level", "message", "locations", "rank"],
+    "properties": {
+        "ruleId": {"const": "ochiai"},
+        "ruleIndex": {"const": 0},
+        "level": {"enum": ["none", "note", "warning", "error"]},
+        "message": MESSAGE,
+        "rank": {"type": "number", "minimum": 0, "maximum": 100},
+        "locations": {"type": "array", "items": LOCATION, "minItems": 1},
+        "relatedLocations": {"type": "array", "items": LOCATION, "uniqueItems": True},
+        "properties": {"type": "object"},
+    },
+    "additionalProperties": False,
+}
+RULE = {
+    "type": "object",
+    "required": ["id"],
+    "properties": {
+        "id": {"type": "string"},
+        "name": {"type": "string"},
+        "shortDescription": MESSAGE,
+        "fullDescription": MESSAGE,
+    },
+    "additionalProperties": False,
+}
+SARIF = {
+    "type": "object",
+    "required": ["version", "runs"],
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["tool", "results"],
+                "properties": {
+                    "tool": {
+                        "properties": {
+                            "driver": {"required": ["name"], "properties": {"rules": {"type": "array", "items": RULE}}}
+                        }
+                    },
+                    "results": {"type": "array", "items": RESULT},
+                    "invocations": {"type": "array", "items": {"required": ["executionSuccessful"]}},
+                },
+            },
+        },
+    },
+}
+
+
+def test_sarif(tmp_path):
+    log = json.loads(text_of(write_sarif, ranking_of(NAMES, file="src/my file#1.py"), tmp_path))
+    jsonschema.validate(log, SARIF)
+    (run,) = log["runs"]
+    assert run["originalUriBaseIds"]["SRCROOT"]["uri"] == tmp_path.as_uri() + "/"
+    assert run["tool"]["driver"]["rules"][0]["id"] == "ochiai"
+    assert [result["level"] for result in run["results"]] == ["error", "warning", "none"]
+    assert [result["rank"] for result in run["results"]] == sorted((r["rank"] for r in run["results"]), reverse=True)
+    first = run["results"][0]
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "src/my%20file%231.py"
+    assert place["region"] == {"startLine": 2, "endLine": 3}
+    assert [related["message"]["text"] for related in first["relatedLocations"]] == [
+        "failing test t::a: boom",
+        "failing test t::b: boom",
+    ]
+    assert first["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 7
+    assert first["properties"]["ef"] == 2
+    assert run["invocations"][0]["toolExecutionNotifications"][0]["properties"]["cure"] == "cure"
+
+
+# ------------------------------------------------------------------------------------- CSV, JSON, Markdown
+
+
+def test_csv_is_read_back_as_it_was():
+    rows = list(csv.DictReader(io.StringIO(text_of(write_csv, ranking_of(NAMES)))))
+    assert tuple(rows[0]) == FIELDS
+    assert [row["line"] for row in rows] == ["2", "1", "4"]
+    assert rows[0]["failing_tests"] == "t::a\nt::b"
+    assert float(rows[0]["score"]) == 1.0
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+def test_spreadsheets_take_nothing_for_a_formula(nasty):
+    rows = list(csv.DictReader(io.StringIO(text_of(write_csv, ranking_of([nasty, "b", "c"], function=nasty)))))
+    for cell in (rows[0]["function"], rows[0]["failing_tests"]):
+        assert cell[0] not in "=+-@\t\r\n"
+        assert cell.lstrip("'").startswith(nasty[0])
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+def test_markdown_stays_a_table(tmp_path, nasty):
+    ranking = ranking_of([nasty, "b", "c"], function=nasty)
+    text = text_of(write_markdown, ranking, Sources(tmp_path))
+    table = [line for line in text.split("\n") if line.startswith("|")]
+    assert len(table) == 5
+    for line in table:
+        unescaped = line.replace("\\\\", "").replace("\\|", "")
+        assert unescaped.count("|") == 11
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    for line in table[2:]:
+        for cell in line.split(" | "):
+            assert "<script>" not in cell or cell.count("`") >= 2
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+def test_json_gives_names_back_as_they_are(nasty):
+    ranking = json.loads(text_of(write_json, ranking_of([nasty, "b", "c"], function=nasty)))
+    assert ranking["suspects"][0]["failing_tests"] == [nasty, "b"]
+    assert ranking["suspects"][0]["function"] == nasty
+
+
+def test_top():
+    assert len(json.loads(text_of(write_json, ranking_of(NAMES, top=2)))["suspects"]) == 2
+    assert json.loads(text_of(write_json, ranking_of(NAMES, top=2)))["elements"] == 3
+    assert len(json.loads(text_of(write_json, ranking_of(NAMES, top=99)))["suspects"]) == 3
+
+
+def test_entries_say_what_suspects_say():
+    for technique in ("ochiai", "dstar", "wong3"):
+        ranking = ranking_of(NAMES, technique=technique)
+        for entry, suspect in zip(ranking.entries(), ranking.report.suspects(), strict=True):
+            for name in ("score", "rank_best", "rank_average", "rank_worst", "standard_rank", "ef", "ep", "nf", "np"):
+                said = getattr(suspect, name)
+                assert entry[name] == (said if math.isfinite(said) else math.copysign(1.7976931348623157e308, said))
+            assert (entry["file"], entry["line"], entry["end_line"]) == (
+                suspect.location.file,
+                suspect.location.line,
+                suspect.location.end_line,
+            )
+            assert entry["function"] == suspect.function
+            assert tuple(entry["failing_tests"]) == suspect.failing_tests
+
+
+# ------------------------------------------------------------------------------------- terminals
+
+
+@pytest.mark.parametrize("columns", [72, 80, 200])
+def test_table_keeps_to_its_width(tmp_path, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    (tmp_path / "src").mkdir()
+    deep = "src/" + "long" * 30 + ".py"
+    (tmp_path / deep).write_text("日本語 = 1\n" * 3 + "x = '" + "y" * 300 + "'\n", encoding="utf-8")
+    names = [f"tests/deep/test_a.py::test_{'x' * 90}[{i}/{i}]" for i in range(3)]
+    text = text_of(write_table, ranking_of(names, file=deep, function="Class." + "method" * 20), Sources(tmp_path))
+    for line in text.split("\n")[:-2]:
+        assert width(line) <= columns, line
+
+
+@given(st.text(), st.integers(1, 30), st.booleans())
+def test_cutting_and_filling(text, columns, keep_end):
+    shown = safe(text)
+    cut = fit(shown, columns, keep_end=keep_end)
+    assert width(cut) <= columns
+    assert width(pad(cut, columns)) == columns
+    assert cut == shown or "…" in cut
+    assert safe(shown) == shown
+
+
+@given(st.text())
+def test_no_control_character_survives(text):
+    assert not [
+        c for c in safe(text) if ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u202a\u202b\u202d\u202e\u2066\u2069"
+    ]
+
+
+def test_sources_are_read_safely(tmp_path):
+    (tmp_path / "a.py").write_bytes(b"# coding: latin-1\r\nname = '\xe9'\rx\x0cy = 1\n")
+    outside = tmp_path.parent / f"{tmp_path.name}-outside.py"
+    outside.write_text("secret = 1\n")
+    (tmp_path / "link.py").symlink_to(outside)
+    (tmp_path / "loop.py").symlink_to(tmp_path / "loop.py")
+    sources = Sources(tmp_path)
+    assert [sources.line("a.py", i) for i in range(1, 5)] == ["# coding: latin-1", "name = 'é'", "x\x0cy = 1", ""]
+    for path in ("link.py", f"../{outside.name}", str(outside), "loop.py", "none.py", "nul\0l", "."):
+        assert sources.line(path, 1) == "", path
+    assert sources.change("a.py", sources.get("a.py").digest) is None
+    assert "changed after the tests ran" in sources.change("a.py", "0" * 64).cause
+    assert "was deleted" in sources.change("none.py", None).cause
+    assert Path(tmp_path / "a.py").exists()
