@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pynvim
 import pytest
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import FrameLocator, Locator, Page, sync_playwright
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ROOT / ".e2e"
@@ -90,6 +90,7 @@ class Project:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-projects", action="store_true", help="run every project of projects.toml, not CI's alone")
+    parser.addoption("--update-pictures", action="store_true", help="take the pictures in docs/pictures anew")
 
 
 @pytest.fixture
@@ -249,6 +250,10 @@ class Workbench:
 
     def status(self) -> str:
         return self.page.locator("#suspectra\\.suspectra\\.status").get_attribute("aria-label") or ""
+
+    def explanation(self) -> FrameLocator:
+        """The inside of the panel that explains a suspect."""
+        return self.page.frame_locator("iframe.webview.ready").frame_locator("#active-frame")
 
     def toasts(self) -> list[str]:
         """What popped up."""

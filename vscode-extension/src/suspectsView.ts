@@ -7,7 +7,7 @@ import { rankWords, reportWords, scoreWords, shortName, suspectDetails, suspectL
 
 const BAND_COLOR = {
   high: 'charts.red',
-  medium: 'charts.orange',
+  medium: 'charts.yellow',
   low: 'descriptionForeground',
 } as const;
 
