@@ -118,6 +118,19 @@ def test_what_is_cleared_leaves_the_chain_at_once():
     assert "examined" in error.value.problem.cause
 
 
+def test_elements_on_the_same_lines_are_one_place():
+    spectrum = program(FUNCTION)
+    spectrum.elements.line[4] = spectrum.elements.end_line[4] = 2
+    spectrum.elements.line[2] = spectrum.elements.end_line[2] = 1
+    report = RankedReport.from_scores(OCHIAI, spectrum, np.array(SCORES, float))
+    subject = DebuggingModel(report)
+    assert subject.elements.tolist() == [0, 1, 3, 5]
+    assert subject.expected_steps[4] == subject.expected_steps[1]
+    assert subject.ht_rank[[0, 2]].tolist() == [subject.ht_rank.min()] * 2
+    assert subject.expected_steps_from(4)[1] == 0
+    assert {m.element for m in subject.next_moves(2)} <= {1, 3, 5}
+
+
 def test_expected_steps_from_where_the_reader_stands():
     subject = model(SCORES, FUNCTION, EDGES, CALLS)
     matrix, first = dense(subject.chain), subject.chain.first_location

@@ -140,12 +140,28 @@ class DebuggingModel:
         self._function = np.asarray(elements.function, np.int64)
         left = report.level >= 0
         left[[c for c in self.cleared if 0 <= c < len(elements)]] = False
-        self.elements = np.flatnonzero(left)  # by location of the chain
+        self._left = np.flatnonzero(left)
         self._location = np.full(len(elements), -1, np.int64)
-        self._location[self.elements] = np.arange(len(self.elements))
+        self.elements, self._location[self._left] = self._places()
         self.chain = self._build()
         # a model is kept for its solver alone, so that no chain of models piles up
         self._previous = like.__dict__.get("solver") if like is not None else None
+
+    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+        """The elements that stand for a location of the chain, ascending, and the location of each element left.
+
+        Elements on the same lines are one location to a reader; the most suspicious one stands for them.
+        """
+        elements, left = self.report.spectrum.elements, self._left
+        keys = (elements.end_line[left], elements.line[left], elements.file[left])
+        order = np.lexsort((self.report.level[left], *keys))
+        opens = np.ones(len(left), bool)
+        opens[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+        first = left[order[opens]]
+        ascending = np.argsort(first)
+        location = np.empty(len(left), np.int64)
+        location[order] = np.argsort(ascending)[np.cumsum(opens) - 1]
+        return first[ascending], location
 
     @classmethod
     def of(
@@ -177,7 +193,7 @@ class DebuggingModel:
         kept, members = [], []
         for i, graph in enumerate(self.report.subgraphs):
             inside = self._location[graph.elements]
-            inside = inside[inside >= 0]
+            inside = np.unique(inside[inside >= 0])
             if len(inside):
                 kept.append(i)
                 members.append(inside)
@@ -316,7 +332,7 @@ class DebuggingModel:
 
     def _by_element(self, by_location: np.ndarray) -> np.ndarray:
         values = np.full(len(self._location), np.inf)
-        values[self.elements] = by_location
+        values[self._left] = by_location[self._location[self._left]]
         return values
 
     def _times_from(self, element: int) -> HittingTimes:
