@@ -7,7 +7,12 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from suspectra.program import Program
+from suspectra.program.flow_graph import FlowGraph
+from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
@@ -51,4 +56,86 @@ def shop(measured_shops: Callable[..., Path], tmp_path: Path) -> Path:
     shutil.copytree(measured, folder)
     with closing(sqlite3.connect(folder / ".coverage")) as db, db:
         db.execute("update file set path = replace(path, ?, ?)", (str(measured), str(folder)))
+    return folder
+
+
+# paper 000, Figure 1: blocks b1 to b4 (after entry 0 and exit 1), edges e1 to e6, which of seven tests takes which
+BLOCKS = {2: [1], 3: [2, 3, 4, 5], 4: [6, 7, 8], 5: [9]}
+EDGES = {(0, 2): "1234567", (2, 3): "1356", (2, 5): "247", (3, 4): "3", (3, 5): "156", (4, 5): "3"}
+FAILED = "36"
+
+
+@pytest.fixture
+def figure_1() -> tuple[Spectrum, Program]:
+    """The excerpt of `schedule`: statement s1 is line 1, and so on."""
+    runs = [[e for e, taken in EDGES.items() if t in taken] for t in "1234567"]
+    column = {edge: i for i, edge in enumerate(EDGES)}
+    lines = [sorted(line for block in {target for _, target in run} for line in BLOCKS[block]) for run in runs]
+    line, zeros = np.arange(1, 10, dtype=np.int32), np.zeros(9, np.int32)
+    spectrum = Spectrum(
+        tuple(f"t{t}" for t in "1234567"),
+        np.array([t in FAILED for t in "1234567"]),
+        Elements(("schedule.c",), zeros, line, line, zeros, (Function(0, "upgrade_prio", 1, 9),)),
+        tuple(np.array(run, np.int32) - 1 for run in lines),
+        np.ones(9, bool),
+        Edges(zeros[:6], *np.array(list(EDGES), np.int32).T, zeros[:6], EdgeKind.BLOCK),
+        tuple(np.array(sorted(column[edge] for edge in run), np.int32) for run in runs),
+    )
+    edges = [(*edge, i) for i, edge in enumerate(EDGES)]
+    held = [(block, line - 1) for block, lines in BLOCKS.items() for line in lines]
+    return spectrum, Program((), (FlowGraph.of(0, 6, edges, held),))
+
+
+def rows_of(name: str, runs: list[list[int]]) -> dict[str, np.ndarray]:
+    """The arrays of a corpus for one row of columns a run; equal rows are stored once."""
+    unique = sorted({tuple(sorted(run)) for run in runs})
+    return {
+        f"{name}_row": np.array([unique.index(tuple(sorted(run))) for run in runs], np.int32),
+        f"{name}_indptr": np.cumsum([0, *map(len, unique)]).astype(np.int32),
+        f"{name}_indices": np.array([column for row in unique for column in row], np.uint16),
+    }
+
+
+@pytest.fixture
+def mini_corpus(tmp_path: Path) -> Path:
+    """Three subjects: Figure 1 as compiled code, a Python function with arcs, and lines without edges."""
+    folder = tmp_path / "corpus"
+    (folder / "small").mkdir(parents=True)
+    runs = ["1234567".index(t) for t in "1234567"]
+    edges = list(EDGES)
+    taken = [[i for i, edge in enumerate(edges) if t in EDGES[edge]] for t in "1234567"]
+    np.savez_compressed(
+        folder / "small" / "schedule.npz",
+        tests=np.array([f"t{t}" for t in "1234567"]),
+        outcomes=np.array([t in FAILED for t in "1234567"], np.uint8),
+        elements=np.array([f"schedule.c:{line}" for line in range(1, 10)]),
+        faulty=np.array([1], np.int32),
+        functions=np.array(["upgrade_prio|schedule.c|1|9"]),
+        edges=np.array([(0, *edge) for edge in edges], np.int32),
+        block_lines=np.array([(0, block, line) for block, lines in BLOCKS.items() for line in lines], np.int32),
+        **rows_of("cov", [[line - 1 for edge in taken[run] for line in BLOCKS[edges[edge][1]]] for run in runs]),
+        **rows_of("edge", taken),
+    )
+    arcs = [(-1, 2), (2, 3), (3, 4), (3, 6), (4, 7), (6, 7), (7, -1)]
+    high, low = [0, 1, 2, 4, 6], [0, 1, 3, 5, 6]
+    np.savez_compressed(
+        folder / "small" / "price.npz",
+        outcomes=np.array([1, 0, 0], np.uint8),
+        elements=np.array([f"shop.py:{line}" for line in (7, 1, 2, 3, 4, 6, 10)]),  # in no order
+        faulty=np.array([4], np.int32),
+        functions=np.array(["shop.py", "unused.py"]),
+        edges=np.array([(0, *arc) for arc in arcs], np.int32),
+        **rows_of("cov", [[0, 2, 3, 4], [0, 2, 3, 5], [0, 2, 3, 4, 5]]),
+        **rows_of("edge", [high, low, [*high, 3, 5]]),
+    )
+    np.savez_compressed(
+        folder / "small" / "lines.npz",
+        outcomes=np.array([1, 0], np.uint8),
+        elements=np.array(["a.c:5", "a.c:9", "b.c:2"]),
+        faulty=np.array([0, 2], np.int32),
+        **rows_of("cov", [[0, 1], [1]]),
+    )
+    names = [("compiled", "schedule"), ("python", "price"), ("bare", "lines")]
+    index = "".join(f"{family},{name},small/{name}.npz\n" for family, name in names)
+    (folder / "index.csv").write_text("family,subject,path\n" + index)
     return folder

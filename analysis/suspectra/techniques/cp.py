@@ -203,11 +203,9 @@ def _carried(solution: Propagation, block: int, spectrum: Spectrum) -> tuple[lis
 
 
 def _edge(solution: Propagation, at: int, counts: Counts, flow: ControlFlow, spectrum: Spectrum) -> str:
-    edge = int(solution.edge[at])
-    leads = (
-        f"from {where(flow, int(solution.source[at]), spectrum)} to {where(flow, int(solution.target[at]), spectrum)}"
-    )
-    return f"of the edge {leads}, Δ {solution.delta[at]:.4g}, it holds that {traversed(counts, edge)}"
+    source, target = (where(flow, int(end[at]), spectrum) for end in (solution.source, solution.target))
+    runs = traversed(counts, int(solution.edge[at]))
+    return f"the edge from {source} to {target} has Δ {solution.delta[at]:.4g}, {runs}"
 
 
 def _percent(share: float) -> str:
