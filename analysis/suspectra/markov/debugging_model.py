@@ -407,7 +407,7 @@ class DebuggingModel:
         rates = chain.rates[: chain.first_location]
         leaving = np.asarray(rates.sum(axis=1)).reshape(-1)
         inside = rates[:, : chain.first_location]
-        return linalg.splu(sparse.csc_array(sparse.diags_array(leaving) - inside))
+        return linalg.splu(sparse.csc_array(sparse.dia_array((leaving[None, :], [0]), shape=inside.shape) - inside))
 
     def _reasons(self, element: int, location: int) -> tuple[str, ...]:
         other = int(self.elements[location])
