@@ -1,7 +1,11 @@
 """``python -m suspectra_server`` is ``suspectra server``."""
 
+import gc
 import sys
 
-from suspectra_server.server import main
+gc.disable()  # until everything is imported: nothing of that is garbage
 
-sys.exit(main())
+from suspectra_server.server import main  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import logging
 import sys
 from collections.abc import Mapping
@@ -331,6 +332,10 @@ def serve(*, tcp: tuple[str, int] | None = None, ws: tuple[str, int] | None = No
     for name in ("pygls", "asyncio"):  # they log tracebacks of what a client did wrong, or did not wait for
         logging.getLogger(name).setLevel(logging.CRITICAL)
     streams = None if tcp or ws else wire.guarded_streams()
+    # what is imported stays; and evidence comes in large numbers of objects that stay, so look for garbage seldom
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    gc.enable()
     try:
         return asyncio.run(run())
     except KeyboardInterrupt:

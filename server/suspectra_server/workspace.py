@@ -78,6 +78,7 @@ class Folder:
         self._examined: dict[str, set[int]] = {}
         self._source: EvidenceSource | None = None
         self._localizer: Localizer | None = None
+        self._ranked_state: object = None  # of the evidence files, when they were last read
         self._rested = 0.0  # loop time from which evidence may be looked at again
         self._resting: asyncio.TimerHandle | None = None
         self._evidence = Settling(self._loop, self._evidence_state, self._rest_then_rank)
@@ -187,6 +188,7 @@ class Folder:
 
     def _rank(self, token: Token) -> tuple[Ranking, list[str], float]:
         started = time.monotonic()
+        self._ranked_state = self._evidence_state()
         settings = self.settings
         name, clone = self.chosen or (settings.technique, settings.clone_failed)
         technique = replace(settings, technique=name, clone_failed=clone).make_technique()
@@ -311,7 +313,7 @@ class Folder:
         return [state_of(path) for path in self._watched]
 
     def _rest_then_rank(self) -> None:
-        if self._resting is None:
+        if self._resting is None and self._evidence_state() != self._ranked_state:
             self._resting = self._loop.call_at(max(self._rested, self._loop.time()), self.rank)
 
     def _wait_no_more(self) -> None:
