@@ -184,18 +184,11 @@ class SuspectraServer(LanguageServer):
         return settings
 
     def _register(self) -> None:
-        registrations = []
+        # files are watched by the server itself: clients' watchers are slow to follow a whole workspace
         if self.can("workspace.did_change_configuration.dynamic_registration"):
             options = lsp.DidChangeConfigurationRegistrationOptions(section=SECTION)
-            registrations.append(
-                lsp.Registration("suspectra-settings", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
-            )
-        if self.can("workspace.did_change_watched_files.dynamic_registration"):
-            watchers = [lsp.FileSystemWatcher("**/*.py"), lsp.FileSystemWatcher("**/.suspectra/**")]
-            options = lsp.DidChangeWatchedFilesRegistrationOptions(watchers)
-            registrations.append(lsp.Registration("suspectra-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options))
-        if registrations:
-            self.client_register_capability(lsp.RegistrationParams(registrations))
+            wanted = lsp.Registration("suspectra-settings", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
+            self.client_register_capability(lsp.RegistrationParams([wanted]))
 
     # folders
 

@@ -1,0 +1,130 @@
+"""Settings, commands and methods are declared once: what else names them agrees."""
+
+import importlib.util
+import inspect
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from suspectra.techniques import technique_names
+from suspectra_server import protocol
+from suspectra_server.commands import Commands
+from suspectra_server.features.diagnostics import PAGES
+from suspectra_server.server import make_server
+from suspectra_server.settings import SETTINGS, Settings, read_settings
+
+ROOT = Path(__file__).parent.parent.parent
+EXTENSION = ROOT / "vscode-extension"
+CLIENT_SETTINGS = {"interpreter", "trace.server", "importStrategy"}
+
+
+@pytest.fixture(scope="module")
+def manifest():
+    return json.loads((EXTENSION / "package.json").read_text())
+
+
+def test_the_extension_contributes_the_settings_of_the_server(manifest):
+    contributed = {
+        name.removeprefix("suspectra."): what
+        for name, what in manifest["contributes"]["configuration"]["properties"].items()
+    }
+    assert contributed.keys() - CLIENT_SETTINGS == {setting.name for setting in SETTINGS}
+    for setting in SETTINGS:
+        assert contributed[setting.name]["default"] == setting.default, setting.name
+        assert setting.type.startswith((contributed[setting.name]["type"], '"')), setting.name
+        for value in contributed[setting.name].get("enum", []):
+            read, complaints = read_settings({setting.name: value})
+            assert not complaints, (setting.name, value)
+            assert getattr(read, setting.attribute) == value
+
+
+def test_the_extension_has_a_command_for_each_of_the_server_and_none_of_its_names(manifest):
+    contributed = {command["command"] for command in manifest["contributes"]["commands"]}
+    assert {f"suspectra.ui.{command.name}" for command in protocol.COMMANDS} <= contributed
+    # the client library registers the server's ids itself: a second registration would fail
+    assert not contributed & {command.id for command in protocol.COMMANDS}
+
+
+def test_the_extension_speaks_the_same_methods_and_states():
+    source = (EXTENSION / "src" / "protocol.ts").read_text()
+    assert set(re.findall(r"'(suspectra/\w+)'", source)) <= {protocol.STATUS, protocol.SUSPECTS, protocol.TECHNIQUES}
+    assert set(re.findall(r"'(suspectra\.\w+)'", source)) == {command.id for command in protocol.COMMANDS}
+    states = re.search(r"type State =([^;]+);", source)[1]
+    assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in protocol.State}
+
+
+def test_every_declared_field_is_sent(client, shop, capable):
+    client.start(shop)
+    answer = client.suspects()
+
+    def names(fields):
+        return {name for field in fields for name in field.name.split(", ")}
+
+    assert answer.keys() == names(protocol.SUSPECTS_RESULT)
+    assert answer["suspects"][0].keys() == names(protocol.SUSPECT)
+    assert client.statuses[-1].keys() == names(protocol.STATUS_PARAMS)
+    assert client.request("suspectra/techniques")[0].keys() == names(protocol.TECHNIQUE)
+    assert set(protocol.STATES) == set(protocol.State)
+
+
+@pytest.mark.asyncio
+async def test_every_declared_command_is_registered_with_its_arguments():
+    registered = make_server().protocol.fm.commands
+    assert list(registered) == [command.id for command in protocol.COMMANDS]
+    for command in protocol.COMMANDS:
+        method = getattr(Commands, re.sub("[A-Z]", lambda m: "_" + m[0].lower(), command.name))
+        assert len(inspect.signature(method).parameters) - 1 >= len(command.arguments)
+
+
+def test_the_generated_pages_are_up_to_date():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    stale = [path.name for path, text in generate.pages() if not path.exists() or path.read_text("utf-8") != text]
+    assert not stale, "run: python docs/generate.py"
+
+
+def test_every_technique_has_its_page_and_no_page_is_left_over():
+    assert {page.stem for page in PAGES.iterdir()} == set(technique_names())
+    for page in PAGES.iterdir():
+        for link in re.findall(r"\]\(([^)]+\.md)\)", page.read_text("utf-8")):
+            assert (PAGES / link).exists()
+
+
+# reading settings
+
+
+def test_what_is_not_given_keeps_its_value():
+    base = Settings(top=7, technique="dstar")
+    assert read_settings({"technique": None, "unknown": 1}, base) == (base, [])
+    assert read_settings({"testCommand": ["tox", "-e", "py"]})[0].test_command == ("tox", "-e", "py")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("technique", 3),
+        ("technique", "no such"),
+        ("cloneFailed", "yes"),
+        ("cloneFailed", 1),
+        ("top", 0),
+        ("top", True),
+        ("top", 2.5),
+        ("top", 10**9),
+        ("coverage", ["a"]),
+        ("junit", "a\0b"),
+        ("testCommand", "pytest"),
+        ("testCommand", []),
+        ("testCommand", ["pytest", 3]),
+        ("showNotifications", "sometimes"),
+        ("showNotifications", ["off"]),
+    ],
+)
+def test_a_value_that_is_not_usable_is_said_and_the_default_holds(name, value):
+    settings, complaints = read_settings({name: value}, Settings(top=9))
+    attribute = next(setting.attribute for setting in SETTINGS if setting.name == name)
+    assert getattr(settings, attribute) == getattr(Settings(), attribute)
+    assert len(complaints) == 1
+    assert f"suspectra.{name} " in complaints[0]
