@@ -73,7 +73,12 @@ class Predicates:
         return ((true @ holds) @ holds.T).tocsr()
 
     def rank(
-        self, technique: Technique, spectrum: Spectrum, scores: np.ndarray, notes: list[Problem], numbers: object
+        self,
+        technique: Technique,
+        spectrum: Spectrum,
+        scores: np.ndarray,
+        lean: np.ndarray,
+        numbers: object,
     ) -> RankedReport:
         """Deciding statements by their worst predicate, the rest by distance from the first few.
 
@@ -81,11 +86,15 @@ class Predicates:
         ----------
         scores : ndarray of float64, shape (k,)
             NaN or minus infinity for a predicate that is not reported.
+        lean : ndarray of float64, shape (k,)
+            How much more failed runs have each predicate true; of two outcomes with one score the higher is named.
+        numbers : object
+            What the technique keeps for explaining.
         """
-        flow, count = self.flow, len(spectrum.elements)
+        flow, count, notes = self.flow, len(spectrum.elements), list(self.flow.problems)
         element = flow.last_element[self.site]
         reported = np.flatnonzero((element >= 0) & (scores > -np.inf))
-        reported = reported[np.argsort(-scores[reported], kind="stable")]
+        reported = reported[np.lexsort((-lean[reported], -scores[reported]))]
         of_element = np.full(count, np.nan)
         of_element[element[reported[::-1]]] = scores[reported[::-1]]
         best = np.full(count, -1)
@@ -96,7 +105,7 @@ class Predicates:
         if not len(reported):
             cause = f"{technique.info.title} finds no outcome of a decision that tells failed runs from passed ones"
             cure = "use a technique of statements, or add passing tests near the failing ones"
-            notes = [*notes, Problem("", "", cause, cure)]
+            notes.append(Problem("", "", cause, cure))
         ranked = np.where(np.isnan(of_element), below, of_element)
         return FlowReport.of(technique, spectrum, ranked, tuple(notes), _Details(self, best, numbers))
 
@@ -155,7 +164,7 @@ class CBI(Technique):
         truth = self.judge(_runs(true, spectrum.failed), _runs(evaluated, spectrum.failed))
         importance = self.importance(truth, spectrum.counts.failed)
         importance[~(truth.bound > 0)] = np.nan
-        return predicates.rank(self, spectrum, importance, list(predicates.flow.problems), truth)
+        return predicates.rank(self, spectrum, importance, truth.increase, truth)
 
     def judge(self, true: tuple[np.ndarray, np.ndarray], evaluated: tuple[np.ndarray, np.ndarray]) -> _Truth:
         """Failure, Context and Increase from the numbers of (failed, passed) runs."""
@@ -180,9 +189,7 @@ class CBI(Technique):
         truth: _Truth = report.details.numbers
         ft, pt = int(truth.true_failed[best]), int(truth.true_passed[best])
         fo, po = int(truth.evaluated_failed[best]), int(truth.evaluated_passed[best])
-        sentences.append(
-            f"{ft} of the {ft + pt} runs that go this way fail, and {fo} of the {fo + po} that decide here."
-        )
+        sentences.append(f"{ft} of the {ft + pt} runs that go this way fail, {fo} of the {fo + po} that decide here.")
         put_in = (
             f"Failure {ft} / {ft + pt}, Context {fo} / {fo + po}, Increase {truth.increase[best]:.4g}"
             f" (at least {truth.bound[best]:.4g}), Importance {report.suspect(position).score:.6g}"
@@ -207,7 +214,7 @@ class Sober(Technique):
         true = predicates.true(spectrum.edge_rows, counts)
         bias = _centred_bias(true, predicates.evaluated(true))
         scores, numbers = self.score(bias, spectrum.failed)
-        return predicates.rank(self, spectrum, scores, list(predicates.flow.problems), numbers)
+        return predicates.rank(self, spectrum, scores, np.nan_to_num(numbers[0] - numbers[1]), numbers)
 
     def score(self, bias: sparse.csr_array, failed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.

@@ -1,0 +1,188 @@
+"""Control flow of Python, against what coverage.py sees when the code runs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suspectra.evidence.coverage_data import CoverageData
+from suspectra.program.flow_graph import ENTRY, EXIT
+from suspectra.program.python_flow import PythonFlow
+from suspectra.program.python_graphs import python_graphs
+from suspectra.program.python_source import PythonSource
+from suspectra.spectrum import Edges, Elements, Function
+
+ZOO = Path(__file__).parents[1] / "fixtures" / "python_flow" / "zoo.py"
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory: pytest.TempPathFactory) -> tuple[PythonFlow, set[tuple[int, int]], list[str]]:
+    """The flow of the zoo, the arcs coverage.py saw when all of it ran, and its lines."""
+    data = tmp_path_factory.mktemp("zoo") / "data"
+    command = [
+        sys.executable,
+        "-m",
+        "coverage",
+        "run",
+        "--branch",
+        f"--data-file={data}",
+        "--rcfile=/dev/null",
+        str(ZOO),
+    ]
+    subprocess.run(command, check=True, cwd=data.parent)
+    with CoverageData(data, "data") as measured:
+        (number,) = [number for number, path in measured.files if Path(path) == ZOO]
+        _, source, target = measured.arcs(number)
+    text = ZOO.read_bytes()
+    lines = PythonSource.parse(text)
+    arcs = set(zip(lines.first_lines(source).tolist(), lines.first_lines(target).tolist(), strict=True))
+    return PythonFlow.parse(text), {arc for arc in arcs if arc[0] != arc[1]}, text.decode().split("\n")
+
+
+def test_every_arc_that_is_taken_is_a_way_control_can_go(zoo):
+    flow, taken, lines = zoo
+    strange = [(arc, lines[abs(arc[0]) - 1], lines[abs(arc[1]) - 1]) for arc in taken if not flow.can_go(arc)]
+    assert len(taken) > 500
+    assert strange == []
+
+
+def test_ways_that_are_usual_are_mostly_taken(zoo):
+    """The graph is no mere superset: what the zoo does not take are exceptions to be expected and dead code."""
+    flow, taken, _ = zoo
+    usual = {arc for scope in flow.scopes for arc, rare in scope.arcs.items() if not rare}
+    assert len(usual - taken) < len(usual) / 10
+
+
+# each function with its arcs, `rare` ones left out; lines count from the `def`
+FUNCTIONS = {
+    "while True:\n    a()\n    if b: break\nc()": "-1>2 2>3 3>4 4>2 4>5 5>-1",
+    "while a:\n    b()\nelse:\n    c()": "-1>2 2>3 3>2 2>5 5>-1",
+    "for a in b:\n    if c:\n        continue\n    d()\nreturn 1": "-1>2 2>3 3>4 4>2 3>5 5>2 2>6 6>-1",
+    "try:\n    a()\nexcept B:\n    c()\nelse:\n    d()\ne()": "-1>2 2>3 3>7 7>8 8>-1 4>5 5>8 4>-1",
+    "try:\n    return a\nfinally:\n    b()": "-1>2 2>3 3>5 5>-1",
+    "for a in b:\n    try:\n        if c:\n            break\n    finally:\n        d()\ne()": (
+        "-1>2 2>3 3>4 4>5 4>7 5>7 7>8 7>2 2>8 8>-1"
+    ),
+    "with a:\n    b()\nc()": "-1>2 2>3 3>2 2>4 4>-1",
+    "with a:\n    return b": "-1>2 2>3 3>2 2>-1",
+    "match a:\n    case 1:\n        b()\n    case _:\n        c()": "-1>2 2>3 3>4 4>-1 3>5 5>6 6>-1",
+    "raise a": "-1>2 2>-1",
+    "a = (1,\n     2)\nb = a": "-1>2 2>4 4>-1",
+    "global a\na = 1": "-1>3 3>-1",
+    "'''Doc.'''\nreturn 1": "-1>3 3>-1",
+}
+
+
+@pytest.mark.parametrize(("body", "arcs"), FUNCTIONS.items())
+def test_usual_arcs(body, arcs):
+    text = "def f(a, b):\n" + "".join(f"    {line}\n" for line in body.split("\n"))
+    scope = PythonFlow.parse(text.encode()).scopes[1]
+    expected = {tuple(int(end) for end in arc.split(">")) for arc in arcs.split()}
+    assert {arc for arc, rare in scope.arcs.items() if not rare} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("if a: b()\n", "line of its condition"),
+        ("def f(): return 1\n", "line of its `def`"),
+        ("a = b if c else d\n", "conditional expression"),
+        ("a = b and c\n", "stop early"),
+        ("a = [b for b in c if b]\n", "comprehension"),
+    ],
+)
+def test_what_arcs_cannot_tell_is_listed(text, why):
+    assert [line for line, reason in PythonFlow.parse(text.encode()).untold if why in reason] == [1]
+
+
+@pytest.mark.parametrize(
+    "data", [b"def f(:\n", b"\x00", b"# -*- coding: nonsense -*-\n", b"(" * 10_000 + b")" * 10_000]
+)
+def test_no_python(data):
+    with pytest.raises(SyntaxError):
+        PythonFlow.parse(data)
+
+
+def test_latin_1_and_windows_line_ends():
+    text = "# -*- coding: latin-1 -*-\r\ndef f():\r\n    return 'ä'\r\n"
+    assert PythonFlow.parse(text.encode("latin-1")).scopes[1].arcs.keys() >= {(-2, 3), (3, -2)}
+
+
+# ------------------------------------------------------------------------------------------------------- graphs
+
+SOURCE = """\
+def f(a):
+    b = a
+    c = b
+    if c:
+        b = g(
+            c)
+        c = 1
+    return b
+"""
+ARCS = [(-1, 2), (2, 3), (3, 4), (4, 5), (5, 7), (7, 8), (8, -1)]
+
+
+def tables(arcs: list[tuple[int, int]]) -> tuple[Elements, Edges]:
+    line = np.array([1, 2, 3, 4, 5, 7, 8], np.int32)
+    zeros = np.zeros(7, np.int32)
+    functions = (Function(0, "f", 1, 8),)
+    elements = Elements(("f.py",), zeros, line, line, np.array([-1, 0, 0, 0, 0, 0, 0], np.int32), functions)
+    source, target = np.array(arcs, np.int32).T
+    return elements, Edges(np.zeros(len(arcs), np.int32), source, target, np.zeros(len(arcs), np.int32))
+
+
+def blocks(graph, elements: Elements) -> list[list[int]]:
+    return [elements.line[graph.elements_of(block)].tolist() for block in range(graph.blocks)]
+
+
+def edges_of(graph) -> set[tuple[int, int, int]]:
+    return set(zip(graph.source.tolist(), graph.target.tolist(), graph.edge.tolist(), strict=True))
+
+
+def test_blocks_of_a_function_from_its_source():
+    elements, edges = tables(ARCS)
+    (graph,), problems = python_graphs(elements, edges, lambda path: SOURCE.encode())
+    assert graph.function == 0
+    assert blocks(graph, elements) == [[], [], [2, 3, 4], [5, 7], [8]]
+    # 4 → 8 was not taken by any test, but it ends the block all the same
+    assert edges_of(graph) == {(ENTRY, 2, 0), (2, 3, 3), (2, 4, -1), (3, 4, 5), (4, EXIT, 6)}
+    assert problems == ()
+
+
+def test_an_exception_that_happened_ends_a_block():
+    elements, edges = tables([*ARCS, (3, -1)])
+    (graph,), _ = python_graphs(elements, edges, lambda path: SOURCE.encode())
+    assert blocks(graph, elements) == [[], [], [2, 3], [4], [5, 7], [8]]
+    assert (2, EXIT, 7) in edges_of(graph)
+    assert (2, 3, 2) in edges_of(graph)
+
+
+def test_without_a_source_the_arcs_alone_make_the_graph_and_it_is_said():
+    elements, edges = tables(ARCS)
+    (graph,), (problem,) = python_graphs(elements, edges, lambda path: None)
+    assert blocks(graph, elements) == [[], [], [2, 3, 4, 5, 7, 8]]
+    assert edges_of(graph) == {(ENTRY, 2, 0), (2, EXIT, 6)}
+    assert graph.function == 0
+    assert "only the ways tests took" in problem.cause
+    (_, problem_of_bad_source) = python_graphs(elements, edges, lambda path: b"def f(:")
+    assert problem_of_bad_source == (problem,)
+
+
+def test_arcs_that_are_no_way_to_go_are_said_and_left_out():
+    elements, edges = tables([*ARCS, (2, 7)])
+    (graph,), (problem,) = python_graphs(elements, edges, lambda path: SOURCE.encode())
+    assert 7 not in graph.edge
+    assert problem.file == "f.py"
+    assert "2 → 7" in problem.cause
+
+
+def test_scopes_no_test_entered_have_no_graph():
+    elements, edges = tables([(-1, 2), (2, 3)])
+    more = SOURCE + "\n\ndef g():\n    return 1\n"
+    graphs, _ = python_graphs(elements, edges, lambda path: more.encode())
+    assert len(graphs) == 1
