@@ -73,8 +73,8 @@ class PythonSource:
             raise SyntaxError(str(error) or type(error).__name__) from None
         numbers = range(lines.text.count("\n") + 2)
         line = np.array(statement_lines(tree, code, lines), np.int32)
-        # an empty file has an instruction on line 1 nevertheless, and nothing to point at
-        line = line[line < len(numbers)] if lines.text.strip() else line[:0]
+        # a file without any code has an instruction nevertheless, and nothing to point at
+        line = line[line < len(numbers)] if tree.body else line[:0]
         end_line = np.array([lines.last(number) for number in line.tolist()], np.int32)
         first_line = np.array([lines.first(number) for number in numbers], np.int32)
         functions, owner = _functions(tree, lines, len(numbers))
