@@ -276,7 +276,7 @@ class Study:
             return None
 
     def _keep(self, subject: Any, outcome: _Done) -> None:
-        if self.store is None:
+        if self.store is None or not outcome.results:  # what went wrong is tried again
             return
         path = self._file(subject)
         unfinished = path.with_name(f"{path.name}.{os.getpid()}")
