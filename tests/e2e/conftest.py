@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -99,20 +100,30 @@ def make_project() -> Callable[..., Project]:
     return lambda folder, *tests: Project(folder, tests)
 
 
+def copied(source: Path, folder: Path, *but: str) -> Project:
+    shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache", *but))
+    return Project(folder)
+
+
 @pytest.fixture
 def unrecorded(tmp_path: Path) -> Project:
     """The example project, fresh from the repository."""
-    ignored = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".suspectra", "*.pyc")
-    shutil.copytree(ROOT / "examples" / "ledger", tmp_path / "ledger", ignore=ignored)
-    return Project(tmp_path / "ledger")
+    return copied(ROOT / "examples" / "ledger", tmp_path / "ledger", ".suspectra")
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The example project with a recording of its failing tests; not to be changed."""
+    project = copied(ROOT / "examples" / "ledger", tmp_path_factory.mktemp("recorded") / "ledger", ".suspectra")
+    done = project.record()
+    assert done.returncode == 1, done.stdout + done.stderr
+    return project
 
 
 @pytest.fixture
-def ledger(unrecorded: Project) -> Project:
-    """The example project with a recording of its failing tests."""
-    done = unrecorded.record()
-    assert done.returncode == 1, done.stdout + done.stderr
-    return unrecorded
+def ledger(recorded: Project, tmp_path: Path) -> Project:
+    """A copy of the recorded example project."""
+    return copied(recorded.folder, tmp_path / "ledger")
 
 
 @pytest.fixture
@@ -215,9 +226,10 @@ def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Workbench:
     """A real VS Code workbench in a browser, with the extension installed."""
 
-    def __init__(self, page: Page, name: str):
+    def __init__(self, page: Page, name: str, home: Path):
         self.page = page
         self.name = name
+        self.home = home
 
     def picture(self, name: str) -> Path:
         path = ARTIFACTS / f"vscode-{self.name}-{name}.png"
@@ -265,6 +277,15 @@ class Workbench:
         self.page.keyboard.press("Control+K")
         self.page.keyboard.press("Control+I")
         self.see(".editor-instance .monaco-hover, .monaco-editor .monaco-hover", text)
+
+    def server(self) -> int | None:
+        """The process of the language server."""
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                here = (process / "cwd").resolve().is_relative_to(self.home)
+                if here and b"suspectra_server" in (process / "cmdline").read_bytes():
+                    return int(process.name)
+        return None
 
     def cursor(self) -> tuple[str, int]:
         """The title of the active editor, and the line the cursor is on."""
@@ -333,7 +354,7 @@ def workbench(vsix: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
         page = browser.new_page(viewport={"width": 1400, "height": 860})
         page.set_default_timeout(PATIENCE * 1000)
         page.goto(f"http://127.0.0.1:{port}/?folder={folder}")
-        bench = Workbench(page, name)
+        bench = Workbench(page, name, home)
         bench.see(".monaco-workbench .statusbar-item", patience=90)
         opened.append(bench)
         return bench

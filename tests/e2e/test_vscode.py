@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from pathlib import Path
 
 PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
@@ -108,6 +110,17 @@ def test_says_what_to_do_where_there_is_no_server(ledger, workbench, wait, tmp_p
     bench.see("#workbench\\.parts\\.panel", "does not start")
     assert bench.toasts() == []
     bench.picture("view")
+
+
+def test_a_server_that_dies_is_started_again(ledger, workbench, wait):
+    bench = workbench(ledger.folder)
+    bench.see(VIEW).click()
+    wait(bench.suspects, "suspects in the view")
+    before, first = bench.suspects(), bench.server()
+    os.kill(first, signal.SIGKILL)
+    wait(lambda: bench.server() not in (None, first), "another server runs")
+    wait(lambda: bench.suspects() == before, "the suspects are back")
+    assert bench.toasts() == []
 
 
 def test_restricted_mode_ranks_but_runs_nothing(ledger, workbench, wait):
