@@ -12,7 +12,7 @@ from pathlib import Path
 
 from suspectra.errors import EvidenceError, NothingToRank, Problem
 from suspectra.evidence.discovery import COVERAGE, RECORDING, find_source
-from suspectra.evidence.evidence import EvidenceSource
+from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra_server.convert import path_of
@@ -194,7 +194,7 @@ class Folder:
         technique = replace(settings, technique=name, clone_failed=clone).make_technique()
         watched: list[str] = []
         try:
-            source = self._find(settings)
+            source = self._find(settings, edges=technique.info.needs != "lines")
             watched = list(source.watched())
             evidence = source.read()
             token.check()
@@ -212,19 +212,22 @@ class Folder:
             ranking = Ranking(state, str(error.problem), technique, (error.problem,))
         except NothingToRank as error:
             problems = (*evidence.problems, error.problem)
-            ranking = Ranking(State.NO_FAILING_TESTS, error.problem.cause, technique, problems)
+            ranking = Ranking(_state_without_ranking(evidence), error.problem.cause, technique, problems)
         return ranking, watched, time.monotonic() - started
 
-    def _find(self, settings: Settings) -> EvidenceSource:
+    def _find(self, settings: Settings, edges: bool) -> EvidenceSource:
         """The source to read: the one in use, with all it remembers, as long as it is still the one to use."""
         given = {
             name: Path(path) for name, path in (("coverage", settings.coverage), ("junit", settings.junit)) if path
         }
         found = find_source(self.root, **given)
         used = self._source
-        if used is None or type(used) is not type(found) or list(used.watched()) != list(found.watched()):
-            self._source = found
-        return self._source
+        if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
+            found = used
+        if edges and isinstance(found, RecordingSource) and not found.edges:
+            found = RecordingSource(found.workspace, found.folder, edges=True)
+        self._source = found
+        return found
 
     def _read_texts(self, ranking: Ranking, token: Token) -> None:
         self.texts.forget_except(set(ranking.files))
@@ -321,6 +324,15 @@ class Folder:
         if self._resting:
             self._resting.cancel()
             self._resting = None
+
+
+def _state_without_ranking(evidence: Evidence) -> State:
+    """Why readable evidence gave no ranking."""
+    if not evidence.tests:
+        return State.NO_EVIDENCE
+    # with a failing test at hand it is the technique that wants more than the evidence holds
+    failing = any(test.verdict.failing for test in evidence.tests)
+    return State.ERROR if failing else State.NO_FAILING_TESTS
 
 
 class Folders:

@@ -7,7 +7,7 @@ from pygls.uris import to_fs_path
 
 from suspectra.evidence.discovery import find_source
 from suspectra.localizer import Localizer
-from suspectra.techniques import make_technique, technique_names
+from suspectra.techniques import make_technique, technique_infos, technique_names
 
 WARNING, INFORMATION, HINT = 2, 3, 4
 
@@ -207,11 +207,26 @@ def test_all_techniques_are_listed_and_each_can_rank(client, shop):
     listed = client.request("suspectra/techniques")
     assert [technique["name"] for technique in listed] == list(technique_names())
     assert all(technique[name] for technique in listed for name in ("title", "paper", "description"))
-    for name in technique_names():
-        seen = len(client.statuses)
-        assert client.command("selectTechnique", name) == name
-        client.wait(lambda name=name, seen=seen: any(s["technique"] == name for s in client.statuses[seen:]))
-        assert client.suspects(limit=1)["technique"] == name
+    for info in technique_infos():
+        if info.needs == "counts":
+            continue
+        assert client.command("selectTechnique", info.name) == info.name
+        client.wait(lambda name=info.name: client.statuses[-1]["technique"] == name)
+        answer = client.suspects(limit=100)
+        assert (answer["technique"], answer["state"]) == (info.name, "ready")
+        for suspect in answer["suspects"][:3]:
+            assert client.command("explain", suspect["uri"], suspect["range"]["start"]["line"])["markdown"]
+
+
+def test_a_technique_that_wants_more_than_the_evidence_holds_leaves_the_ranking(client, shop):
+    client.start(shop)
+    seen = len(client.statuses)
+    client.command("selectTechnique", next(info.name for info in technique_infos() if info.needs == "counts"))
+    client.wait_for_state("error", after=seen)
+    answer = client.suspects()
+    assert answer["technique"] == "ochiai"
+    assert answer["suspects"]
+    assert answer["problems"][0]["cure"]
 
 
 def test_infinite_scores_are_json(client, shop):
