@@ -53,6 +53,10 @@
   const suspectAt = new Map(data.suspects.map((s, i) => [s.statement, i]));
 
   // ------------------------------------------------------------------ source
+  const labels = data.files.map((f) => {
+    const best = f.level.reduce((a, l) => (l >= 0 && l < a ? l : a), Infinity);
+    return f.path + (best < Infinity ? `  (best rank ${data.levels[best].rank})` : f.test ? "  (test code)" : "");
+  });
   const showFile = (index) => {
     if (index === file || index < 0) return;
     file = index;
@@ -105,7 +109,11 @@
 
   const markTest = () => {
     const source = $("source");
-    source.classList.toggle("tested", test !== null);
+    const touched = data.files.map((f) => test !== null && f.line.some((_, i) => executes(test, f.start + i)));
+    [...$("file").options].forEach((option, i) => { option.textContent = (touched[i] ? "● " : "") + labels[i]; });
+    const elsewhere = test !== null && !touched[file];
+    $("elsewhere").textContent = elsewhere ? "The selected test executes no line of this file." + (touched.some(Boolean) ? " Files it does execute have a ● in the list above." : "") : "";
+    source.classList.toggle("tested", test !== null && !elsewhere);
     for (const [n, row] of rows) {
       const hit = test !== null && executes(test, n);
       row.classList.toggle("hit", hit);
@@ -216,19 +224,12 @@
     showTests();
     $("tests").scrollTop = top;
     if (at >= 0) $("tests").querySelectorAll(".test")[at]?.focus({ preventScroll: true });
-    // go where the test was, unless it was here
-    if (test && ![...rows.keys()].some((n) => executes(test, n))) {
-      const there = data.files.findIndex((f) => f.line.some((_, i) => executes(test, f.start + i)));
-      if (there >= 0) showFile(there);
-    }
     markTest();
   };
 
   // ------------------------------------------------------------------ events
   data.files.forEach((f, i) => {
-    const best = f.level.reduce((a, l) => (l >= 0 && l < a ? l : a), Infinity);
-    const label = f.path + (best < Infinity ? `  (best rank ${data.levels[best].rank})` : f.test ? "  (test code)" : "");
-    const option = make("option", "", label);
+    const option = make("option", "", labels[i]);
     option.value = String(i);
     $("file").append(option);
   });
