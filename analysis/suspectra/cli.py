@@ -256,7 +256,8 @@ def _localize(
     from suspectra.localizer import Localizer
 
     coverage, junit, recording = (path and path.absolute() for path in (coverage, junit, recording))
-    evidence = find_source(workspace, coverage=coverage, junit=junit, recording=recording).read()
+    edges = chosen.info.needs != "lines"
+    evidence = find_source(workspace, coverage=coverage, junit=junit, recording=recording, edges=edges).read()
     localizer = Localizer(chosen, include_tests=include_tests)
     try:
         _check_suspects(localizer.update(evidence), evidence.source)

@@ -177,7 +177,7 @@ def test_arcs_that_are_no_way_to_go_are_said_and_left_out():
     elements, edges = tables([*ARCS, (2, 7)])
     (graph,), (problem,) = python_graphs(elements, edges, lambda path: SOURCE.encode())
     assert 7 not in graph.edge
-    assert problem.file == "f.py"
+    assert problem.place == "f.py:2"
     assert "2 → 7" in problem.cause
 
 

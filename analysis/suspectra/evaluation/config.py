@@ -70,8 +70,8 @@ class EvidenceSubject:
         """
         from suspectra.evidence.discovery import find_source
 
-        source = find_source(self.workspace, coverage=self.coverage, junit=self.junit, recording=self.recording)
-        evidence = source.read()
+        given = {"coverage": self.coverage, "junit": self.junit, "recording": self.recording}
+        evidence = find_source(self.workspace, **given, edges=True).read()
         spectrum = evidence.spectrum(include_tests=self.include_tests)
         faults, problems = FaultList.read(self.faults).elements(spectrum.elements)
         faulty = np.unique(np.concatenate([np.zeros(0, np.int64), *faults]))

@@ -26,6 +26,7 @@ def find_source(
     coverage: Path | str | None = None,
     junit: Path | str | None = None,
     recording: Path | str | None = None,
+    edges: bool = False,
 ) -> EvidenceSource:
     """The evidence to use: what was asked for, else the newest there is.
 
@@ -37,6 +38,8 @@ def find_source(
         A coverage.py data file and a JUnit XML file of the same run; when only one is given the other is looked for.
     recording : Path or str, optional
         The folder of a recording.
+    edges : bool
+        Control-flow edges are needed; a recording hands them over only when asked to, since they take time.
 
     Raises
     ------
@@ -49,7 +52,7 @@ def find_source(
     """
     workspace = Path(workspace)
     if recording is not None:
-        return _recording_source(workspace, workspace / recording)
+        return _recording_source(workspace, workspace / recording, edges)
     if coverage is not None or junit is not None:
         return _coverage_source(workspace, coverage, junit)
     recorded, covered = _recorded_at(workspace / RECORDING), _modified(workspace / COVERAGE)
@@ -58,7 +61,7 @@ def find_source(
         if found:
             return _coverage_source(workspace, COVERAGE, found)
     if recorded:
-        return _recording_source(workspace, None)
+        return _recording_source(workspace, None, edges)
     if covered:
         return _coverage_source(workspace, None, None)
     cause = f"there is no evidence in {workspace.resolve()}: neither {RECORDING.as_posix()} nor {COVERAGE}"
@@ -71,11 +74,11 @@ def find_junit(workspace: Path) -> Path | None:
     return max((path for path in _reports(workspace) if _is_junit(path)), key=_modified, default=None)
 
 
-def _recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
+def _recording_source(workspace: Path, folder: Path | None, edges: bool) -> EvidenceSource:
     # imported when needed: who has a recording need not wait for the other readers, nor the other way round
     from suspectra.evidence.recording import RecordingSource
 
-    return RecordingSource(workspace, folder)
+    return RecordingSource(workspace, folder, edges=edges)
 
 
 def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> EvidenceSource:

@@ -228,6 +228,11 @@ class _Builder:
             after = _join(after, dict.fromkeys(ends, True))
         return after
 
+    def _ImportFrom(self, node: ast.ImportFrom, ends: _Ends) -> _Ends:
+        after = self._simple(node, ends)
+        # nothing can be put in front of it, so a recorder may pass it over
+        return _join(after, dict.fromkeys(ends, True)) if node.module == "__future__" else after
+
     def _Return(self, node: ast.Return, ends: _Ends) -> _Ends:
         self.leave("return", self._simple(node, ends))
         return {}

@@ -164,19 +164,26 @@ class _Notes:
 
     def problems(self) -> tuple[Problem, ...]:
         found = []
-        for path, count, (source, target) in self.unexplained:
-            cause = (
-                f"{count} arcs are no way control can go in this source, such as {source} → {target}; they are left out"
+        if self.unexplained:
+            path, _, (source, target) = self.unexplained[0]
+            count = sum(count for _, count, _ in self.unexplained)
+            found.append(
+                Problem(
+                    "",
+                    f"{path}:{abs(source)}",
+                    f"{count} arcs are no way control can go in these sources, such as {source} → {target};"
+                    " they are left out",
+                    "run the tests again on the present sources",
+                )
             )
-            found.append(Problem(path, f"line {abs(source)}", cause, "run the tests again on the present source"))
         if self.without_source:
             found.append(
                 Problem(
-                    self.without_source[0],
                     "",
+                    self.without_source[0],
                     f"the source of {len(self.without_source)} files is not at hand as it was run, so their flow"
                     " graphs hold only the ways tests took",
-                    "run the tests again on the present source",
+                    "run the tests again on the present sources",
                 )
             )
         if self.untold:
@@ -185,5 +192,5 @@ class _Notes:
             cause = (
                 f"{places} lines decide things no arc shows, the first because of {why}; those outcomes count as one"
             )
-            found.append(Problem(path, f"line {line}", cause, "give a decision that matters a line of its own"))
+            found.append(Problem("", f"{path}:{line}", cause, "give a decision that matters a line of its own"))
         return tuple(found)

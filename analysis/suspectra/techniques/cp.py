@@ -348,8 +348,11 @@ _NOTES = {
 
 def _named(kind: str, graphs: np.ndarray, flow: ControlFlow, spectrum: Spectrum) -> Problem:
     """A note that names a function it is about."""
-    function = flow.graphs[int(graphs[0])].function
-    name = spectrum.elements.functions[function].name if function >= 0 else "a module"
-    file = spectrum.elements.files[spectrum.elements.functions[function].file] if function >= 0 else ""
+    index = flow.graphs[int(graphs[0])].function
+    if index < 0:
+        name = "code outside functions"
+    else:
+        function = spectrum.elements.functions[index]
+        name = f"{function.name} in {spectrum.elements.files[function.file]}"
     more = f" and {len(graphs) - 1} more" if len(graphs) > 1 else ""
-    return Problem(file, f"{name}{more}", f"CP: {_NOTES[kind]}", "compare with a formula, or use CP to break its ties")
+    return Problem("", f"{name}{more}", f"CP: {_NOTES[kind]}", "compare with a formula, or use CP to break its ties")
