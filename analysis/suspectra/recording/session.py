@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,7 +17,7 @@ import pytest
 
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
-from suspectra.recording.settings import VARIABLE, Settings, carry, drop
+from suspectra.recording.settings import BOOTSTRAP_FOLDER, VARIABLE, Settings, carry, drop
 from suspectra.recording.verdict import Attempts, failure_message
 
 _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
@@ -96,6 +96,7 @@ class _Session:
         self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
         if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
             carry(self.settings, os.environ)
+            sys.path.append(BOOTSTRAP_FOLDER)  # workers on this machine take over the path of this process
 
     def pytest_report_header(self) -> str | None:
         if self.settings.status or self.worker:
@@ -126,13 +127,13 @@ class _Session:
     # each test
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, None]:
         self.recorder.outside()
         self.current, self.attempts, self.setups = item.nodeid, Attempts(), 0
-        yield
+        outcome = yield
         self.current = ""
-        if not self.attempts.all or "setup" not in self.attempts.last.phases:
-            self.recorder.discard()  # interrupted
+        if outcome.excinfo is not None or not self.attempts.all:
+            self.recorder.discard()  # interrupted: the test did not end
             return
         last = self.attempts.last
         seconds = sum(attempt.seconds for attempt in self.attempts.all)

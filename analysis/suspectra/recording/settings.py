@@ -14,6 +14,9 @@ VARIABLE = "SUSPECTRA_RECORD"
 BOOTSTRAP = "suspectra_recorder"
 """The plugin that makes :mod:`suspectra.recording` importable where Suspectra is not installed."""
 
+BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
+"""The one folder that is put on the path for it."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -67,12 +70,11 @@ def carry(settings: Settings, environ: MutableMapping[str, str]) -> Settings:
     Settings
         With the former values of the variables that were changed.
     """
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
     names = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
     former = settings.environment or {name: environ.get(name) for name in names}
     settings = Settings(**{**asdict(settings), "sources": settings.sources, "environment": former})
     # -p is the earliest a plugin can come, but only PYTEST_PLUGINS reaches the workers of pytest-xdist in time
-    environ["PYTHONPATH"] = _joined(os.pathsep, folder, former["PYTHONPATH"])
+    environ["PYTHONPATH"] = _joined(os.pathsep, BOOTSTRAP_FOLDER, former["PYTHONPATH"])
     environ["PYTEST_ADDOPTS"] = _joined(" ", f"-p {BOOTSTRAP}", former["PYTEST_ADDOPTS"])
     environ["PYTEST_PLUGINS"] = _joined(",", BOOTSTRAP, former["PYTEST_PLUGINS"])
     environ[VARIABLE] = settings.to_json()
@@ -87,8 +89,7 @@ def drop(settings: Settings, environ: MutableMapping[str, str]) -> None:
             environ.pop(name, None)
         else:
             environ[name] = value
-    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
-    sys.path[:] = [entry for entry in sys.path if entry != folder]
+    sys.path[:] = [entry for entry in sys.path if entry != BOOTSTRAP_FOLDER]
 
 
 def _joined(separator: str, ours: str, theirs: str | None) -> str:

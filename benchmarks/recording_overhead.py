@@ -1,0 +1,213 @@
+"""What recording costs, and whether it records what coverage.py does.
+
+Three projects' own tests run in turn plainly, with ``suspectra record`` and with coverage.py's contexts; CPU time of
+the whole process tree is compared. Then the executed statements are compared with coverage.py's, test by test.
+
+    python benchmarks/recording_overhead.py --rounds 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tarfile
+import venv
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+from suspectra.evidence.recording import RecordingSource
+
+TARGET = 1.35
+TOOLS = ("pytest>=8", "pytest-cov>=6", "coverage>=7.10")
+
+
+@dataclass(frozen=True)
+class Project:
+    name: str
+    version: str
+    source: str  # what is measured, relative to the sdist
+    tests: str
+    needs: tuple[str, ...] = ()
+
+
+PROJECTS = (
+    Project("itsdangerous", "2.2.0", "src/itsdangerous", "tests", ("freezegun",)),
+    Project("click", "8.5.1", "src/click", "tests"),
+    Project("mpmath", "1.3.0", "mpmath", "mpmath/tests"),
+)
+
+
+def prepare(project: Project, cache: Path) -> tuple[Path, Path]:
+    """The unpacked sdist and the interpreter of a project, made once."""
+    home = cache / f"{project.name}-{project.version}-py{sys.version_info[0]}{sys.version_info[1]}"
+    python = home / "venv" / "bin" / "python"
+    if not (home / "ready").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        venv.create(home / "venv", with_pip=True)
+        pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-q"]
+        subprocess.run([*pip, "install", *TOOLS, *project.needs], check=True)
+        wanted = f"{project.name}=={project.version}"
+        options = ["--no-deps", "--no-binary", ":all:", "-d", str(home)]
+        subprocess.run([*pip, "download", *options, wanted], check=True)
+        with tarfile.open(next(home.glob("*.tar.gz"))) as archive:
+            archive.extractall(home, filter="data")
+        subprocess.run([*pip, "install", "--no-deps", "-e", str(_sdist(project, home))], check=True)
+        (home / "coverage.ini").write_text("[run]\nbranch = true\n")  # nothing of the project's own settings
+        (home / "ready").touch()
+    return _sdist(project, home), python
+
+
+def _sdist(project: Project, home: Path) -> Path:
+    return next(p for p in home.glob(f"{project.name}-*") if p.is_dir())
+
+
+def commands(project: Project, python: Path) -> dict[str, list[str]]:
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", project.tests]
+    cov = ["-p", "pytest_cov", f"--cov={project.source}", "--cov-branch", "--cov-context=test", "--cov-report="]
+    plain = [str(python), *pytest]
+    launcher = "import sys; from suspectra.recording.launch import run; sys.exit(run(sys.argv[1:], '.'))"
+    return {
+        "plain": plain,
+        "suspectra": [sys.executable, "-c", launcher, *plain],
+        "coverage.py": [*plain, *cov, f"--cov-config={python.parents[2] / 'coverage.ini'}"],
+    }
+
+
+def cpu_seconds(command: list[str], folder: Path, environment: dict[str, str], log: Path) -> float:
+    """CPU time of a command and all it starts."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with log.open("wb") as out:
+        done = subprocess.run(command, cwd=folder, env=environment, stdout=out, stderr=out, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)} ended with status {done.returncode}; see {log}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def measure(project: Project, cache: Path, rounds: int, contexts: bool) -> dict:
+    folder, python = prepare(project, cache)
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COVERAGE"))}
+    # .pyc files are written in the first round of plain pytest, the instrumented code in that of suspectra
+    shutil.rmtree(folder / ".suspectra", ignore_errors=True)
+    times: dict[str, list[float]] = defaultdict(list)
+    for number in range(rounds + 1):
+        for name, command in commands(project, python).items():
+            if name == "coverage.py" and not contexts and number > 1:
+                continue
+            seconds = cpu_seconds(command, folder, environment, folder.parent / f"{name}.log")
+            if number:
+                times[name].append(seconds)
+            else:
+                times[f"{name}, first"].append(seconds)
+    return {
+        "tests": len(RecordingSource(folder).read().tests),
+        "plain_seconds": round(min(times["plain"]), 3),
+        "ratio_min": {n: round(min(t) / min(times["plain"]), 3) for n, t in times.items() if "," not in n},
+        "ratio_median": {
+            n: round(statistics.median(t) / statistics.median(times["plain"]), 3)
+            for n, t in times.items()
+            if "," not in n
+        },
+        "ratio_first": round(times["suspectra, first"][0] / min(times["plain"]), 3),
+        "recording_bytes": sum(f.stat().st_size for f in (folder / ".suspectra/recording").glob("*.log")),
+        "coverage_bytes": (folder / ".coverage").stat().st_size,
+        "differences": differences(folder),
+    }
+
+
+# equality with coverage.py
+
+
+def coverage_statements(folder: Path) -> tuple[dict[str, dict[str, set[int]]], dict[str, set[int]]]:
+    """Executed statements by test and file as coverage.py has them, and all statements by file."""
+    from coverage.parser import PythonParser
+
+    connection = sqlite3.connect(f"file:{folder / '.coverage'}?mode=ro", uri=True)
+    parsers = {}
+    for number, path in connection.execute("select id, path from file"):
+        parser = PythonParser(filename=path)
+        parser.parse_source()
+        parsers[number] = os.path.relpath(path, folder), parser
+    contexts = dict(connection.execute("select id, context from context"))
+    lines: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for file, context, start, end in connection.execute("select file_id, context_id, fromno, tono from arc"):
+        lines[context, file].update((start, end))
+    tests: dict[str, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+    for (context, file), raw in lines.items():
+        path, parser = parsers[file]
+        statements = parser.first_lines(line for line in raw if line > 0) & parser.statements
+        tests[contexts[context].rpartition("|")[0]][path] |= statements
+    return tests, {path: parser.statements for path, parser in parsers.values()}
+
+
+def differences(folder: Path) -> dict:
+    """Where the two disagree, as counts, and each place with the number of tests."""
+    theirs, statements = coverage_statements(folder)
+    evidence = RecordingSource(folder).read()
+    elements = evidence.elements
+    places: Counter[tuple[str, int, str]] = Counter()
+    agreed = 0
+    for test, row in zip(evidence.tests, evidence.rows, strict=True):
+        ours = defaultdict(set)
+        for file, line in zip(elements.file[row].tolist(), elements.line[row].tolist(), strict=True):
+            ours[elements.files[file]].add(line)
+        for path, known in statements.items():
+            a, b = ours[path], theirs.get(test.name, {}).get(path, set())
+            agreed += len(a & b & known)
+            places.update((path, line, "only coverage.py") for line in b - a)
+            places.update((path, line, "only suspectra") for line in a - b)
+    unlike = {
+        path: sorted(known ^ {int(n) for n in elements.line[elements.of_file(path)]})
+        for path, known in statements.items()
+    }
+    listed = [
+        {"file": p, "line": n, "which": which, "tests": count, "code": _code(folder / p, n)}
+        for (p, n, which), count in sorted(places.items())
+    ]
+    return {"agreed": agreed, "statements": {p: n for p, n in unlike.items() if n}, "hits": listed}
+
+
+def _code(path: Path, line: int) -> str:
+    return path.read_text(encoding="utf-8").split("\n")[line - 1].strip()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--project", action="append", choices=[p.name for p in PROJECTS])
+    parser.add_argument("--coverage-once", action="store_true", help="do not repeat the runs of coverage.py")
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "benchmarks")
+    options = parser.parse_args()
+    results = {}
+    print(f"{'project':14}{'tests':>7}{'plain s':>9}  {'suspectra min/median':>22}{'first':>7}  {'coverage.py':>14}  differ")
+    for project in PROJECTS:
+        if options.project and project.name not in options.project:
+            continue
+        result = measure(project, options.cache, options.rounds, not options.coverage_once)
+        results[project.name] = result
+        low, middle, found = result["ratio_min"], result["ratio_median"], result["differences"]
+        off = sum(hit["tests"] for hit in found["hits"])
+        print(
+            f"{project.name:14}{result['tests']:7}{result['plain_seconds']:9.2f}  "
+            f"{low['suspectra']:15.2f} /{middle['suspectra']:5.2f}{result['ratio_first']:7.2f}  "
+            f"{low['coverage.py']:7.2f} /{middle['coverage.py']:5.2f}  {off} of {off + found['agreed']}"
+        )
+        for hit in found["hits"]:
+            print(f"    {hit['file']}:{hit['line']} {hit['which']} in {hit['tests']} tests: {hit['code']}")
+        for path, lines in found["statements"].items():
+            print(f"    {path}: statements that only one of them knows: {lines}")
+    worst = max(r["ratio_min"]["suspectra"] for r in results.values())
+    print(f"worst ratio {worst:.2f}, at most {TARGET} wanted")
+    print(json.dumps({"benchmark": "recording_overhead", "target": TARGET, "projects": results}))
+
+
+if __name__ == "__main__":
+    main()

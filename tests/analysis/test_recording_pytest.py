@@ -1,0 +1,318 @@
+"""The recorder inside real pytest runs."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "recording"
+EXPECTED = re.compile(r"def (test_\w+).*# verdict: (\w+); runs: (\w+)(; flaky)?")
+
+
+def pytest_in(folder, *arguments, **environment):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *arguments],
+        cwd=folder,
+        env={**clean, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def functions_run(evidence, row):
+    elements = evidence.elements
+    return {elements.functions[i].name for i in elements.function[row].tolist() if i >= 0}
+
+
+def by_name(evidence):
+    return {test.name: (test, row) for test, row in zip(evidence.tests, evidence.rows, strict=True)}
+
+
+def project(folder, **files):
+    for name, text in files.items():
+        path = folder / (name.replace("__", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["plain", "xdist"])
+def kinds(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param) / "kinds"
+    shutil.copytree(FIXTURES / "kinds", folder)
+    workers = ["-n", "2"] if request.param == "xdist" else []
+    done = pytest_in(folder, "--suspectra", "--doctest-modules", *workers, "tests", "shop.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    return request.param, folder, RecordingSource(folder).read()
+
+
+def test_every_kind_of_test_has_its_verdict_and_what_it_ran(kinds):
+    mode, folder, evidence = kinds
+    text = (folder / "tests" / "test_kinds.py").read_text()
+    expected = {name: rest for name, *rest in EXPECTED.findall(text)}
+    seen = set()
+    for name, (test, row) in by_name(evidence).items():
+        short = re.sub(r"\[.*", "", name.split("tests/test_kinds.py", 1)[-1]).split("::")[-1]
+        if "::" not in name or short not in expected:
+            continue
+        seen.add(short)
+        verdict, runs, flaky = expected[short]
+        assert (test.verdict.value, test.flaky) == (verdict, bool(flaky)), name
+        ran = {f.rpartition(".")[2] for f in functions_run(evidence, row)}
+        if not (mode == "xdist" and "shared" in short):  # who is first depends on the workers
+            assert runs in ran if runs != "none" else not ran, name
+    assert seen == expected.keys()
+    assert evidence.problems == ()
+
+
+def test_details_of_a_test_are_recorded(kinds):
+    _, folder, evidence = kinds
+    tests = by_name(evidence)
+    test, _ = tests["tests/test_kinds.py::test_raises"]
+    assert test.message == "ValueError: the shop is closed"
+    assert test.phases == {"setup": "passed", "call": "failed", "teardown": "passed"}
+    lines = (folder / "tests" / "test_kinds.py").read_text().split("\n")
+    assert lines[test.location.line - 1].startswith("def test_raises")
+    assert test.location.file == "tests/test_kinds.py"
+    assert tests["tests/test_kinds.py::test_passes"][0].message == ""
+    assert tests["tests/test_kinds.py::test_setup_error"][0].phases["setup"] == "failed"
+    error, _ = tests["tests/test_kinds.py::test_teardown_error"]
+    assert error.phases == {"setup": "passed", "call": "passed", "teardown": "failed"}
+    assert "tests/test_kinds.py::TestClass::TestInner::test_nested" in tests
+    assert len([n for n in tests if "test_parametrised[" in n]) == 3
+    assert tests["shop.py::shop.documented"][0].verdict.value == "passed"
+
+
+def test_a_later_attempt_replaces_the_row_of_the_earlier(kinds):
+    _, _, evidence = kinds
+    _, row = by_name(evidence)["tests/test_kinds.py::test_flaky"]
+    assert "Counter.first" not in functions_run(evidence, row)
+
+
+def test_imports_belong_to_no_test_and_lazy_ones_to_the_first(kinds):
+    _, _, evidence = kinds
+    lines = {evidence.elements.location(i) for i in evidence.at_import.tolist()}
+    assert any(p.file == "shop.py" and p.line == 3 for p in lines)
+    assert not any(p.file == "lazy.py" for p in lines)
+    _, row = by_name(evidence)["tests/test_kinds.py::test_lazy_import"]
+    assert [str(evidence.elements.location(i)) for i in row.tolist()] == ["lazy.py:1"]
+
+
+def test_test_code_is_recorded_only_when_asked(kinds, tmp_path):
+    _, folder, evidence = kinds
+    assert {f.path for f in evidence.files} == {"shop.py", "lazy.py"}
+    copy = shutil.copytree(folder, tmp_path / "kinds", ignore=shutil.ignore_patterns(".suspectra"))
+    pytest_in(copy, "--suspectra", "-o", "suspectra_include_tests=true", "-k", "test_fails or test_raises")
+    with_tests = RecordingSource(copy).read()
+    assert {f.path: f.is_test for f in with_tests.files} == {
+        "shop.py": False,
+        "tests/conftest.py": True,
+        "tests/test_kinds.py": True,
+    }
+    test, row = by_name(with_tests)["tests/test_kinds.py::test_fails"]
+    assert test.message.startswith("AssertionError: assert 'passes' == 'no'")  # asserts are still rewritten
+    assert "test_fails" in functions_run(with_tests, row)
+    assert not with_tests.candidates(False)[with_tests.elements.of_file("tests/test_kinds.py")].any()
+
+
+# switching on
+
+
+SMALL = {
+    "app": "def f(a):\n    if a:\n        return 1\n    return 2\n",
+    "test_app": "import app\n\ndef test_one():\n    assert app.f(1) == 1\n\ndef test_two():\n    assert app.f(0) == 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ini", "on"),
+    [
+        ((), "", False),
+        (("--suspectra",), "", True),
+        (("-p", "suspectra"), "", True),
+        ((), "suspectra = true", True),
+        (("-p", "no:suspectra"), "", False),
+    ],
+)
+def test_ways_to_switch_on(tmp_path, arguments, ini, on):
+    project(tmp_path, **SMALL)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\n{ini}\n")
+    done = pytest_in(tmp_path, *arguments)
+    assert "1 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    assert (tmp_path / ".suspectra").exists() == on
+    if on:
+        assert (tmp_path / ".suspectra" / ".gitignore").read_text().endswith("*\n")
+        assert len(RecordingSource(tmp_path).read().tests) == 2
+
+
+def test_a_workspace_that_cannot_be_written_leaves_the_tests_alone(tmp_path):
+    project(tmp_path, **SMALL)
+    (tmp_path / ".suspectra").write_text("in the way")
+    done = pytest_in(tmp_path, "--suspectra")
+    assert "1 failed, 1 passed" in done.stdout
+    assert "nothing can be recorded" in done.stdout
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_modules_imported_too_early_are_reported(tmp_path):
+    project(tmp_path, **SMALL, early="import app\n")
+    pytest_in(tmp_path, "-p", "early", "--suspectra", PYTHONPATH=str(tmp_path))
+    problems = {p.file: p for p in RecordingSource(tmp_path).read().problems}
+    assert problems.keys() == {"app.py", "early.py"}
+    assert "imported before" in problems["app.py"].cause
+
+
+def test_what_lies_outside_or_was_installed_is_left_alone_unless_named(tmp_path):
+    work = project(
+        tmp_path / "work",
+        app="import lib, tool, built, product.testing.helper\ndef f(a):\n    return a\n",
+        test_app="import app\ndef test_one(): app.f(1)\n",
+        venv__lib__tool="x = 1\n",
+        build__built="x = 1\n",
+        product__testing__helper="x = 1\n",
+    )
+    (work / "venv" / "pyvenv.cfg").write_text("")
+    project(tmp_path, lib="y = 1\n")
+    path = os.pathsep.join(map(str, [tmp_path, work, work / "venv" / "lib", work / "build"]))
+    pytest_in(work, "--suspectra", "--rootdir", ".", PYTHONPATH=path)
+    assert {f.path for f in RecordingSource(work).read().files} == {"app.py", "product/testing/helper.py"}
+    wider = ["--suspectra-source", "tool", "--suspectra-source", "lib", "--suspectra-source", "nowhere"]
+    pytest_in(work, "--suspectra", "--rootdir", ".", *wider, PYTHONPATH=path)
+    evidence = RecordingSource(work).read()
+    assert {f.path for f in evidence.files} == {"app.py", "product/testing/helper.py", "venv/lib/tool.py"}
+    causes = [p.cause for p in evidence.problems]
+    assert any("outside the workspace" in cause for cause in causes)
+    assert any("neither a folder nor" in cause for cause in causes)
+
+
+def test_modules_with_rewritten_asserts_and_under_importlib_mode_are_recorded(tmp_path):
+    project(
+        tmp_path,
+        conftest="import pytest\npytest.register_assert_rewrite('checks')\n",
+        checks="def check(a):\n    assert a == 1\n",
+        app="def f(a):\n    return a\n",
+        test_app="import checks, app\ndef test_one():\n    checks.check(app.f(2))\n",
+    )
+    done = pytest_in(tmp_path, "--suspectra", "--import-mode=importlib", PYTHONPATH=str(tmp_path))
+    assert "assert 2 == 1" in done.stdout
+    evidence = RecordingSource(tmp_path).read()
+    assert {f.path for f in evidence.files} == {"app.py", "checks.py"}
+    [row] = evidence.rows
+    assert functions_run(evidence, row) == {"check", "f"}
+
+
+# several runs
+
+
+def test_a_later_run_replaces_only_its_own_tests(tmp_path):
+    project(tmp_path, **SMALL)
+    pytest_in(tmp_path, "--suspectra")
+    source = RecordingSource(tmp_path)
+    before = source.read()
+    pytest_in(tmp_path, "--suspectra", "test_app.py::test_two")
+    after = source.read()
+    assert [t.name for t in after.tests] == [t.name for t in before.tests]
+    assert after.files == before.files
+    assert after.elements is before.elements
+    assert after.rows[0] is before.rows[0]
+    assert after.rows[1] is not before.rows[1]
+
+
+def test_tests_that_are_gone_leave_no_ghosts(tmp_path):
+    project(tmp_path, **SMALL, test_other="import app\ndef test_other(): app.f(2)\n")
+    pytest_in(tmp_path, "--suspectra")
+    (tmp_path / "test_app.py").write_text("import app\n\ndef test_new():\n    assert app.f(1) == 1\n")
+    pytest_in(tmp_path, "--suspectra", "test_app.py")
+    names = [t.name for t in RecordingSource(tmp_path).read().tests]
+    assert sorted(names) == ["test_app.py::test_new", "test_other.py::test_other"]
+    (tmp_path / "test_other.py").unlink()
+    evidence = RecordingSource(tmp_path).read()
+    assert [t.name for t in evidence.tests] == ["test_app.py::test_new"]
+    assert [p.file for p in evidence.problems] == ["test_other.py"]
+
+
+def test_deselected_tests_are_kept(tmp_path):
+    project(tmp_path, **SMALL)
+    pytest_in(tmp_path, "--suspectra")
+    pytest_in(tmp_path, "--suspectra", "-k", "one")
+    pytest_in(tmp_path, "--suspectra", "--lf")
+    assert len(RecordingSource(tmp_path).read().tests) == 2
+
+
+def test_rows_recorded_before_a_change_keep_the_lines_that_stayed(tmp_path):
+    project(tmp_path, **SMALL)
+    pytest_in(tmp_path, "--suspectra")
+    (tmp_path / "app.py").write_text("import os\n\n\n" + SMALL["app"].replace("return 2", "return 3"))
+    pytest_in(tmp_path, "--suspectra", "test_app.py::test_one")
+    evidence = RecordingSource(tmp_path, edges=True).read()
+    rows = {t.name.split("::")[1]: r for t, r in zip(evidence.tests, evidence.rows, strict=True)}
+    lines = {name: evidence.elements.line[row].tolist() for name, row in rows.items()}
+    assert lines == {"test_one": [5, 6], "test_two": [5]}  # `return 2` is no more, `return 3` was not run
+    [problem] = evidence.problems
+    assert problem.file == "app.py"
+    assert problem.cause.startswith("1 of the tests")
+
+
+# accidents
+
+
+def test_after_kill_9_the_finished_tests_are_there(tmp_path):
+    project(
+        tmp_path,
+        **SMALL,
+        test_z="import os, signal\ndef test_kill(): os.kill(os.getpid(), signal.SIGKILL)\ndef test_after(): pass\n",
+    )
+    done = pytest_in(tmp_path, "--suspectra", "-p", "no:randomly")
+    assert done.returncode == -9
+    assert {t.name for t in RecordingSource(tmp_path).read().tests} == {
+        "test_app.py::test_one",
+        "test_app.py::test_two",
+    }
+
+
+def test_a_worker_that_crashes_fails_the_test_it_ran(tmp_path):
+    project(
+        tmp_path,
+        **SMALL,
+        test_z="import os\ndef test_crash(): os._exit(3)\n",
+    )
+    pytest_in(tmp_path, "--suspectra", "-n", "2")
+    tests = {t.name: t for t in RecordingSource(tmp_path).read().tests}
+    assert len(tests) == 3
+    crash = tests["test_z.py::test_crash"]
+    assert crash.verdict.value == "failed"
+    assert "crashed" in crash.message
+
+
+def test_an_interrupted_test_is_not_recorded(tmp_path):
+    project(tmp_path, **SMALL, test_z="def test_interrupt(): raise KeyboardInterrupt\n")
+    done = pytest_in(tmp_path, "--suspectra")
+    assert done.returncode == 2
+    assert len(RecordingSource(tmp_path).read().tests) == 2
+
+
+def test_a_pytest_started_by_a_test_is_not_recorded(tmp_path):
+    project(
+        tmp_path,
+        app="x = 1\n",
+        test_app="import subprocess, sys, os\n"
+        "def test_one():\n"
+        "    assert not [k for k in os.environ if k.startswith('SUSPECTRA')]\n"
+        "    subprocess.run([sys.executable, '-m', 'pytest', 'inner.py'])\n",
+        inner="import app\ndef test_inner(): pass\n",
+    )
+    from suspectra.recording.launch import run
+
+    assert (
+        run([sys.executable, "-m", "pytest", "-q", str(tmp_path / "test_app.py"), "--rootdir", str(tmp_path)], tmp_path)
+        == 0
+    )
+    assert [t.name for t in RecordingSource(tmp_path).read().tests] == ["test_app.py::test_one"]
