@@ -252,7 +252,10 @@ def read_objects(
     notes: Mapping[str, CObject], paths: SourcePaths, digests: Mapping[str, str]
 ) -> tuple[CTables, list[Problem]]:
     """The tables of all objects that can be used; a damaged one is left out, with its problem."""
-    usable, problems = dict(notes), []
+    try:
+        return CTables(notes, paths, digests), []
+    except EvidenceError:
+        usable, problems = dict(notes), []
     for path, compiled in notes.items():
         try:
             CFlow(compiled.functions)

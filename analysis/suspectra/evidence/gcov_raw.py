@@ -112,11 +112,12 @@ class GcovRawSource:
 
     def _profile(self, folder: Path, result: TestResult, problems: list[Problem]) -> TestProfile:
         marks, counters = [], {}
-        for path in profile_files(folder):
+        root = os.fspath(folder)
+        for path, mark in sorted(_marked_profiles(root)):
             try:
-                there = os.sep + os.path.relpath(path, folder)
+                there = path[len(root) :]
                 notes = self._notes.find(there, beside=path)
-                mark, profile = self._counters(path, notes)
+                profile = self._counters(path, mark, notes)
             except EvidenceError as error:
                 problems.append(error.problem)
                 continue
@@ -127,13 +128,12 @@ class GcovRawSource:
             problems.append(_no_profile(str(folder), result.name))
         return TestProfile(result, tuple(marks), counters)
 
-    def _counters(self, path: str, notes: CObject) -> tuple[Mark, Profile]:
-        mark = mark_of(path)
+    def _counters(self, path: str, mark: Mark, notes: CObject) -> Profile:
         known = self._read.get(path)
         if known is None or known[0] != mark or known[1] is not notes:
             with open(path, "rb") as file:
                 self._read[path] = known = (mark, notes, parse_profile(file.read(), notes, path))
-        return mark, known[2]
+        return known[2]
 
 
 @dataclass
@@ -158,6 +158,7 @@ class NotesFolder:
         self._roots = [os.path.realpath(root) for root in (paths.workspace, *build)]
         self._known: dict[str, _Known] = {}
         self._fresh: dict[str, CObject | EvidenceError] = {}
+        self._homes: dict[str, str] = {}
 
     def begin(self) -> None:
         """Forget which notes were asked for, and look again whether they changed."""
@@ -166,7 +167,7 @@ class NotesFolder:
     @property
     def objects(self) -> dict[str, CObject]:
         """The notes asked for since :meth:`begin`, by path."""
-        return {path: found for path, found in self._fresh.items() if isinstance(found, CObject)}
+        return {found.name: found for found in self._fresh.values() if isinstance(found, CObject)}
 
     def find(self, profile: str, beside: str | None = None) -> CObject:
         """The notes of a profile.
@@ -176,29 +177,29 @@ class NotesFolder:
         profile : str
             Where the program wrote it, without the prefix.
         beside : str, optional
-            Where it is now; notes that lie next to it are taken before others.
+            Where it is now; notes that were copied next to it serve where those of the build are gone.
 
         Raises
         ------
         EvidenceError
             They are missing, outside the folders that may be read, or damaged.
         """
-        candidates = [self._paths.locate(profile)]
-        if beside is not None:
-            candidates.insert(0, beside)
-        notes = [os.path.splitext(path)[0] + ".gcno" for path in candidates]
-        path = next((path for path in notes if os.path.exists(path)), notes[-1])
-        if path not in self._fresh:
+        home = self._homes.get(profile)
+        if home is None:
+            home = self._homes[profile] = os.path.splitext(self._paths.locate(profile))[0] + ".gcno"
+        if home not in self._fresh:
+            here = os.path.splitext(beside)[0] + ".gcno" if beside is not None else home
             try:
-                self._fresh[path] = self._load(path, beside or profile)
+                # copies beside the profiles of many tests are all the same object: the first is read for all of them
+                self._fresh[home] = self._load(home if os.path.exists(home) else here, home, beside or profile)
             except EvidenceError as error:
-                self._fresh[path] = error
-        found = self._fresh[path]
+                self._fresh[home] = error
+        found = self._fresh[home]
         if isinstance(found, EvidenceError):
             raise found
         return found
 
-    def _load(self, path: str, profile: str) -> CObject:
+    def _load(self, path: str, home: str, profile: str) -> CObject:
         real = os.path.realpath(path)
         if not any(real.startswith(root + os.sep) for root in self._roots) and os.path.exists(path):
             cause = f"its object's notes {path} lie outside the workspace and are not read"
@@ -211,7 +212,7 @@ class NotesFolder:
                 with open(path, "rb") as file:
                     known = self._known[path] = _Known(mark, parse_notes(file.read(), path))
         except OSError:
-            cause = f"the notes of its object, {path}, are missing"
+            cause = f"the notes of its object, {home}, are missing"
             cure = "keep the .gcno files of the build; for a build of another machine map its folder with --map"
             raise EvidenceError(Problem(profile, "", cause, cure)) from None
         return known.notes
@@ -219,9 +220,21 @@ class NotesFolder:
 
 def profile_files(folder: str | os.PathLike[str]) -> list[str]:
     """Every ``.gcda`` below a folder, sorted."""
-    return sorted(
-        os.path.join(place, name) for place, _, names in os.walk(folder) for name in names if name.endswith(".gcda")
-    )
+    return [path for path, _ in sorted(_marked_profiles(os.fspath(folder)))]
+
+
+def _marked_profiles(folder: str) -> list[tuple[str, Mark]]:
+    """Every ``.gcda`` below a folder with its mark. A suite has tens of thousands: each costs one look."""
+    found, folders = [], [folder]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(".gcda"):
+                    stat = entry.stat()
+                    found.append((entry.path, (stat.st_ino, stat.st_size, stat.st_mtime_ns)))
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+    return found
 
 
 def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[dict[str, str], list[Problem]]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -147,9 +147,17 @@ class CObject:
         return sum(len(function.counted) for function in self.functions)
 
     @cached_property
-    def by_ident(self) -> dict[int, CFunction]:
-        """The functions by the compiler's number."""
-        return {function.ident: function for function in self.functions}
+    def slots(self) -> dict[int, tuple[int, int, int, str]]:
+        """By the ident of each function: checksum, first byte and number of bytes of its counters, and its name."""
+        return {
+            function.ident: (
+                function.cfg_checksum,
+                8 * self.first_counter[function.ident],
+                8 * len(function.counted),
+                function.name,
+            )
+            for function in self.functions
+        }
 
     @cached_property
     def by_name(self) -> dict[str, CFunction]:
@@ -267,44 +275,71 @@ def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
     if records.stamp != notes.stamp:
         cause = f"its stamp {records.stamp:08x} is of another build than {notes.name} ({notes.stamp:08x})"
         raise _error(name, "header", cause, _REBUILD)
-    counters = array("q", bytes(8 * notes.counters))
+    raw = bytearray(8 * notes.counters)
     problems: list[Problem] = []
     try:
-        _fill(counters, records, notes)
+        _fill(raw, records, notes)
     except (struct.error, IndexError):
         cause = "it breaks off, so its last functions count as not executed: the program was killed while writing"
         problems.append(Problem(name, f"byte {records.at}", cause, _RERUN))
+    counters = array("q")
+    counters.frombytes(raw)
     return Profile(counters, tuple(problems))
 
 
 _RERUN = "delete the file and run the test again, with a longer time limit if it was stopped by one"
 
 
-def _fill(counters: array, records: _Records, notes: CObject) -> None:
-    """Add the counters of every function to their places."""
-    function: CFunction | None = None
+def _fill(counters: bytearray, records: _Records, notes: CObject) -> None:
+    """Put the counters of every function into their places, 64-bit in this machine's byte order.
+
+    A profile is one pair of records a function, and a test suite has millions of them: a pair is read at once.
+    """
+    data, size, at = records.data, len(records.data), records.at
+    unit = 1 if records.compiler.bytewise else 4
+    word, pair = struct.Struct(records.order + "I").unpack_from, struct.Struct(records.order + "IiIIIIi").unpack_from
     plain = records.order == "<" and sys.byteorder == "little"
-    for tag, length, start in records.signed():
-        if tag == _FUNCTION and length > 0:
-            ident, _, checksum = records.words_at(start, 3)
-            function = notes.by_ident.get(ident)
-            if function is None or function.cfg_checksum != checksum:
-                cause = f"function {ident:#x} is not the one in {notes.name}: the file is of another build"
-                raise _error(records.name, f"byte {start}", cause, _REBUILD)
-        elif tag == _ARC_COUNTERS and function is not None:
-            count = abs(length) // 8
-            if count != len(function.counted):
-                cause = f"function {function.name} has {count} counters, {notes.name} says {len(function.counted)}"
-                raise _error(records.name, f"byte {start}", cause, _REBUILD)
-            if length > 0:  # a negative length stands for counters that are all zero
-                if plain:
-                    read = array("q", records.data[start : start + length])
-                else:  # two words a counter, the lower one first in either byte order
-                    words = records.words_at(start, 2 * count)
-                    pairs = zip(words[::2], words[1::2], strict=True)
-                    read = array("q", [low | (high - (high >> 31 << 32)) << 32 for low, high in pairs])
-                first = notes.first_counter[function.ident]
-                counters[first : first + count] = read
+    slots = notes.slots
+    while at < size:
+        records.at = at
+        if size - at < 28 or word(data, at)[0] != _FUNCTION:
+            tag = word(data, at)[0]
+            if not tag:
+                return
+            length = struct.unpack_from(records.order + "i", data, at + 4)[0] * unit
+            at += 8 + max(length, 0)  # a function without code, or a summary of the run
+            if at > size:
+                raise IndexError(at)
+            continue
+        _, head, ident, _, checksum, tag, length = pair(data, at)
+        if head * unit != 12:
+            at += 8 + max(head * unit, 0)  # a function that was left out
+            continue
+        slot = slots.get(ident)
+        if slot is None or slot[0] != checksum:
+            cause = f"function {ident:#x} is not the one in {notes.name}: the file is of another build"
+            raise _error(records.name, f"byte {at}", cause, _REBUILD)
+        if tag != _ARC_COUNTERS:
+            at += 20
+            continue
+        start, length = at + 28, length * unit
+        if abs(length) != slot[2]:
+            cause = f"function {slot[3]} has {abs(length) // 8} counters, {notes.name} says {slot[2] // 8}"
+            raise _error(records.name, f"byte {at}", cause, _REBUILD)
+        at = start + max(length, 0)
+        if at > size:
+            raise IndexError(at)
+        if length > 0:  # a negative length stands for counters that are all zero
+            counters[slot[1] : slot[1] + length] = data[start:at] if plain else _turned(records, start, length // 8)
+    if not records.compiler.is_clang:
+        raise IndexError(at)  # the mark of the end is missing
+
+
+def _turned(records: _Records, start: int, count: int) -> bytes:
+    """Counters of another byte order: two words each, the lower one first in either order."""
+    words = records.words_at(start, 2 * count)
+    pairs = zip(words[::2], words[1::2], strict=True)
+    return array("q", [low | (high - (high >> 31 << 32)) << 32 for low, high in pairs]).tobytes()
 
 
 @dataclass
@@ -379,29 +414,6 @@ class _Records:
         text = self.data[self.at : self.at + length].rstrip(b"\0")
         self.at += length
         return text.decode("utf-8", "surrogateescape")
-
-    def signed(self) -> Iterator[tuple[int, int, int]]:
-        """(tag, length in bytes, start) of every record; a negative length has no payload.
-
-        Raises
-        ------
-        IndexError
-            The file ends inside a record, or without the mark of its end.
-        """
-        header = struct.Struct(self.order + "Ii").unpack_from
-        unit, size = (1 if self.compiler.bytewise else 4), len(self.data)
-        while self.at < size:
-            if self.at + 4 <= size and not self._word(self.data, self.at)[0]:
-                return
-            tag, length = header(self.data, self.at)
-            length *= unit
-            start = self.at + 8
-            if start + length > size:
-                raise IndexError(length)
-            yield tag, length, start
-            self.at = start + max(length, 0)
-        if not self.compiler.is_clang:
-            raise IndexError(self.at)
 
 
 def _drafts(records: _Records) -> Sequence[_Draft]:

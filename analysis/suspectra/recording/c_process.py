@@ -83,8 +83,7 @@ def run(
                 _end(process, waiting)
                 break
     seconds = time.monotonic() - begun
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM)  # what it left behind
+    _clear_away(process.pid, asked=expired or cancelled or flooded)
     code = process.returncode
     number = -code if code < 0 else code - 128 if code in _SHELL_SIGNALS else 0
     return Ending(None if number else code, number, expired, cancelled, flooded, _head(out), _head(err), seconds)
@@ -132,6 +131,17 @@ def _end(process: subprocess.Popen, waiting: _Waiting) -> None:
             process.wait()
         elif waiting.ended(patience):
             return
+
+
+def _clear_away(group: int, asked: bool) -> None:
+    """End what the process left behind, after time to write its profile; a second signal would cut that off."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, 0 if asked else signal.SIGTERM)
+        until = time.monotonic() + GRACE
+        while time.monotonic() < until:
+            time.sleep(0.005)
+            os.killpg(group, 0)
+        os.killpg(group, signal.SIGKILL)
 
 
 def _head(path: str) -> bytes:
