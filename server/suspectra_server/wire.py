@@ -121,6 +121,22 @@ class Protocol(LanguageServerProtocol):
         error = lsp.ResponseError(code=code, message=message)
         self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
 
+    def _execute_handler(
+        self,
+        msg_id: Any,
+        handler: Callable,
+        callback: Callable,
+        args: tuple | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """Run a handler, and forget it when it is done: pygls keeps those of notifications for ever."""
+
+        def done(future: Any) -> None:
+            self._request_futures.pop(msg_id, None)
+            callback(future)
+
+        super()._execute_handler(msg_id, handler, done, args, kwargs)
+
     def _send_response(self, msg_id: Any, result: Any = None, error: lsp.ResponseError | None = None) -> None:
         if error is not None and isinstance(error.data, dict) and "traceback" in error.data:
             log.debug("%s", "".join(error.data.pop("traceback")))
