@@ -163,6 +163,33 @@ class CP(Technique):
         return Explanation(title, (*sentences, *carried), INFO.formula, substituted)
 
 
+def solve(source: np.ndarray, target: np.ndarray, delta: np.ndarray, blocks: int) -> np.ndarray:
+    """BR of each block from the suspiciousness of the edges, by equations (4) to (6).
+
+    Parameters
+    ----------
+    source, target : ndarray of int, shape (k,)
+        Ends of the edges.
+    delta : ndarray of float64, shape (k,)
+    blocks : int
+
+    Returns
+    -------
+    ndarray of float64, shape (blocks,)
+
+    Examples
+    --------
+    The excerpt of paper 000, Figure 1, its blocks b1 to b4 counted from 0:
+
+    >>> source, target = np.array([0, 0, 1, 1, 2]), np.array([1, 3, 2, 3, 3])
+    >>> solve(source, target, np.array([3 / 7, -1, 1, 1 / 9, 1]), 4).round(3).tolist()
+    [0.111, 1.111, 1.0, 0.111]
+    """
+    share, _ = _shares(target, delta, blocks)
+    system = _System(source, target, share, blocks)
+    return system.solve(np.where(system.is_exit, np.bincount(target, delta, blocks), 0.0))
+
+
 def _leads_to_exit_alone(flow: ControlFlow, used: np.ndarray) -> np.ndarray:
     """The edges that are the only way out of their block and the only one out of the function."""
     source, target = flow.source[used], flow.target[used]
