@@ -153,7 +153,7 @@ def test_the_nearest_passing_run_and_what_it_does_differently():
 def test_counts_of_blocks_are_what_enters_them():
     spectrum, program = spectrum_of([run("l", "r", "r")], [True])
     flow = make_technique("cp").localize(spectrum, program).details.flow
-    assert block_counts(flow, spectrum).tolist() == [[0, 1, 3, 1, 2, 3]]
+    assert block_counts(flow, spectrum).todense().tolist() == [[0, 1, 3, 1, 2, 3]]
 
 
 def test_fewest_moves():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +11,14 @@ import numpy as np
 import pytest
 
 from suspectra.evidence.coverage_data import CoverageData
+from suspectra.evidence.evidence import MeasuredFile
+from suspectra.program import Program
+from suspectra.program.control_flow import control_flow
 from suspectra.program.flow_graph import ENTRY, EXIT
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.python_graphs import python_graphs
 from suspectra.program.python_source import PythonSource
-from suspectra.spectrum import Edges, Elements, Function
+from suspectra.spectrum import Edges, Elements, Function, Spectrum
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "python_flow" / "zoo.py"
 
@@ -186,3 +190,21 @@ def test_scopes_no_test_entered_have_no_graph():
     more = SOURCE + "\n\ndef g():\n    return 1\n"
     graphs, _ = python_graphs(elements, edges, lambda path: more.encode())
     assert len(graphs) == 1
+
+
+def test_sources_that_changed_since_the_run_are_not_used():
+    elements, edges = tables(ARCS)
+    rows = (np.arange(7, dtype=np.int32), np.arange(7, dtype=np.int32))
+    spectrum = Spectrum(("a", "b"), np.array([True, False]), elements, rows, np.ones(7, bool), edges, rows)
+    line = elements.line
+
+    def flow(digest: str | None):
+        file = MeasuredFile("f.py", digest, line, line, elements.function, (("f", 1, 8),))
+        return control_flow("CP", spectrum, Program((file,), (), lambda path: SOURCE.encode()))
+
+    as_run = flow(hashlib.sha256(SOURCE.encode()).hexdigest())
+    assert as_run.blocks == 5
+    assert flow(None).blocks == 5
+    changed = flow("0" * 64)
+    assert changed.blocks == 3
+    assert "not at hand as it was run" in changed.problems[0].cause

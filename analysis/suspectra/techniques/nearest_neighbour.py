@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from suspectra.errors import Problem, UsageError
 from suspectra.program import Program
@@ -61,20 +62,23 @@ class NearestNeighbour(Technique):
         scores = np.where(share > 0, share, around)
         return FlowReport.of(self, spectrum, scores, tuple(notes), nearest)
 
-    def _nearest(self, profiles: np.ndarray, run: int, passed: np.ndarray) -> tuple[int, np.ndarray] | None:
+    def _nearest(self, profiles: sparse.csr_array, run: int, passed: np.ndarray) -> tuple[int, np.ndarray] | None:
         """The nearest passed run, and the blocks that must be moved."""
-        unlike = np.count_nonzero((profiles[passed] > 0) != (profiles[run] > 0), axis=1)
+        executed = profiles.astype(bool).astype(np.int32)
+        size = np.diff(profiles.indptr)
+        common = np.asarray((executed[passed] @ executed[[run]].T).todense()).ravel()
+        unlike = size[passed] + size[run] - 2 * common
         chosen = passed[np.argsort(unlike, kind="stable")]
         chosen = chosen[: self.candidates] if self.candidates else chosen
-        order = _order(profiles[run])
+        order = _order(profiles, run)
         best: tuple[int, np.ndarray] | None = None
         seen: set[bytes] = set()
         for other in chosen.tolist():
-            profile = profiles[other].tobytes()
-            if profile in seen:
+            candidate = _order(profiles, other)
+            if (key := candidate.tobytes()) in seen:
                 continue
-            seen.add(profile)
-            moved = moved_blocks(order, _order(profiles[other]))
+            seen.add(key)
+            moved = moved_blocks(order, candidate)
             if best is None or len(moved) < len(best[1]):
                 best = other, moved
         return best
@@ -98,26 +102,28 @@ class NearestNeighbour(Technique):
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{suspect.score:.6g}")
 
 
-def block_counts(flow: ControlFlow, spectrum: Spectrum) -> np.ndarray:
-    """How often each run entered each block; ndarray of int64, shape (runs, blocks).
+def block_counts(flow: ControlFlow, spectrum: Spectrum) -> sparse.csr_array:
+    """How often each run entered each block; sparse array of int64, shape (runs, blocks).
 
     Notes
     -----
     Only edges into a block count, so the entry block, which nothing enters, has none.
     """
-    column = np.full(len(spectrum.edges), -1)
-    counts = np.zeros((len(spectrum.tests), flow.blocks), np.int64)
     known = np.flatnonzero(flow.edge >= 0)
-    for run, (row, times) in enumerate(zip(spectrum.edge_rows, spectrum.edge_counts, strict=True)):
-        column[row] = times
-        taken = known[column[flow.edge[known]] > 0]
-        np.add.at(counts[run], flow.target[taken], column[flow.edge[taken]])
-        column[row] = -1
-    return counts
+    into = sparse.csr_array(
+        (np.ones(len(known), np.int64), (flow.edge[known], flow.target[known])),
+        shape=(len(spectrum.edges), flow.blocks),
+    )
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in spectrum.edge_rows])])
+    columns = np.concatenate([np.zeros(0, np.int64), *spectrum.edge_rows])
+    times = np.concatenate([np.zeros(0, np.int64), *spectrum.edge_counts])
+    taken = sparse.csr_array((times, columns, starts), shape=(len(spectrum.tests), len(spectrum.edges)))
+    return (taken @ into).tocsr()
 
 
-def _order(profile: np.ndarray) -> np.ndarray:
-    return np.argsort(profile, kind="stable")
+def _order(profiles: sparse.csr_array, run: int) -> np.ndarray:
+    """The blocks by how often a run executed them; those of one count in their own order."""
+    return np.argsort(profiles[[run]].todense().ravel(), kind="stable")
 
 
 def moved_blocks(order: np.ndarray, other: np.ndarray) -> np.ndarray:
