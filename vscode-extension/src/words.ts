@@ -65,9 +65,9 @@ export function rankWords(suspect: Pick<Suspect, 'rankBest' | 'rankWorst'>): str
 }
 
 /** Scores have no common scale: three significant digits serve all of them. */
-export function scoreWords(score: Suspect['score']): string {
-  if (typeof score === 'string') {
-    return score.replace('Infinity', '∞');
+export function scoreWords(score: number): string {
+  if (Math.abs(score) === Number.MAX_VALUE) {
+    return score > 0 ? '∞' : '-∞';
   }
   return Number.isInteger(score) ? `${score}` : `${Number(score.toPrecision(3))}`;
 }
