@@ -26,7 +26,7 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
-from suspectra.recording.log import SUFFIX, Frame, FrameKind, LogDamage, frames, split_json
+from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, split_json
 from suspectra.recording.recorder import recording_folder
 from suspectra.spectrum import Edges, Row
 
@@ -372,7 +372,7 @@ class _Log:
             cause = f"can't be read: {error.strerror or error}"
             self.problems = [*self._damage, Problem(name, "", cause, _AGAIN)]
             return
-        if not data:
+        if data is None:
             return
         start = self.offset
         try:
@@ -394,7 +394,7 @@ class _Log:
         else:
             self.problems = list(self._damage)
 
-    def _appended(self, path: Path) -> bytes:
+    def _appended(self, path: Path) -> bytes | None:
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as stream:
@@ -409,7 +409,11 @@ class _Log:
                 self.identity = identity
                 self.problems = self._damage
             if status.st_size == self.offset and self.offset:
-                return b""
+                return None
+            if not self.offset:
+                head = stream.read(len(MAGIC))
+                if head != MAGIC:
+                    return head  # enough to see that it is no log
             stream.seek(self.offset)
             return stream.read(_MAX_LOG)
 

@@ -25,10 +25,14 @@ _WINDOWS = os.name == "nt"
 _HAS_PYTEST = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"
 
 # what the `pytest` script does; unlike `-m pytest` it does not put the present folder on the path
-_RUN_PYTEST = (
-    "import sys; sys.path[:1] = [p for p in sys.path[:1] if p]; sys.argv[0] = 'pytest'; "
-    "from pytest import console_main; sys.exit(console_main())"
-)
+_RUN_PYTEST = """\
+import sys
+from importlib.metadata import distribution
+sys.path[:1] = [entry for entry in sys.path[:1] if entry]
+sys.argv[0] = "pytest"
+scripts = distribution("pytest").entry_points
+sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "pytest").load()())
+"""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ import ast
 import functools
 import json
 import os
-import sys
 import uuid
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
-from suspectra.recording.settings import BOOTSTRAP_FOLDER, VARIABLE, Settings, carry, drop
+from suspectra.recording.settings import VARIABLE, Settings, carry, drop
 from suspectra.recording.verdict import Attempts, failure_message
 
 _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
@@ -84,6 +83,7 @@ class _Session:
         self.current = ""
         self.attempts = Attempts()
         self.setups = 0
+        self.told = False
         self.whole: set[str] = set()
         self.broken: set[str] = set()
         self.undo = _share_with_assertion_rewriting(recorder)
@@ -95,8 +95,10 @@ class _Session:
         manager = self.config.pluginmanager
         self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
         if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
-            carry(self.settings, os.environ)
-            sys.path.append(BOOTSTRAP_FOLDER)  # workers on this machine take over the path of this process
+            if self.settings.environment:
+                carry(self.settings, os.environ)
+            else:  # the workers find the plugin as this process did
+                os.environ[VARIABLE] = self.settings.to_json()
 
     def pytest_report_header(self) -> str | None:
         if self.settings.status or self.worker:
@@ -169,14 +171,24 @@ class _Session:
 
     # after the tests
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        self.recorder.outside()
+        self.tell()  # a worker of pytest-xdist may be ended right behind this
+
     def pytest_unconfigure(self) -> None:
         self.undo()
         self.recorder.stop()
+        self.tell()
         if not self.worker:
             from suspectra.recording.compaction import compact
 
             compact(self.recorder.folder)
-        _tell(self.settings, {"tests": self.recorder.tests, "python": sys.executable, "worker": self.worker})
+
+    def tell(self) -> None:
+        if not self.told:
+            self.told = True
+            _tell(self.settings, {"tests": self.recorder.tests, "worker": self.worker})
 
     def _location(self, item: pytest.Item) -> tuple[str, int] | None:
         file, line, _ = item.location

@@ -1,0 +1,150 @@
+"""`launch.run`: the user's own command and interpreter, with the recorder in it."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import pytest
+
+from suspectra.errors import UsageError
+from suspectra.evidence.recording import RecordingSource
+from suspectra.recording.launch import resolve, run
+
+APP = "def f(a):\n    return a\n"
+TESTS = "import app\n\ndef test_one():\n    app.f(1)\n\ndef test_two():\n    assert app.f(0)\n"
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
+        monkeypatch.delenv(name)
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "test_app.py").write_text(TESTS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def fake_python(folder, has_pytest):
+    """A program that answers as an interpreter with or without pytest would."""
+    folder.mkdir(parents=True)
+    path = folder / "python"
+    path.write_text(f"#!/bin/sh\nexit {0 if has_pytest else 1}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_order_in_which_interpreters_are_tried(work, tmp_path):
+    environ = {"PATH": os.environ["PATH"]}
+    own = resolve(["pytest"], str(work), environ=environ)
+    assert own.python == sys.executable
+    plain = fake_python(work / "venv" / "bin", True)
+    assert resolve([], str(work), environ=environ).python == plain
+    hidden = fake_python(work / ".venv" / "bin", True)
+    assert resolve(["python", "-m", "pytest"], str(work), environ=environ).arguments == (hidden, "-m", "pytest")
+    active = fake_python(work / "elsewhere" / "bin", True)
+    environ["VIRTUAL_ENV"] = str(work / "elsewhere")
+    assert resolve(["pytest", "-x"], str(work), environ=environ).python == active
+    assert resolve(["pytest"], str(work), python=plain, environ=environ).python == plain
+
+
+def test_an_environment_without_pytest_is_passed_over(work):
+    fake_python(work / ".venv" / "bin", False)
+    found = resolve(["pytest"], str(work), environ={"PATH": os.environ["PATH"]})
+    assert found.python == sys.executable
+    assert "runs suspectra" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("command", "python", "cause"),
+    [
+        (["no-such-command-at-all"], None, "does not exist"),
+        (["pytest"], "no-such-python", "does not exist"),
+        (["pytest"], "false", "has no pytest"),
+    ],
+)
+def test_what_cannot_be_run_is_said(work, command, python, cause):
+    with pytest.raises(UsageError, match=cause) as caught:
+        run(command, work, python=python)
+    assert caught.value.problem.cure
+
+
+def test_status_and_output_pass_through(work, capfd):
+    told = io.StringIO()
+    assert run(["pytest", "-q", "-p", "no:cacheprovider"], work, report=told) == 1
+    out, err = capfd.readouterr()
+    assert "1 failed, 1 passed" in out
+    assert "suspectra" not in out + err
+    assert f"with {sys.executable}" in told.getvalue()
+    assert "recorded 2 tests" in told.getvalue()
+    assert [t.verdict.value for t in RecordingSource(work).read().tests] == ["passed", "failed"]
+    assert run(["pytest", "-q", "nowhere.py"], work, report=told) == 4
+
+
+def test_a_command_without_pytest_is_told_that_nothing_was_recorded(work):
+    told = io.StringIO()
+    assert run([sys.executable, "-c", "raise SystemExit(7)"], work, report=told) == 7
+    assert "nothing was recorded" in told.getvalue()
+
+
+def test_a_killed_run_keeps_what_finished(work):
+    (work / "test_z.py").write_text("import os\ndef test_kill(): os.kill(os.getpid(), 9)\n")
+    told = io.StringIO()
+    assert run(["pytest", "-q"], work, report=told) == 128 + 9
+    assert "cut off" in told.getvalue()
+    assert len(RecordingSource(work).read().tests) == 2
+
+
+def test_an_interpreter_without_suspectra_and_numpy_records(work):
+    """Only pytest itself is visible there, as in a user's environment."""
+    home = work / "users-env"
+    venv.create(home, with_pip=False)
+    [packages] = home.glob("lib/python*/site-packages")
+    site = Path(pytest.__file__).parents[1]
+    names = ("pytest", "_pytest", "py.py", "pluggy", "iniconfig", "packaging", "pygments")
+    for name in (*names, *(p.name for p in site.glob("pytest-*.dist-info"))):
+        (packages / name).symlink_to(site / name)
+    (work / "test_alone.py").write_text(
+        "import importlib.util\n\ndef test_alone():\n"
+        "    assert importlib.util.find_spec('numpy') is None\n"
+        "    assert importlib.util.find_spec('click') is None\n"
+    )
+    told = io.StringIO()
+    assert run(["pytest", "-q"], work, python=str(home / "bin" / "python"), report=told) == 1
+    verdicts = {t.name.split("::")[1]: t.verdict.value for t in RecordingSource(work).read().tests}
+    assert verdicts == {"test_alone": "passed", "test_one": "passed", "test_two": "failed"}
+
+
+def test_workers_of_xdist_record_too(work):
+    told = io.StringIO()
+    assert run(["pytest", "-q", "-n", "2"], work, report=told) == 1
+    assert "recorded 2 tests" in told.getvalue()
+    assert len(RecordingSource(work).read().tests) == 2
+
+
+def test_an_interrupt_lets_pytest_end(work):
+    (work / "test_z.py").write_text(
+        "import pathlib, time\ndef test_long():\n    pathlib.Path('started').touch()\n    time.sleep(60)\n"
+    )
+    code = "import sys; from suspectra.recording.launch import run; sys.exit(run(['pytest'], '.'))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=work, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not (work / "started").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert b"KeyboardInterrupt" in out
+    assert b"Traceback" not in err
+    assert len(RecordingSource(work).read().tests) == 2
+
+
+def test_a_workspace_that_is_none_is_said(tmp_path):
+    with pytest.raises(UsageError, match="no folder"):
+        run(["pytest"], tmp_path / "missing")
