@@ -23,7 +23,6 @@ from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 if TYPE_CHECKING:
     from suspectra.localizer import Localizer
     from suspectra.output.ranking import Ranking
-    from suspectra.report import RankedReport
     from suspectra.techniques.technique import Technique
 
 NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
@@ -260,24 +259,11 @@ def _localize(
     evidence = find_source(workspace, coverage=coverage, junit=junit, recording=recording, edges=edges).read()
     localizer = Localizer(chosen, include_tests=include_tests)
     try:
-        _check_suspects(localizer.update(evidence), evidence.source)
+        localizer.update(evidence)
     except SuspectraError:
         _warn(evidence.problems)
         raise
     return localizer
-
-
-def _check_suspects(report: RankedReport, source: str) -> None:
-    """A ranking that no failing test has a part in says nothing, so it is not shown as one."""
-    if not len(report):
-        cause = "no statement of the workspace was measured that may be a suspect"
-        cure = "check what is measured and --workspace; --include-tests lets test code be suspected too"
-    elif not report.spectrum.counts.ef[report.order].any():
-        cause = "no failing test executes a measured statement that may be a suspect"
-        cure = "measure the code that they test; --include-tests lets test code be suspected too"
-    else:
-        return
-    raise NothingToRank(Problem(source, "", cause, cure))
 
 
 def _make_technique(name: str, parameters: Iterable[str], clone_failed: bool, break_ties: str | None) -> Technique:

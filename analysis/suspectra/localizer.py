@@ -70,14 +70,18 @@ class Localizer:
     def _localize(self) -> RankedReport:
         spectrum, evidence = self._spectrum, self.evidence
         try:
-            self.report = self.technique.localize(spectrum, _program(evidence))
+            report = self.technique.localize(spectrum, _program(evidence))
+            require_suspects(report)
         except NothingToRank as error:
             raise NothingToRank(_in_context(error.problem, evidence)) from None
-        return self.report
+        self.report = report
+        return report
 
     def problems(self) -> list[Problem]:
         """Everything the reader of the present ranking should know: of the evidence, then of the ranking."""
         found = list(self.evidence.problems) if self.evidence else []
+        if self.evidence is not None and _all_failed_in_setup(self.evidence):
+            found.append(_broken_setup(self.evidence))
         if self.report is not None and self.evidence is not None:
             found += [replace(doubt, file=self.evidence.source) for doubt in self.report.doubts()]
         return found
@@ -88,15 +92,42 @@ def _program(evidence: Evidence) -> Program:
     return Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
 
 
+def require_suspects(report: RankedReport) -> None:
+    """Refuse a ranking that no failing test has a part in: it would say nothing.
+
+    Raises
+    ------
+    NothingToRank
+    """
+    if not len(report):
+        cause = "no statement of the workspace was measured that may be a suspect"
+        cure = "check what is measured; test code may be suspected when test files are included"
+    elif not report.spectrum.counts.ef[report.spectrum.candidates].any():
+        cause = "no failing test executes a measured statement that may be a suspect"
+        cure = "measure the code that they test; test code may be suspected when test files are included"
+    else:
+        return
+    raise NothingToRank(Problem("", "", cause, cure))
+
+
+def _all_failed_in_setup(evidence: Evidence) -> bool:
+    return bool(evidence.tests) and all(test.phases.get("setup") == "failed" for test in evidence.tests)
+
+
+def _broken_setup(evidence: Evidence) -> Problem:
+    first = evidence.tests[0].message
+    cause = f"all {len(evidence.tests)} tests failed in setup" + (f": {first}" if first else "")
+    return Problem(evidence.source, "", cause, "mend the fixture they share, or the environment the tests run in")
+
+
 def _in_context(problem: Problem, evidence: Evidence) -> Problem:
     """Name the evidence, and say more where its tests tell more than the counts do."""
-    errors = [test for test in evidence.tests if test.phases.get("setup") == "failed"]
     cause = problem.cause
     if not evidence.tests:
         cause = "it holds no tests"
+    elif _all_failed_in_setup(evidence):
+        cause = _broken_setup(evidence).cause
     skipped = sum(not test.verdict.counted for test in evidence.tests)
     if skipped:
         cause += f"; {skipped} were skipped or failed as expected"
-    if errors and len(errors) == len(evidence.tests):
-        cause = f"all {len(errors)} tests failed in setup"
     return replace(problem, file=problem.file or evidence.source, cause=cause)

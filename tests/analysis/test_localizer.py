@@ -70,6 +70,8 @@ def test_the_last_good_ranking_stays():
         ({}, "holds no tests"),
         ({"a": (Verdict.PASSED, [0])}, r"no test failed \(1 passed\)"),
         ({"a": (Verdict.SKIPPED, [0])}, "no test passed or failed; 1 were skipped"),
+        ({"a": (Verdict.FAILED, [])}, "no failing test executes"),
+        ({"a": (Verdict.FAILED, [LINES]), "b": (Verdict.PASSED, [0])}, "no failing test executes"),
     ],
 )
 def test_nothing_to_rank_says_why_and_where(tests, said):
@@ -77,6 +79,14 @@ def test_nothing_to_rank_says_why_and_where(tests, said):
         Localizer(make_technique("ochiai")).update(evidence(tests))
     assert caught.value.problem.file == "recording"
     assert caught.value.problem.cure
+
+
+def test_all_tests_failing_in_setup_is_said():
+    results = tuple(TestResult(name, Verdict.ERROR, None, {"setup": "failed"}, "no database") for name in "ab")
+    rows = (np.array([0], np.int32),) * 2
+    localizer = Localizer(make_technique("ochiai"))
+    localizer.update(Evidence("recording", results, FILES, rows, np.zeros(0, np.int32)))
+    assert "all 2 tests failed in setup: no database" in localizer.problems()[0].cause
 
 
 def test_before_any_evidence():
@@ -110,7 +120,7 @@ def test_a_ranking_kept_current_equals_one_from_scratch(steps):
         given_now = evidence(tests, rows=tuple(rows.values()))
         kept.technique = make_technique(technique)
         fresh = Localizer(make_technique(technique))
-        try:
+        try:  # a state of which nothing can be ranked is refused by both
             expected = fresh.update(given_now)
         except NothingToRank:
             with pytest.raises(NothingToRank):
