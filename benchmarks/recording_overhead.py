@@ -9,6 +9,7 @@ the whole process tree is compared. Then the executed statements are compared wi
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import resource
@@ -36,12 +37,13 @@ class Project:
     source: str  # what is measured, relative to the sdist
     tests: str
     needs: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
 
 
 PROJECTS = (
     Project("itsdangerous", "2.2.0", "src/itsdangerous", "tests", ("freezegun",)),
     Project("click", "8.5.1", "src/click", "tests"),
-    Project("mpmath", "1.3.0", "mpmath", "mpmath/tests"),
+    Project("mpmath", "1.3.0", "mpmath", "mpmath/tests", (), ("-m", "not slow")),
 )
 
 
@@ -70,7 +72,7 @@ def _sdist(project: Project, home: Path) -> Path:
 
 
 def commands(project: Project, python: Path) -> dict[str, list[str]]:
-    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", project.tests]
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *project.options, project.tests]
     cov = ["-p", "pytest_cov", f"--cov={project.source}", "--cov-branch", "--cov-context=test", "--cov-report="]
     plain = [str(python), *pytest]
     launcher = "import sys; from suspectra.recording.launch import run; sys.exit(run(sys.argv[1:], '.'))"
@@ -164,15 +166,35 @@ def differences(folder: Path) -> dict:
             agreed += len(a & b & known)
             places.update((path, line, "only coverage.py") for line in b - a)
             places.update((path, line, "only suspectra") for line in a - b)
-    unlike = {
-        path: sorted(known ^ {int(n) for n in elements.line[elements.of_file(path)]})
-        for path, known in statements.items()
-    }
+    measured = {file.path: set(file.line.tolist()) for file in evidence.files}
+    unlike = {path: sorted(known ^ measured[path]) for path, known in statements.items() if path in measured}
     listed = [
-        {"file": p, "line": n, "which": which, "tests": count, "code": _code(folder / p, n)}
+        {
+            "file": p,
+            "line": n,
+            "which": which,
+            "tests": count,
+            "code": _code(folder / p, n),
+            "cause": cause(folder / p, n),
+        }
         for (p, n, which), count in sorted(places.items())
     ]
     return {"agreed": agreed, "statements": {p: n for p, n in unlike.items() if n}, "hits": listed}
+
+
+def cause(path: Path, line: int) -> str:
+    """Why the two may disagree about a line."""
+    tree = ast.parse(path.read_bytes())
+    around = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
+    for node in around:
+        final = getattr(node, "finalbody", [])
+        if final and final[0].lineno <= line <= final[-1].end_lineno and sys.version_info < (3, 12):
+            return "up to Python 3.11 the bytecode that raises again behind `finally` has its last statement's line"
+    if any(
+        isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.GeneratorExp) for a in around for n in ast.walk(a)
+    ):
+        return "a generator goes on in another test than the one it stopped in"
+    return "unknown"
 
 
 def _code(path: Path, line: int) -> str:
@@ -187,7 +209,10 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "benchmarks")
     options = parser.parse_args()
     results = {}
-    print(f"{'project':14}{'tests':>7}{'plain s':>9}  {'suspectra min/median':>22}{'first':>7}  {'coverage.py':>14}  differ")
+    print(
+        f"{'project':14}{'tests':>7}{'plain s':>9}  {'suspectra min/median':>22}{'first':>7}  "
+        f"{'coverage.py':>14}  hits that differ"
+    )
     for project in PROJECTS:
         if options.project and project.name not in options.project:
             continue
@@ -201,7 +226,9 @@ def main() -> None:
             f"{low['coverage.py']:7.2f} /{middle['coverage.py']:5.2f}  {off} of {off + found['agreed']}"
         )
         for hit in found["hits"]:
-            print(f"    {hit['file']}:{hit['line']} {hit['which']} in {hit['tests']} tests: {hit['code']}")
+            print(
+                f"    {hit['file']}:{hit['line']} {hit['which']} in {hit['tests']} tests: {hit['code']} ({hit['cause']})"
+            )
         for path, lines in found["statements"].items():
             print(f"    {path}: statements that only one of them knows: {lines}")
     worst = max(r["ratio_min"]["suspectra"] for r in results.values())

@@ -22,10 +22,9 @@ QUIRKS = {
     # up to Python 3.11 the bytecode that raises again behind `finally`, and that which leaves an `async with`
     # over several lines, carries the line of the last statement inside, which did not run
     ("handlers.py", "case_finally_1"): ({76}, {(75, 76)}) if OLD else (set(), set()),
-    ("coroutines.py", "case_async"): (
-        {76} if OLD else set(),
-        {(75, 76), (75, 77)} if OLD or sys.version_info >= (3, 13) else set(),
-    ),
+    ("coroutines.py", "case_async"): ({76}, {(75, 76), (75, 77)})
+    if OLD
+    else (set(), {(75, 77)} if sys.version_info >= (3, 13) else set()),
     # an arm behind `finally` leads to different places, so probes claim none
     ("handlers.py", "case_finally_3"): (set(), {(75, 77)}),
 }

@@ -27,7 +27,7 @@ from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
 from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, split_json
-from suspectra.recording.recorder import recording_folder
+from suspectra.recording.settings import recording_folder
 from suspectra.spectrum import Edges, Row
 
 _MAX_LOG = 1 << 30
@@ -513,7 +513,7 @@ class _Layout:
             self.edges_of[path] = source.cell[facts], inverse.reshape(-1) + count
             count += len(table)
         columns = np.concatenate(parts) if parts else np.zeros((0, 4))
-        return Edges(*columns.astype(np.int32).T.copy())
+        return Edges(*columns.astype(np.int32).T.copy(), complete=False)
 
 
 class _Plan:

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,7 @@ from typing import Any, TextIO
 
 from suspectra.errors import Problem, UsageError
 from suspectra.recording.log import SUFFIX
-from suspectra.recording.recorder import recording_folder
-from suspectra.recording.settings import Settings, carry
+from suspectra.recording.settings import Settings, carry, recording_folder
 
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
@@ -94,7 +92,7 @@ def run(
     handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
     os.close(handle)
     try:
-        settings = Settings(root, tuple(sources), include_tests, uuid.uuid4().hex, status)
+        settings = Settings(root, tuple(sources), include_tests, os.urandom(16).hex(), status)
         carry(settings, environment)
         logs = _logs(root)
         code = _wait(_start(chosen.arguments, environment))

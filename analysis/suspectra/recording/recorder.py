@@ -16,19 +16,13 @@ from suspectra.instrumentation.cache import CodeCache
 from suspectra.instrumentation.imports import ImportHook, LoadedFile
 from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, with_json
 from suspectra.recording.scope import Scope
+from suspectra.recording.settings import FOLDER, RECORDING, recording_folder
 
-FOLDER = ".suspectra"
-RECORDING = "recording"
 CACHE = "cache"
 
 
 class RecordingError(SuspectraError):
     """Nothing can be recorded; the tests run all the same."""
-
-
-def recording_folder(workspace: str) -> str:
-    """Where the recording of a workspace is kept."""
-    return os.path.join(workspace, FOLDER, RECORDING)
 
 
 @dataclass(frozen=True)

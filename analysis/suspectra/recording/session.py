@@ -6,7 +6,6 @@ import ast
 import functools
 import json
 import os
-import uuid
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -37,7 +36,7 @@ def start(config: pytest.Config) -> None:
         include_tests=asked.include_tests
         or getattr(options, "suspectra_include_tests", False)
         or config.getini("suspectra_include_tests"),
-        run=asked.run or uuid.uuid4().hex,
+        run=asked.run or os.urandom(16).hex(),
         status=asked.status,
         environment=asked.environment,
     )

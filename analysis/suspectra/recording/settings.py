@@ -17,6 +17,14 @@ BOOTSTRAP = "suspectra_recorder"
 BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
 """The one folder that is put on the path for it."""
 
+FOLDER = ".suspectra"
+RECORDING = "recording"
+
+
+def recording_folder(workspace: str) -> str:
+    """Where the recording of a workspace is kept."""
+    return os.path.join(workspace, FOLDER, RECORDING)
+
 
 @dataclass(frozen=True)
 class Settings:
