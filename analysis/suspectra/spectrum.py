@@ -111,6 +111,9 @@ class Edges:
     function : ndarray of int32, shape (m,)
         Index into the elements' functions, -1 where it is not known.
     kind : EdgeKind
+    complete : bool
+        Whether every edge a test traversed is told. A recorder that marks decisions need not mark the ways between
+        them: these follow from the statements.
     """
 
     file: np.ndarray
@@ -118,6 +121,7 @@ class Edges:
     target: np.ndarray
     function: np.ndarray
     kind: EdgeKind = EdgeKind.ARC
+    complete: bool = True
 
     def __len__(self) -> int:
         return len(self.source)

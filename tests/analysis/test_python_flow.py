@@ -15,10 +15,12 @@ from suspectra.evidence.evidence import MeasuredFile
 from suspectra.program import Program
 from suspectra.program.control_flow import control_flow
 from suspectra.program.flow_graph import ENTRY, EXIT
+from suspectra.program.python_arcs import completed
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.python_graphs import python_graphs
 from suspectra.program.python_source import PythonSource
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
+from suspectra.techniques import make_technique
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "python_flow" / "zoo.py"
 
@@ -200,7 +202,7 @@ def test_sources_that_changed_since_the_run_are_not_used():
 
     def flow(digest: str | None):
         file = MeasuredFile("f.py", digest, line, line, elements.function, (("f", 1, 8),))
-        return control_flow("CP", spectrum, Program((file,), (), lambda path: SOURCE.encode()))
+        return control_flow("CP", spectrum, Program((file,), (), lambda path: SOURCE.encode()))[1]
 
     as_run = flow(hashlib.sha256(SOURCE.encode()).hexdigest())
     assert as_run.blocks == 5
@@ -208,3 +210,80 @@ def test_sources_that_changed_since_the_run_are_not_used():
     changed = flow("0" * 64)
     assert changed.blocks == 3
     assert "not at hand as it was run" in changed.problems[0].cause
+
+
+# -------------------------------------------------------------- arcs that follow from the statements
+
+JOINS = """\
+def f(a):
+    if a:
+        a = 1
+    else:
+        a = 2
+    for b in a:
+        g(b)
+    with h:
+        a = b
+    return a
+"""
+DECISIONS = [(-1, 2), (2, 3), (2, 5), (6, 7), (6, 8), (8, 9)]  # what a recorder of entries and decisions marks
+
+
+def recorded(*runs: tuple[list[int], list[int]], counts: list[list[int]] | None = None) -> Spectrum:
+    """Runs by the lines they execute and the marks they make; the first failed."""
+    line = np.array([1, 2, 3, 5, 6, 7, 8, 9, 10], np.int32)
+    zeros = np.zeros(9, np.int32)
+    elements = Elements(("f.py",), zeros, line, line, zeros - 1, ())
+    source, target = np.array(DECISIONS, np.int32).T
+    edges = Edges(zeros[:6], source, target, zeros[:6] - 1, complete=False)
+    return Spectrum(
+        tuple(f"t{i}" for i in range(len(runs))),
+        np.arange(len(runs)) == 0,
+        elements,
+        tuple(np.flatnonzero(np.isin(line, lines)).astype(np.int32) for lines, _ in runs),
+        np.ones(9, bool),
+        edges,
+        tuple(np.array(marks, np.int32) for _, marks in runs),
+        tuple(np.array(times) for times in counts) if counts else None,
+    )
+
+
+def arcs_of(spectrum: Spectrum, test: int) -> set[tuple[int, int]]:
+    row = spectrum.edge_rows[test]
+    return set(zip(spectrum.edges.source[row].tolist(), spectrum.edges.target[row].tolist(), strict=True))
+
+
+def test_ways_that_decide_nothing_follow_from_the_statements():
+    whole = ([2, 3, 6, 7, 8, 9, 10], [0, 1, 3, 4, 5])
+    raised = ([2, 5, 6, 7], [0, 2, 3])  # g(b) raised
+    spectrum = recorded(whole, raised)
+    found = completed(spectrum, {0: PythonFlow.parse(JOINS.encode())})
+    assert found.edges.complete
+    marks = [{DECISIONS[mark] for mark in run[1]} for run in (whole, raised)]
+    assert arcs_of(found, 0) == marks[0] | {(3, 6), (7, 6), (9, 8), (8, 10), (10, -1)}
+    assert arcs_of(found, 1) == marks[1] | {(5, 6), (7, 6)}
+    assert [row.tolist() for row in found.edge_rows] == [sorted(row.tolist()) for row in found.edge_rows]
+
+
+def test_how_often_they_were_gone_is_what_enters_them():
+    whole = ([2, 3, 5, 6, 7, 8, 9, 10], [0, 1, 2, 3, 4, 5])
+    spectrum = recorded(whole, counts=[[5, 3, 2, 20, 5, 5]])
+    found = completed(spectrum, {0: PythonFlow.parse(JOINS.encode())})
+    arcs = list(zip(found.edges.source.tolist(), found.edges.target.tolist(), strict=True))
+    times = dict(zip([arcs[at] for at in found.edge_rows[0]], found.edge_counts[0].tolist(), strict=True))
+    assert {arc: times[arc] for arc in [(3, 6), (5, 6), (7, 6), (9, 8)]} == {
+        (3, 6): 3,
+        (5, 6): 2,
+        (7, 6): 20,
+        (9, 8): 5,
+    }
+
+
+def test_techniques_see_the_completed_flow():
+    whole, raised = ([2, 3, 6, 7, 8, 9, 10], [0, 1, 3, 4, 5]), ([2, 5, 6, 7], [0, 2, 3])
+    program = Program((), (), lambda path: JOINS.encode())
+    report = make_technique("cp").localize(recorded(raised, whole), program)
+    assert report.spectrum.edges.complete
+    assert len(report.details.source) > len(DECISIONS)
+    again = make_technique("cp").localize(recorded(raised, whole), Program(()))  # no source: what was marked
+    assert not again.spectrum.edges.complete

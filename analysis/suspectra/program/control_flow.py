@@ -12,7 +12,8 @@ import numpy as np
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
-from suspectra.program.python_graphs import SourceOf, python_graphs
+from suspectra.program.python_arcs import completed
+from suspectra.program.python_graphs import SourceOf, python_flows, python_graphs
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
 if TYPE_CHECKING:
@@ -125,11 +126,12 @@ class ControlFlow:
         return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
 
 
-def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> ControlFlow:
-    """The control flow that a technique asks for.
+def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:
+    """The control flow that a technique asks for, and the spectrum with all edges of it that were traversed.
 
     The graphs come from the evidence where it holds them (compiled objects do); for Python they are read from the
-    sources and the arcs, for arcs alone from these.
+    sources and the arcs, for arcs alone from these. Arcs that a recorder leaves out because they follow from the
+    statements are put in.
 
     Raises
     ------
@@ -139,11 +141,18 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     if spectrum.edges is None or not len(spectrum.edges):
         raise _nothing(technique, "the evidence holds lines but no control-flow edges")
     if program is not None and program.graphs:
-        return _of_graphs(program.graphs)
+        return spectrum, _of_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:
         raise _nothing(technique, "the evidence does not tell between which blocks its edges lead")
     source_of = SourcesAsRun(program.files, program.source_of) if program is not None else SourcesAsRun((), None)
-    return _of_arcs(spectrum.elements, spectrum.edges, source_of)
+    if not spectrum.edges.complete:
+        spectrum = _completed(spectrum, source_of)
+    return spectrum, _of_arcs(spectrum.elements, spectrum.edges, source_of)
+
+
+@lru_cache(maxsize=2)
+def _completed(spectrum: Spectrum, source_of: SourcesAsRun) -> Spectrum:
+    return completed(spectrum, python_flows(spectrum.elements, spectrum.edges, source_of))
 
 
 @lru_cache(maxsize=4)

@@ -44,6 +44,8 @@ class Scope:
     is_function : bool
     arcs : dict of (int, int) to bool
         Every way control can go, and whether it is rare.
+    decisions : frozenset of int
+        Lines where control is decided: conditions, loops, cases and ``except`` clauses.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Scope:
     header: int
     is_function: bool
     arcs: dict[Arc, bool]
+    decisions: frozenset[int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +107,9 @@ class PythonFlow:
             builder = _Builder(node, first)
             is_function = isinstance(node, _DEFINITIONS)
             line = getattr(node, "lineno", 0)
-            found.append(Scope(name, max(line, 1), builder.start, first(line), is_function, builder.build()))
+            arcs = builder.build()
+            decisions = frozenset(builder.decisions)
+            found.append(Scope(name, max(line, 1), builder.start, first(line), is_function, arcs, decisions))
             waiting += [(inner, f"{name}.{inner.name}" if name else inner.name) for inner in builder.inner]
         found.sort(key=lambda scope: (bool(scope.name), scope.start, scope.line))
         return cls(tuple(found), tuple(_untold(tree, first)))
@@ -112,9 +117,10 @@ class PythonFlow:
     def can_go(self, arc: Arc) -> bool:
         """Whether control can go this way in any scope, or the arc is one of an expression's own code.
 
-        A lambda or a comprehension is code of its own: it is entered from, and left to, the line it stands on.
+        A lambda or a comprehension is code of its own: it is entered from, and left to, the line it stands on. Line 0
+        is what an empty file runs.
         """
-        return of_expression(arc) or any(arc in scope.arcs for scope in self.scopes)
+        return of_expression(arc) or 0 in arc or any(arc in scope.arcs for scope in self.scopes)
 
 
 def of_expression(arc: Arc) -> bool:
@@ -157,6 +163,7 @@ class _Builder:
             isinstance(node, ast.FunctionDef) and any(isinstance(part, _YIELDS) for part in ast.walk(node))
         )
         self.arcs: dict[Arc, bool] = {}
+        self.decisions: set[int] = set()
         self.inner: list[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef] = []
         self.stack: list[_Loop | _Handlers | _With | _Finally] = []
 
@@ -200,7 +207,8 @@ class _Builder:
                 return
             if isinstance(frame, _With):
                 self.connect(ends, frame.line)
-                ends = {frame.line: all(ends.values())}
+                # before 3.10, and for a recorder, the way out does not lead through the `with` line again
+                ends = _join({frame.line: all(ends.values())}, dict.fromkeys(ends, True))
             elif isinstance(frame, _Handlers) and kind == "raise":
                 self.connect(ends, frame.line)
                 return
@@ -220,6 +228,10 @@ class _Builder:
         return ends
 
     def _simple(self, node: ast.stmt, ends: _Ends) -> _Ends:
+        return self.enter(self.line(node), ends)
+
+    def _decide(self, node: ast.AST, ends: _Ends) -> _Ends:
+        self.decisions.add(self.line(node))
         return self.enter(self.line(node), ends)
 
     def _Expr(self, node: ast.Expr, ends: _Ends) -> _Ends:
@@ -250,11 +262,11 @@ class _Builder:
         return {}
 
     def _If(self, node: ast.If, ends: _Ends) -> _Ends:
-        test = self._simple(node, ends)
+        test = self._decide(node, ends)
         return _join(self.run(node.body, test), self.run(node.orelse, test))
 
     def _While(self, node: ast.While, ends: _Ends) -> _Ends:
-        test = self._simple(node, ends)
+        test = self._decide(node, ends)
         loop = _Loop(self.line(node))
         self.stack.append(loop)
         self.connect(self.run(node.body, test), loop.top)
@@ -263,7 +275,7 @@ class _Builder:
         return _join({} if forever else self.run(node.orelse, test), loop.breaks)
 
     def _For(self, node: ast.For | ast.AsyncFor, ends: _Ends) -> _Ends:
-        head = self._simple(node, ends)
+        head = self._decide(node, ends)
         loop = _Loop(self.line(node))
         self.stack.append(loop)
         self.connect(self.run(node.body, head), loop.top)
@@ -279,7 +291,7 @@ class _Builder:
         after = self.run(node.body, head)
         self.stack.pop()
         self.connect(after, line)
-        return {line: not after}
+        return _join({line: not after}, dict.fromkeys(after, True))
 
     _AsyncWith = _With
 
@@ -295,7 +307,7 @@ class _Builder:
         unmatched: _Ends = {}
         for handler in node.handlers:
             line = self.line(handler)
-            matched = self.enter(line, unmatched)
+            matched = self._decide(handler, unmatched)
             unmatched = matched if handler.type else {}
             done = self.run(handler.body, matched)
             # forgetting the exception's name happens on the handler's line in some versions
@@ -329,7 +341,7 @@ class _Builder:
         unmatched = self._simple(node, ends)
         after: _Ends = {}
         for case in node.cases:
-            head = self.enter(self.line(case.pattern), unmatched)
+            head = self._decide(case.pattern, unmatched)
             after = _join(after, self.run(case.body, head))
             certain = _always_matches(case)
             if certain:  # some versions compile nothing for `case _:`

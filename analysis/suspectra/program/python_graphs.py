@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,7 @@ def python_graphs(
     """
     graphs: list[FlowGraph] = []
     notes = _Notes()
+    flows = python_flows(elements, edges, source_of)
     functions: dict[int, dict[int, int]] = defaultdict(dict)
     for index, function in enumerate(elements.functions):
         functions[function.file][function.line] = index
@@ -49,8 +51,9 @@ def python_graphs(
         arcs = {(int(edges.source[at]), int(edges.target[at])): at for at in columns}
         span = elements.of_file(path)
         element = dict(zip(elements.line[span].tolist(), range(span.start, span.stop), strict=True))
-        flow = _flow(path, source_of, notes)
+        flow = flows[file]
         if flow is None:
+            notes.without_source.append(path)
             graphs += [_taken_graph(group, element, elements) for group in _connected(arcs)]
         else:
             notes.compare(path, flow, arcs)
@@ -58,15 +61,23 @@ def python_graphs(
     return tuple(graphs), notes.problems()
 
 
-def _flow(path: str, source_of: SourceOf, notes: _Notes) -> PythonFlow | None:
+def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[int, PythonFlow | None]:
+    """The flow of every file that has edges, by number; None where its source is not at hand or is no Python."""
+    files = np.unique(edges.file).tolist()
+    return dict(zip(files, _flows(tuple(elements.files[file] for file in files), source_of), strict=True))
+
+
+@lru_cache(maxsize=4)
+def _flows(paths: tuple[str, ...], source_of: SourceOf) -> tuple[PythonFlow | None, ...]:
+    return tuple(_flow(path, source_of) for path in paths)
+
+
+def _flow(path: str, source_of: SourceOf) -> PythonFlow | None:
     data = source_of(path)
     try:
-        if data is not None:
-            return PythonFlow.parse(data)
+        return PythonFlow.parse(data) if data is not None else None
     except SyntaxError:
-        pass
-    notes.without_source.append(path)
-    return None
+        return None
 
 
 def _scope_graphs(

@@ -25,7 +25,7 @@ class Branch(Technique):
     def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
         """Rank statements by the most suspicious edge at their blocks."""
         require_failure(spectrum)
-        flow = control_flow(INFO.title, spectrum, program)
+        spectrum, flow = control_flow(INFO.title, spectrum, program)
         known = np.flatnonzero(flow.edge >= 0)
         score = np.full(len(flow.edge), np.nan)
         score[known] = make_formula("ochiai").score(spectrum.edge_hit_counts)[flow.edge[known]]

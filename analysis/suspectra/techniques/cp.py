@@ -104,7 +104,7 @@ class CP(Technique):
     def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
         """Solve for every block and rank its statements; a statement of several blocks takes the highest score."""
         require_failure(spectrum)
-        flow = control_flow(INFO.title, spectrum, program)
+        spectrum, flow = control_flow(INFO.title, spectrum, program)
         solution, notes = self.propagate(flow, spectrum.edge_hit_counts)
         scores = flow.over_elements(solution.br, len(spectrum.elements))
         notes = [_named(kind, graphs, flow, spectrum) for kind, graphs in notes.items() if len(graphs)]

@@ -42,7 +42,7 @@ class NearestNeighbour(Technique):
     def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
         """Rank the statements of the reports first, then the others by their distance from these."""
         require_failure(spectrum)
-        flow = control_flow(INFO.title, spectrum, program)
+        spectrum, flow = control_flow(INFO.title, spectrum, program)
         require_counts(INFO.title, spectrum)
         profiles = block_counts(flow, spectrum)
         failed = np.flatnonzero(spectrum.failed)

@@ -158,7 +158,8 @@ class CBI(Technique):
     def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
         """Rank by Importance what passes the significance filter."""
         require_failure(spectrum)
-        predicates = Predicates.of(control_flow(CBI_INFO.title, spectrum, program))
+        spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
+        predicates = Predicates.of(flow)
         true = predicates.true(spectrum.edge_rows)
         evaluated = predicates.evaluated(true)
         truth = self.judge(_runs(true, spectrum.failed), _runs(evaluated, spectrum.failed))
@@ -209,7 +210,8 @@ class Sober(Technique):
     def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
         """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
         require_failure(spectrum)
-        predicates = Predicates.of(control_flow(SOBER_INFO.title, spectrum, program))
+        spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
+        predicates = Predicates.of(flow)
         counts = require_counts(SOBER_INFO.title, spectrum)
         true = predicates.true(spectrum.edge_rows, counts)
         bias = _centred_bias(true, predicates.evaluated(true))

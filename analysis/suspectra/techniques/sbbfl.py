@@ -74,7 +74,7 @@ class SBBFL(Technique):
             When the evidence holds no edges, or fewer failing tests than `min_fails`.
         """
         require_failure(spectrum)
-        flow = control_flow(INFO.title, spectrum, program)
+        spectrum, flow = control_flow(INFO.title, spectrum, program)
         failed = spectrum.counts.failed
         if failed < self.min_fails:
             raise NothingToRank(
