@@ -68,7 +68,9 @@ def build_c(tmp_path_factory):
         workspace = workspace or tmp_path_factory.mktemp("program")
         folder = workspace / "build"
         folder.mkdir(exist_ok=True)
-        texts = sources if isinstance(sources, dict) else {n: (C_SOURCES / n).read_text() for n in (*sources, "shared.h")}
+        texts = (
+            sources if isinstance(sources, dict) else {n: (C_SOURCES / n).read_text() for n in (*sources, "shared.h")}
+        )
         for name, text in texts.items():
             if not (workspace / name).exists() or (workspace / name).read_text() != text:
                 (workspace / name).write_text(text)

@@ -128,7 +128,9 @@ def test_test_code_is_recorded_only_when_asked(kinds, tmp_path):
 
 SMALL = {
     "app": "def f(a):\n    if a:\n        return 1\n    return 2\n",
-    "test_app": "import app\n\ndef test_one():\n    assert app.f(1) == 1\n\ndef test_two():\n    assert app.f(0) == 1\n",
+    "test_app": "import app\n\n"
+    "def test_one():\n    assert app.f(1) == 1\n\n"
+    "def test_two():\n    assert app.f(0) == 1\n",
 }
 
 

@@ -27,7 +27,9 @@ def test_wrong_columns(table):
         read_export("a;b\n1;2\n", table)
 
 
-@pytest.mark.parametrize("row", ["7;yesterday;Lamp;1;1;goods;;", "7;2024-01-01;Lamp;x;1;goods;;", "7;2024-01-01;L;1;0;;;"])
+@pytest.mark.parametrize(
+    "row", ["7;yesterday;Lamp;1;1;goods;;", "7;2024-01-01;Lamp;x;1;goods;;", "7;2024-01-01;L;1;0;;;"]
+)
 def test_bad_rows_are_named(table, row):
     with pytest.raises(BadExport, match="row 2"):
         read_export(HEAD + row + "\n", table)

@@ -59,7 +59,11 @@ def test_open_items_start_at_nothing(journal):
 
 @pytest.mark.parametrize(
     ("day", "last"),
-    [(date(2024, 2, 29), date(2024, 3, 31)), (date(2023, 11, 1), date(2023, 12, 31)), (date(2024, 6, 30), date(2024, 6, 30))],
+    [
+        (date(2024, 2, 29), date(2024, 3, 31)),
+        (date(2023, 11, 1), date(2023, 12, 31)),
+        (date(2024, 6, 30), date(2024, 6, 30)),
+    ],
 )
 def test_quarters(day, last):
     first, end = quarter_of(day)

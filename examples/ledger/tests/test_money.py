@@ -4,9 +4,7 @@ import pytest
 from ledger.money import MixedCurrencies, Money, total
 
 
-@pytest.mark.parametrize(
-    ("amount", "cents"), [("1", 100), ("0.005", 1), ("0.004", 0), ("19.99", 1999), ("-3.5", -350)]
-)
+@pytest.mark.parametrize(("amount", "cents"), [("1", 100), ("0.005", 1), ("0.004", 0), ("19.99", 1999), ("-3.5", -350)])
 def test_amounts_round_like_a_till(amount, cents):
     assert Money.of(amount).cents == cents
 

@@ -4,7 +4,7 @@ from ledger.accounts import Account, AccountKind, Chart
 from ledger.discounts import BulkDiscount, LoyaltyDiscount, best_discount
 from ledger.invoice import Invoice, Line
 from ledger.journal import Entry, Journal, Posting, UnbalancedEntry
-from ledger.money import Money, MixedCurrencies
+from ledger.money import MixedCurrencies, Money
 from ledger.tax import TaxTable, standard_table
 
 __all__ = [

@@ -57,10 +57,10 @@ class TaxTable:
     def _tax_by_days(self, category: str, net: Money, starts: list[date], last: date) -> Money:
         """Each rate taxes the share of the net that falls on its days."""
         ends = [*starts[1:], last]
-        days = [(end - start).days for start, end in zip(starts, ends)]
+        days = [(end - start).days for start, end in zip(starts, ends, strict=True)]
         whole = sum(days)
         parts = []
-        for start, count in zip(starts, days):
+        for start, count in zip(starts, days, strict=True):
             share = net.times(Decimal(count) / whole)
             parts.append(share.times(self.rate_on(category, start)))
         return total(parts)
