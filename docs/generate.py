@@ -64,10 +64,10 @@ works in any client that has the LSP feature in question:
 | LSP | what it shows |
 |---|---|
 | `textDocument/publishDiagnostics` | suspicious lines: `code` is the technique, `codeDescription` its page, `data` the counts; a warning up to average rank 5, information up to 10, a hint beyond; `relatedInformation` the failing tests that execute the line. A file with suspects that was changed before the server saw the text that ran gets one diagnostic with the code `changed-since-run` instead of marks on wrong lines |
-| `textDocument/hover` | why a line stands where it stands, on every line that a failing test executes |
-| `textDocument/codeLens` | rank and score above the most suspicious functions |
+| `textDocument/hover` | why a line stands where it stands, on every line that a failing test executes, and how many steps a reader is expected to take there |
+| `textDocument/codeLens` | rank and score above the most suspicious functions, and where to look next |
 | `textDocument/inlayHint` | rank and score at the end of suspicious lines (off by default) |
-| `textDocument/codeAction` | explain, mark as examined, next suspect, another technique |
+| `textDocument/codeAction` | explain, where to look next, mark as examined or innocent, next suspect, another technique |
 | `workspace/symbol` | the suspects |
 | `workspace/executeCommand` | the commands below |
 
@@ -76,6 +76,18 @@ Positions are in UTF-8, UTF-16 or UTF-32, whichever of them the client names fir
 ## Commands
 
 {commands}
+
+A `Jump`, and a `Place`; a `Move` is a `Place` with two more fields:
+
+{_fields(protocol.JUMP)}
+
+{_fields(protocol.PLACE)}
+
+{_fields(protocol.MOVE)}
+
+What `suspectra.showLearned` returns:
+
+{_fields(protocol.LEARNED)}
 
 ## `{protocol.SUSPECTS}` (request)
 
@@ -87,6 +99,46 @@ among them.
 A `Suspect`:
 
 {_fields(protocol.SUSPECT)}
+
+## `{protocol.CHAIN}` (request)
+
+Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0. The debugging model around a statement;
+null where there is none on that line, or it was taken out of the model.
+
+{_fields(protocol.CHAIN_RESULT)}
+
+A `Node` and an `Edge`:
+
+{_fields(protocol.NODE)}
+
+{_fields(protocol.EDGE)}
+
+The picture takes its colours from CSS variables where they are set: `--chain-ink`, `--chain-soft`, `--chain-paper`, `--chain-line`,
+`--chain-accent`. Unset, they follow the system's light or dark scheme.
+
+## `{protocol.EXPLANATION}` (request)
+
+Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0; the limit is 100 unless given. Why a line
+stands where it stands, in parts for a view; null on a line that no failing test executes.
+
+{_fields(protocol.EXPLANATION_RESULT)}
+
+A `Test`:
+
+{_fields(protocol.TEST)}
+
+## `{protocol.TEST_RESULTS}` (request)
+
+No params. The last run, one item a workspace folder that has one:
+
+{_fields(protocol.TEST_RESULTS_RESULT)}
+
+## `{protocol.COVERAGE}` (request)
+
+Params: `{{"uri": DocumentUri, "test"?: string}}`. What the tests executed in a file, or one test of that name. One item a statement;
+one that was edited since the run is left out:
+
+{_fields(protocol.COVERAGE_RESULT)}
 
 ## `{protocol.TECHNIQUES}` (request)
 

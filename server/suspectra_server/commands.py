@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from suspectra.errors import UsageError
+from suspectra.markov.debugging_model import Move
+from suspectra.markov.learning import JumpHabit
+from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.convert import plain, range_of, whole_line
+from suspectra_server.features.places import location_of, place
 from suspectra_server.features.wording import as_markdown, as_text, headline
+from suspectra_server.guide import Guide
+from suspectra_server.jobs import Token
 from suspectra_server.protocol import COMMANDS
+from suspectra_server.settings import Settings
 from suspectra_server.snapshot import Mark
+from suspectra_server.trail import Stop
 
 if TYPE_CHECKING:
     from suspectra.report import Suspect
@@ -21,6 +31,10 @@ if TYPE_CHECKING:
     from suspectra_server.workspace import Folder
 
 Found = tuple["Folder", Mark]
+Statement = tuple["Folder", int]  # an element of the folder's ranking
+
+MOST_MOVES = 10  # places a jump offers unless asked for another number
+STEPS_PATIENCE = 1.0  # seconds the next suspect may wait for expected steps; then the ranking leads
 
 
 class RequestFailed(JsonRpcException):
@@ -39,17 +53,68 @@ class Commands:
         """Read the evidence again and rank now."""
         self._server.rank()
 
-    def next_suspect(self, cursor: Any = None) -> lsp.Location | None:
+    async def next_suspect(self, cursor: Any = None) -> lsp.Location | None:
         """Go to the next suspect."""
-        return self._step(cursor, 1)
+        here = self._place_of(cursor)
+        if self._by_steps(here):
+            return self._go_to(await self._fewest_steps(here), here)
+        found = self._in_ranking(cursor, 1)
+        self._learn(here, found, returns=True)
+        return self._go_to(found, here)
 
     def previous_suspect(self, cursor: Any = None) -> lsp.Location | None:
         """Go to the previous suspect."""
-        return self._step(cursor, -1)
+        here = self._place_of(cursor)
+        if self._by_steps(here):
+            return self.back()
+        found = self._in_ranking(cursor, -1)
+        self._learn(here, found, returns=True)
+        return self._go_to(found, here)
 
-    def first_suspect(self, cursor: Any = None) -> lsp.Location | None:
+    def first_suspect(self) -> lsp.Location | None:
         """Go to the most suspicious line."""
         return self._go_to(next(iter(self._unexamined()), None))
+
+    async def jump(self, cursor: Any = None, options: Any = None) -> dict[str, Any] | None:
+        """Say where to look next, and go there if a place is chosen."""
+        to, ask, limit = _jump_options(options, ask=not self._server.takes_status)
+        here = self._place_of(cursor) or self._first()
+        if here is None:
+            if ask:
+                self._server.answer("There are no suspects, so there is nowhere to jump to.")
+            return None
+        folder, element = here
+        moves = await folder.guidance.ask(lambda guide, token: _moves(folder, guide, element, limit)) or []
+        found = [(move, where) for move in moves if (where := place(self._server, folder, move.element))]
+        target = None
+        if to is not None:
+            target = self._statement_at(*to)
+            if target is None:
+                raise JsonRpcInvalidParams("there is no ranked statement at that place")
+        elif ask and found:
+            chosen = await self._ask_where(here, found)
+            target = (folder, chosen.element) if chosen else None
+        elif ask:
+            self._server.answer("There is nowhere to go from here.")
+        self._learn(here, target)
+        return {
+            "origin": place(self._server, *here),
+            "moves": [
+                {**where, "probability": move.probability, "reasons": list(move.reasons)} for move, where in found
+            ],
+            "chosen": self._visit(target, here) if target else None,
+        }
+
+    def back(self) -> lsp.Location | None:
+        """Go back to where the reader came from."""
+        trail = self._server.trail
+        while stop := trail.back():
+            folder = self._server.folders.get(stop.folder)
+            element = folder.element_of(stop.place) if folder else None
+            if element is not None and (location := location_of(self._server, folder, element)):
+                folder.guidance.stand(element)
+                return self._show(folder, element, location)
+        return None
 
     def explain(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
         """Say why a line stands where it stands."""
@@ -59,11 +124,10 @@ class Commands:
                 self._server.answer("There is no suspect here." if uri else "There are no suspects.")
             return None
         folder, suspect, where = found
-        ranking = folder.snapshot.ranking
         if not self._server.takes_status:
-            text = lsp.ShowMessageParams(lsp.MessageType.Info, as_text(ranking, suspect))
+            text = lsp.ShowMessageParams(lsp.MessageType.Info, as_text(folder.snapshot, suspect))
             self._server.window_show_message(text)
-        return {"markdown": as_markdown(ranking, suspect), "location": where}
+        return {"markdown": as_markdown(folder.snapshot, suspect), "location": where}
 
     def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
         """Take the suspect on a line off the marks."""
@@ -72,6 +136,53 @@ class Commands:
             return False
         found[0].examine(found[1])
         return True
+
+    def mark_innocent(self, uri: Any = None, line: Any = None, scope: Any = "line") -> bool:
+        """Take a statement, or its function, off the marks and out of the model."""
+        if scope not in ("line", "function"):
+            raise JsonRpcInvalidParams('the scope is "line" or "function"')
+        found = self._statement_at(*_place(uri, line))
+        if found is None or found[0].snapshot.ranking.report.level[found[1]] < 0:
+            return False
+        folder, element = found
+        function = folder.snapshot.ranking.report.spectrum.elements.function
+        whole = scope == "function" and function[element] >= 0
+        folder.acquit(np.flatnonzero(function == function[element]).tolist() if whole else [element])
+        return True
+
+    def show_learned(self) -> dict[str, Any]:
+        """Say what was learned from the reader's moves."""
+        settings = next((folder.settings for folder in self._server.folders), Settings())
+        learned = self._server.learned
+        habit, prior = learned.habit, settings.p_jump
+        low, high = habit.interval(prior)
+        if not self._server.takes_status:
+            moves = f"{habit.jumps} of {habit.jumps + habit.returns} moves" if habit != JumpHabit() else "No moves"
+            use = "" if settings.learn_jumps else " It is not used: the setting learnJumps is off."
+            self._server.answer(
+                f"{moves} seen so far were jumps: a chance of {habit.estimate(prior):.2f} ({low:.2f} to {high:.2f})."
+                f"{use} Kept in {learned.file}"
+            )
+        return {
+            "consent": settings.learn_jumps,
+            "jumps": habit.jumps,
+            "returns": habit.returns,
+            "pJump": habit.estimate(prior),
+            "low": low,
+            "high": high,
+            "file": str(learned.file),
+        }
+
+    def reset_learned(self) -> bool:
+        """Forget what was learned."""
+        there = self._server.learned.reset()
+        for folder in self._server.folders:
+            folder.guidance.renew(after=0)
+        if not self._server.takes_status:
+            self._server.answer(
+                "What was learned from your moves is forgotten." if there else "Nothing was learned yet."
+            )
+        return there
 
     def clear_examined(self) -> None:
         """Bring all examined suspects back."""
@@ -109,7 +220,7 @@ class Commands:
 
     def _all(self) -> list[Found]:
         found = [(folder, mark) for folder in self._server.folders for mark in folder.current().marks]
-        return sorted(found, key=lambda pair: pair[1].suspect.rank_best)
+        return sorted(found, key=lambda pair: pair[0].snapshot.place_in_order(pair[1]))
 
     def _unexamined(self) -> list[Found]:
         return [found for found in self._all() if not found[1].examined]
@@ -132,39 +243,148 @@ class Commands:
         return (place[0], suspect, lsp.Location(uri, whole_line(line))) if suspect else None
 
     def _visited(self) -> Found | None:
-        """The suspect visited last, if it still is one."""
-        return next((found for found in self._all() if _key(found) == self._server.visited), None)
+        """The suspect visited last, if the reader is still on one."""
+        return next((found for found in self._all() if _stop(found) == self._server.trail.here), None)
 
     def _current(self) -> tuple[Folder, Suspect, lsp.Location] | None:
         found = self._visited() or next(iter(self._unexamined()), None)
         return (found[0], found[1].suspect, self._location(*found)) if found else None
 
-    # going there
+    def _statement_at(self, uri: str, line: int) -> Statement | None:
+        """The measured statement on a line."""
+        place = self._server.folders.of(uri)
+        if place is None:
+            return None
+        folder, path = place
+        element = folder.current().element_at(path, line)
+        if element is None and (placement := folder.placement(path)) and (origin := placement.origin(line)):
+            element = folder.element_of((path, origin))
+        return None if element is None else (folder, element)
 
-    def _step(self, cursor: Any, direction: int) -> lsp.Location | None:
+    def _place_of(self, cursor: Any) -> Statement | None:
+        """Where the reader is: the statement at the cursor, else where they went last."""
+        if cursor is not None and (found := self._statement_at(*_cursor(cursor))):
+            return found
+        here = self._server.trail.here
+        folder = self._server.folders.get(here.folder) if here else None
+        element = folder.element_of(here.place) if folder else None
+        return None if element is None else (folder, element)
+
+    def _first(self) -> Statement | None:
+        found = next(iter(self._unexamined()), None)
+        return (found[0], found[1].suspect.element) if found else None
+
+    # what comes next
+
+    def _by_steps(self, here: Statement | None) -> bool:
+        """Whether the reader wants to be led by expected steps."""
+        folder = here[0] if here else next(iter(self._server.folders), None)
+        return folder is not None and folder.settings.order == "steps"
+
+    def _in_ranking(self, cursor: Any, direction: int) -> Found | None:
         everything = self._all()
         here = (self._marked(*_cursor(cursor)) if cursor is not None else None) or self._visited()
         if here is None:
             order = everything if direction > 0 else everything[::-1]
         else:
-            keys = [_key(found) for found in everything]
-            at = keys.index(_key(here))
+            stops = [_stop(found) for found in everything]
+            at = stops.index(_stop(here))
             after, before = everything[at + 1 :], everything[: at + 1]
             order = after + before if direction > 0 else before[-2::-1] + everything[at:][::-1]
-        return self._go_to(next((found for found in order if not found[1].examined), None))
+        return next((found for found in order if not found[1].examined), None)
 
-    def _go_to(self, found: Found | None) -> lsp.Location | None:
-        if found is None:
+    async def _fewest_steps(self, here: Statement | None) -> Found | None:
+        """The suspect that this walk has not come by and that takes the fewest expected steps from here."""
+        trail = self._server.trail
+        found = [one for one in self._unexamined() if here is None or one[1].suspect.element != here[1]]
+        left = [one for one in found if not trail.saw(_stop(one))]
+        if not left:
+            trail.begin_again()
+            left = found
+        if here is None:
+            return next(iter(left), None)
+        folder, element = here
+        asked = folder.guidance.ask(lambda guide, token: guide.steps_from(element, token), of_steps=True)
+        try:
+            steps = await asyncio.wait_for(asked, STEPS_PATIENCE)
+        except asyncio.TimeoutError:
+            steps = None
+
+        def near(one: Found) -> tuple[bool, float]:
+            own = one[0] is folder and steps is not None
+            return not own, float(steps[one[1].suspect.element]) if own else 0.0
+
+        return min(left, key=near, default=None)
+
+    async def _ask_where(self, here: Statement, found: list[tuple[Move, dict[str, Any]]]) -> Move | None:
+        """Let the user choose a move, where the client has nothing of its own for it."""
+        titles = {
+            f"{where['file']}:{where['line']} · {chance(move.probability)} · {', '.join(move.reasons)}": move
+            for move, where in found
+        }
+        origin = place(self._server, *here)
+        text = f"Where to look next from {origin['file']}:{origin['line']}?" if origin else "Where to look next?"
+        request = lsp.ShowMessageRequestParams(
+            lsp.MessageType.Info, plain(text), [lsp.MessageActionItem(plain(title)) for title in titles]
+        )
+        answer = await self._server.window_show_message_request_async(request)
+        chosen = {plain(title): move for title, move in titles.items()}
+        return chosen.get(answer.title) if answer else None
+
+    def _learn(self, here: Statement | None, target: Found | Statement | None, returns: bool = False) -> None:
+        """Count a move, if the reader agreed: a jump if it leads to a neighbour, unless they asked for the ranking."""
+        if here is None or target is None or not here[0].settings.learn_jumps:
+            return
+        folder, element = here
+        other = target[1] if isinstance(target[1], int) else target[1].suspect.element
+        last = self._server.trail.here
+        visited = folder.element_of(last.place) if last and last.folder == folder.uri else None
+        by_hand = visited is not None and visited != element
+
+        def count(guide: Guide, token: Token) -> list[bool]:
+            model = guide.model
+            if model is None:
+                return []
+            # who was found elsewhere than they were led to went there by themselves
+            moves = [True] if by_hand and model.is_neighbour(visited, element) else []
+            if model.has_neighbours(element):
+                moves.append(not returns and target[0] is folder and model.is_neighbour(element, other))
+            return moves
+
+        async def learn() -> None:
+            for jumped in await folder.guidance.ask(count) or []:
+                self._server.learned.add(jumped)
+            for one in self._server.folders:
+                one.guidance.renew()
+
+        self._server.hold(asyncio.ensure_future(learn()))
+
+    # going there
+
+    def _go_to(self, found: Found | None, here: Statement | None = None) -> lsp.Location | None:
+        return self._visit((found[0], found[1].suspect.element), here) if found else None
+
+    def _visit(self, target: Statement, here: Statement | None) -> lsp.Location | None:
+        """Go to a statement, and remember where the reader came from."""
+        folder, element = target
+        location = location_of(self._server, folder, element)
+        if location is None:
             return None
-        self._server.visited = _key(found)
-        folder, mark = found
-        location = self._location(folder, mark)
+        origin = Stop(here[0].uri, here[0].place_of(here[1])) if here else None
+        self._server.trail.go(Stop(folder.uri, folder.place_of(element)), origin)
+        folder.guidance.stand(element)
+        return self._show(folder, element, location)
+
+    def _show(self, folder: Folder, element: int, location: lsp.Location) -> lsp.Location:
         if self._server.can("window.show_document.support"):
             show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=location.range)
             self._server.window_show_document(show)
         elif not self._server.takes_status:
-            text = f"{mark.file}:{mark.first + 1}: {headline(folder.snapshot.ranking, mark.suspect)}"
-            self._server.answer(text)
+            file, _ = folder.place_of(element)
+            ranking = folder.snapshot.ranking
+            ranked = ranking.report.level[element] >= 0
+            why = f": {headline(ranking, ranking.report.suspect_of(element))}" if ranked else ""
+            self._server.answer(f"{file}:{location.range.start.line + 1}{why}")
         return location
 
     def _location(self, folder: Folder, mark: Mark) -> lsp.Location:
@@ -218,5 +438,29 @@ def _cursor(cursor: Any) -> tuple[str, int]:
     return _place(cursor.get("uri"), line)
 
 
-def _key(found: Found) -> tuple[str, tuple[str, int]]:
-    return found[0].uri, found[1].place
+def _jump_options(options: Any, ask: bool) -> tuple[tuple[str, int] | None, bool, int]:
+    """Where to go, whether to ask, and how many places."""
+    if options is not None and not isinstance(options, Mapping):
+        raise JsonRpcInvalidParams("the options are {to, ask, limit}")
+    given = {name: value for name, value in (options or {}).items() if value is not None}
+    to, ask, limit = given.get("to"), given.get("ask", ask), given.get("limit", MOST_MOVES)
+    if to is not None:
+        if not isinstance(to, Mapping):
+            raise JsonRpcInvalidParams("the place to go to is {uri, line}")
+        to = _place(to.get("uri"), to.get("line"))
+    if not isinstance(ask, bool) or isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
+        raise JsonRpcInvalidParams("ask is true or false, and limit a whole number from 1 on")
+    return to, ask, limit
+
+
+def _moves(folder: Folder, guide: Guide, element: int, limit: int) -> list[Move]:
+    """Where to look next, with the texts of these places read; in the worker thread."""
+    if guide.model is None:
+        return []
+    moves = guide.model.next_moves(element, limit)
+    folder.read_texts(folder.place_of(one)[0] for one in (element, *(move.element for move in moves)))
+    return moves
+
+
+def _stop(found: Found) -> Stop:
+    return Stop(found[0].uri, found[1].place)

@@ -12,6 +12,10 @@ from enum import Enum
 STATUS = "suspectra/status"
 SUSPECTS = "suspectra/suspects"
 TECHNIQUES = "suspectra/techniques"
+CHAIN = "suspectra/chain"
+EXPLANATION = "suspectra/explanation"
+TEST_RESULTS = "suspectra/testResults"
+COVERAGE = "suspectra/coverage"
 
 
 class State(str, Enum):
@@ -76,14 +80,16 @@ COMMANDS = (
         _STEP,
         "Go to the next suspect in the order of the ranking, passing over examined ones; after the last comes the"
         " first. Without a cursor, or off any suspect, the step starts from the suspect visited last. Also asks the"
-        " client to show it (`window/showDocument`) where it can.",
+        ' client to show it (`window/showDocument`) where it can. With the setting `order: "steps"` the next suspect'
+        " is the one that takes the fewest expected steps from where the reader stands and that this walk has not"
+        " come by; where these steps are not known within a second, it is the next in the ranking.",
     ),
     Command(
         "previousSuspect",
         "Previous Suspect",
         (_CURSOR,),
         _STEP,
-        "The same in the other direction.",
+        'The same in the other direction. With `order: "steps"` it retraces, like `suspectra.back`.',
     ),
     Command(
         "firstSuspect",
@@ -107,7 +113,70 @@ COMMANDS = (
         "boolean",
         "Take a suspect off the marks: the reader has looked at it. True if there was one on that line.",
     ),
-    Command("clearExamined", "Clear Examined Marks", (), "null", "Bring all examined suspects back."),
+    Command(
+        "markInnocent",
+        "Mark as Innocent",
+        (
+            _URI,
+            _LINE,
+            Field("scope?", '"line" | "function"', "What is innocent: the statement, unless said otherwise."),
+        ),
+        "boolean",
+        "Declare a statement, or the whole function it is in, not at fault: no mark, and no way there in the"
+        " debugging model. Works on every line that was ranked, suspect or not. True if there was one.",
+    ),
+    Command(
+        "clearExamined",
+        "Clear Examined Marks",
+        (),
+        "null",
+        "Bring all suspects back that were marked as examined or innocent.",
+    ),
+    Command(
+        "jump",
+        "Jump…",
+        (
+            Field(
+                "cursor?",
+                "{uri, position}",
+                "Where the reader is, on any measured statement. Else the place visited last, or the first suspect.",
+            ),
+            Field(
+                "options?",
+                "{to?: {uri, line}, ask?: boolean, limit?: number}",
+                "`to`: the place the reader chose; go there. `ask`: whether the server asks which"
+                " (`window/showMessageRequest`) and goes there; it does unless told otherwise, except in a client that"
+                " takes `suspectra/status` and so has a list of its own. `limit`: how many places, 10 unless given.",
+            ),
+        ),
+        "Jump | null",
+        "The places to look at next from where the reader is, likeliest first, with probabilities and reasons. Nothing"
+        " is shown or counted before one is chosen, by `to` or by the answer to the question. Null where there is no"
+        " suspect.",
+    ),
+    Command(
+        "back",
+        "Go Back",
+        (),
+        _STEP,
+        "Go back to where the reader came from, step by step: it undoes `nextSuspect`, `jump` and the like. Null at"
+        " the beginning of the walk.",
+    ),
+    Command(
+        "showLearned",
+        "Show Learned Jumps",
+        (),
+        "Learned",
+        "What was learned from the reader's moves. A client that does not take `suspectra/status` also gets it as"
+        " `window/showMessage`.",
+    ),
+    Command(
+        "resetLearned",
+        "Reset Learned Jumps",
+        (),
+        "boolean",
+        "Forget what was learned. True if there was something.",
+    ),
     Command(
         "selectTechnique",
         "Select Technique…",
@@ -135,7 +204,7 @@ SUSPECTS_RESULT = (
     Field("elements", "number", "Statements that were ranked."),
     Field("state", "State", "As in `suspectra/status`."),
     Field("problems", "{file, place, cause, cure}[]", "What is wrong with the evidence, and how to mend it."),
-    Field("suspects", "Suspect[]", "Best first, at most `limit`."),
+    Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
 )
 
 SUSPECT = (
@@ -151,7 +220,13 @@ SUSPECT = (
     Field("rankBest, rankAverage, rankWorst", "number", "The ranks its tie stretches over, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),
     Field("failingTests", "string[]", "The failing tests that execute it."),
-    Field("examined", "boolean", "Marked as examined."),
+    Field("examined", "boolean", "Marked as examined, or innocent."),
+    Field("innocent", "boolean", "Marked as innocent."),
+    Field(
+        "steps",
+        "number | null",
+        "Expected steps of a reader from the top of the ranking; null while they are not known, or beyond any double.",
+    ),
     Field("band", '"high" | "medium" | "low"', "Average rank up to 5, up to 10, beyond."),
 )
 
@@ -168,4 +243,100 @@ TECHNIQUE = (
     Field("title", "string", "As the literature writes it."),
     Field("paper", "string", "Who published it."),
     Field("description", "string", "When to use it, and its formula."),
+)
+
+JUMP = (
+    Field("origin", "Place", "Where the reader is."),
+    Field("moves", "Move[]", "Where to look next, likeliest first."),
+    Field("chosen", "Location | null", "Where the reader went."),
+)
+
+PLACE = (
+    Field("uri, range", "DocumentUri, Range", "Where it is in the document as it is now."),
+    Field("file", "string", "Relative to the workspace folder, with forward slashes."),
+    Field("line", "number", "As it is now, counted from 1."),
+    Field("function", "string", "Qualified name of the enclosing function, empty at module level."),
+    Field("source", "string", "The first line of the statement, without indentation."),
+    Field("rankBest, rankWorst", "number | null", "The ranks its tie stretches over; null for what is not ranked."),
+    Field("steps", "number | null", "Expected steps from the top of the ranking, as in `Suspect`."),
+)
+
+MOVE = (
+    Field(
+        "probability",
+        "number",
+        "Of this move. All moves together add up to 1; those into lines that were edited since the run are left out.",
+    ),
+    Field(
+        "reasons",
+        "string[]",
+        'What leads there, the most specific first: "runs just before", "runs just after", "calls this", "called from'
+        ' here", "same function", "next in the ranking", "same place in the ranking", "higher in the ranking".',
+    ),
+)
+
+LEARNED = (
+    Field("consent", "boolean", "The setting `learnJumps`: whether moves are counted and used."),
+    Field("jumps", "number", "Moves to a neighbour of the line the reader was on."),
+    Field("returns", "number", "Moves back to the ranking from a line that has neighbours."),
+    Field("pJump", "number", "The estimate: the mean of the Beta distribution after these moves."),
+    Field("low, high", "number", "Between these lies the true value with probability 95 %."),
+    Field("file", "string", "Where the counts are kept."),
+)
+
+CHAIN_RESULT = (
+    Field("svg", "string", "The picture, self-contained: no script, no link, no request. Names in it are escaped."),
+    Field("nodes", "Node[]", "States of the chain; the first is where the reader is."),
+    Field("edges", "Edge[]", "Transitions between these states, also those that the picture leaves out."),
+)
+
+NODE = (
+    Field("id", "number", "What edges name; in the picture it is the attribute `data-node`."),
+    Field("kind", '"location" | "place" | "subgraph"', "A statement, a place of the ranking, or a subgraph (SBBFL)."),
+    Field("label", "string", "As in the picture."),
+    Field("place", "Place | null", "Of a statement, where it is known where it stands."),
+)
+
+EDGE = (
+    Field("source, target", "number", "Nodes."),
+    Field("probability", "number", "Of the transition."),
+    Field("reasons", "string[]", "Between two statements what joins them, else empty."),
+)
+
+EXPLANATION_RESULT = (
+    Field("place", "Place", "Which statement."),
+    Field("technique", "string", "The technique's title."),
+    Field("score", "number", "As in `Suspect`."),
+    Field("ef, ep, nf, np", "number", "As in `Suspect`."),
+    Field("headline", "string", "One line: rank, score, technique."),
+    Field("sentences", "string[]", "The reasons, most important first."),
+    Field("formula, substituted", "string", "The formula as published, and with this statement's numbers in it."),
+    Field(
+        "failing, passing", "Test[]", "Tests that execute it, at most `limit` of each; `ef` and `ep` count them all."
+    ),
+    Field("examined, innocent", "boolean", "As in `Suspect`."),
+)
+
+TEST = (
+    Field("name", "string", "The test's full id, for pytest its node id."),
+    Field("verdict", '"passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed"', "How it ended."),
+    Field("message", "string", "The first line of the failure, empty for a test that passed."),
+    Field("seconds", "number", "How long it took."),
+    Field("uri", "DocumentUri | null", "Where it is defined, if that is known and in the workspace folder."),
+    Field("line", "number | null", "As it was run, counted from 1."),
+)
+
+TEST_RESULTS_RESULT = (
+    Field("folder", "DocumentUri", "The workspace folder."),
+    Field("tests", "Test[]", "All tests of its last run."),
+    Field(
+        "files",
+        "{uri, statements, executed, tests}[]",
+        "Its measured files, but for test code: how many statements there are, how many of them were executed, and the indices in `tests` of the tests that executed any.",
+    ),
+)
+
+COVERAGE_RESULT = (
+    Field("line, endLine", "number", "A statement, as it is now, counted from 1."),
+    Field("tests", "number", "How many tests executed it; at least 1 if it ran outside any test."),
 )

@@ -21,6 +21,7 @@ from suspectra_server import commands, wire
 from suspectra_server.convert import path_of, plain
 from suspectra_server.documents import Document, Documents, Units
 from suspectra_server.features import (
+    chain,
     code_actions,
     code_lens,
     diagnostics,
@@ -30,9 +31,11 @@ from suspectra_server.features import (
     symbols,
 )
 from suspectra_server.jobs import Jobs
+from suspectra_server.learned import Learned
 from suspectra_server.protocol import STATUS, State
 from suspectra_server.settings import SECTION, Settings, read_settings, section_of
 from suspectra_server.test_run import TestRun
+from suspectra_server.trail import Trail
 from suspectra_server.watching import Watcher
 from suspectra_server.workspace import Folder, Folders
 
@@ -69,7 +72,8 @@ class SuspectraServer(LanguageServer):
         )
         self.folders = Folders()
         self.trusted = True
-        self.visited: tuple[str, tuple[str, int]] | None = None
+        self.trail = Trail()
+        self.learned = Learned()
         self.published = diagnostics.Published(self)
         self.test_run = TestRun(self)
         self._initial: Mapping[str, Any] = {}
@@ -197,7 +201,17 @@ class SuspectraServer(LanguageServer):
         if root is None:
             log.warning("ignoring the folder %s: only file: URIs can be served", uri)
             return None
-        folder = Folder(uri, root, settings, self.jobs, self.watcher, self.refresh, self.say_status)
+        folder = Folder(
+            uri,
+            root,
+            settings,
+            self.jobs,
+            self.watcher,
+            changed=self.refresh,
+            working=self.say_status,
+            habit=lambda: self.learned.habit,
+            carried=lambda folder, moved: self.trail.carry(folder.uri, moved),
+        )
         self.folders.add(folder)
         for document in self.workspace.text_documents.values():
             if (path := folder.path_in(document.uri)) is not None:
@@ -236,6 +250,9 @@ class SuspectraServer(LanguageServer):
         inlay_hints.refresh(self)
         for problem in folder.snapshot.ranking.problems:
             self.tell_problem(problem, folder)
+        guide = folder.snapshot.guide
+        if guide is not None and guide.problem and folder.settings.order == "steps":
+            self.tell(str(guide.problem), lsp.MessageType.Warning, folder.settings)
         self.say_status()
 
     def rank(self) -> None:
@@ -384,7 +401,17 @@ def make_server() -> SuspectraServer:
     server = SuspectraServer()
     server.finished = asyncio.get_running_loop().create_future()
     _register_life(server)
-    for part in (diagnostics, code_lens, hover, inlay_hints, symbols, code_actions, suspects, commands):
+    for part in (
+        diagnostics,
+        code_lens,
+        hover,
+        inlay_hints,
+        symbols,
+        code_actions,
+        suspects,
+        chain,
+        commands,
+    ):
         part.register(server)
     return server
 

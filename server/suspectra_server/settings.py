@@ -8,11 +8,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from suspectra.errors import UsageError
+from suspectra.markov.chain import JumpModel
 from suspectra.techniques import make_technique
 from suspectra.techniques.technique import Technique
 
 SECTION = "suspectra"
 NOTIFICATIONS = ("off", "onError", "onWarning", "always")
+ORDERS = ("rank", "steps")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,12 @@ class Settings:
     technique: str = "ochiai"
     clone_failed: bool = False
     top: int = 20
+    order: str = "rank"
+    p_jump: float = 0.5
+    jump_weight_same_function: float = 1.0
+    jump_weight_control_flow: float = 1.0
+    jump_weight_calls: float = 1.0
+    learn_jumps: bool = False
     include_tests: bool = False
     coverage: str = ""
     junit: str = ""
@@ -34,6 +42,11 @@ class Settings:
     def make_technique(self) -> Technique:
         """The technique these settings name."""
         return make_technique(self.technique, clone_failed=self.clone_failed)
+
+    def jump_model(self, p_jump: float | None = None) -> JumpModel:
+        """How readers leave the ranking by these settings, or with a probability that was learned."""
+        weights = self.jump_weight_same_function, self.jump_weight_control_flow, self.jump_weight_calls
+        return JumpModel(self.p_jump if p_jump is None else p_jump, *weights)
 
 
 def _technique(value: Any) -> str:
@@ -55,6 +68,26 @@ def _boolean(value: Any) -> bool:
 def _count(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10_000:
         raise ValueError("it must be a whole number from 1 to 10000")
+    return value
+
+
+def _number(value: Any, highest: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= highest:
+        raise ValueError(f"it must be a number from 0 to {highest:g}")
+    return float(value)
+
+
+def _probability(value: Any) -> float:
+    return _number(value, 1)
+
+
+def _weight(value: Any) -> float:
+    return _number(value, 1000)
+
+
+def _order(value: Any) -> str:
+    if value not in ORDERS:
+        raise ValueError(f"it must be one of {', '.join(ORDERS)}")
     return value
 
 
@@ -106,6 +139,40 @@ SETTINGS = (
         "Weigh the failing tests as if there were as many of them as passing ones.",
     ),
     Setting("top", "integer", _count, "How many suspects to show."),
+    Setting(
+        "order",
+        '"rank" | "steps"',
+        _order,
+        "The order of suspects, and of the steps from one to the next: by rank, or by the expected number of steps of a"
+        " reader who also looks around (see the debugging model).",
+    ),
+    Setting(
+        "pJump",
+        "number",
+        _probability,
+        "How likely a reader goes from a line to a neighbour rather than back to the ranking, from 0 to 1. With 1"
+        " nobody comes back, so there are no expected steps.",
+    ),
+    Setting(
+        "jumpWeightSameFunction",
+        "number",
+        _weight,
+        "How much the other lines of a function draw the reader of one of them, against the other two weights.",
+    ),
+    Setting(
+        "jumpWeightControlFlow",
+        "number",
+        _weight,
+        "How much what runs just before and after a line draws its reader.",
+    ),
+    Setting("jumpWeightCalls", "number", _weight, "How much the other end of a call draws a reader."),
+    Setting(
+        "learnJumps",
+        "boolean",
+        _boolean,
+        "Learn `pJump` from your own moves between suspects. Two counts are kept on this machine, and sent nowhere;"
+        " *Show Learned Jumps* shows them, *Reset Learned Jumps* forgets them.",
+    ),
     Setting("includeTests", "boolean", _boolean, "Let test code be suspected too."),
     Setting(
         "coverage",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult
@@ -13,6 +15,9 @@ from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.techniques.technique import Technique
 from suspectra_server.documents import Placement
 from suspectra_server.protocol import State
+
+if TYPE_CHECKING:
+    from suspectra_server.guide import Guide
 
 Place = tuple[str, int]  # a file, and a line of it as it was run
 
@@ -111,6 +116,8 @@ class Mark:
     line_end : int
         The end of the first line.
     examined : bool
+        The reader is done with it, whether they looked at it or know it to be innocent.
+    innocent : bool
     """
 
     suspect: Suspect
@@ -120,6 +127,7 @@ class Mark:
     end: int
     line_end: int
     examined: bool
+    innocent: bool = False
 
     @property
     def file(self) -> str:
@@ -150,17 +158,39 @@ class Snapshot:
     ranking : Ranking
     placements : mapping of str to Placement
         Of each file that holds a suspect or is open, where its text as run and its text now are known.
-    examined : frozenset of (file, line as run)
+    examined, innocent : frozenset of (file, line as run)
+    guide : Guide, optional
+        Where to look next, once that is known.
+    by_steps : bool
+        Suspects stand in the order of expected steps, where these are known.
     """
 
     ranking: Ranking
     placements: Mapping[str, Placement] = field(default_factory=dict)
     examined: frozenset[Place] = frozenset()
+    innocent: frozenset[Place] = frozenset()
+    guide: Guide | None = None
+    by_steps: bool = False
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
         """The suspects that can be placed, best first. One whose lines were edited can't."""
-        return tuple(mark for suspect in self.ranking.suspects if (mark := self._mark(suspect)))
+        marks = [mark for suspect in self.ranking.suspects if (mark := self._mark(suspect))]
+        if self.by_steps:
+            marks.sort(key=self.place_in_order)
+        return tuple(marks)
+
+    def place_in_order(self, mark: Mark) -> tuple[float, int]:
+        """What suspects are sorted by: expected steps where they are asked for and known, then rank."""
+        steps = self.steps(mark.suspect.element) if self.by_steps else None
+        return (float("inf") if self.by_steps and steps is None else steps or 0.0), mark.suspect.rank_best
+
+    def steps(self, element: int) -> float | None:
+        """Expected steps from the top of the ranking; None where they are not known, or beyond any number."""
+        if self.guide is None or self.guide.steps is None:
+            return None
+        steps = float(self.guide.steps[element])
+        return steps if math.isfinite(steps) else None
 
     @cached_property
     def by_file(self) -> Mapping[str, tuple[Mark, ...]]:
@@ -216,6 +246,12 @@ class Snapshot:
         """The marks on a line, counted from 0."""
         return tuple(mark for mark in self.by_file.get(file, ()) if mark.holds(line))
 
+    def element_at(self, file: str, line: int) -> int | None:
+        """The measured statement on a line, counted from 0."""
+        placement, report = self.placements.get(file), self.ranking.report
+        origin = placement.origin(line) if placement else None
+        return report.spectrum.elements.at(file, origin) if origin and report is not None else None
+
     def suspect_at(self, file: str, line: int) -> Suspect | None:
         """The ranked statement on a line, counted from 0, marked or further down."""
         placement = self.placements.get(file)
@@ -231,7 +267,9 @@ class Snapshot:
         text = placement.now[first]
         start = len(text) - len(text.lstrip())
         place = (suspect.location.file, suspect.location.line)
-        return Mark(suspect, first, last, start, _end(placement.now[last]), _end(text), examined=place in self.examined)
+        innocent = place in self.innocent
+        done = innocent or place in self.examined
+        return Mark(suspect, first, last, start, _end(placement.now[last]), _end(text), done, innocent)
 
 
 def _executed(report: RankedReport, top: int) -> list[int]:

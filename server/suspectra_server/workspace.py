@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,12 +15,15 @@ from suspectra.evidence.discovery import COVERAGE, RECORDING, find_source
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
+from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
-from suspectra_server.documents import Document, Texts, moved_lines
+from suspectra_server.documents import Document, Placement, Texts, moved_lines
+from suspectra_server.guidance import Guidance
+from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs, Token
 from suspectra_server.protocol import State
 from suspectra_server.settings import Settings
-from suspectra_server.snapshot import Mark, Ranking, Snapshot
+from suspectra_server.snapshot import Mark, Place, Ranking, Snapshot
 from suspectra_server.watching import Settling, Watcher, state_of
 
 log = logging.getLogger(__name__)
@@ -37,8 +40,8 @@ MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
 class Folder:
     """One workspace folder.
 
-    Everything but `_rank`, `_load` and what they call runs in the server's loop; those two run in the worker thread,
-    one at a time, and alone touch the source and the localizer.
+    Everything but `_rank`, `_load`, `_edged`, `read_texts` and what they call runs in the server's loop; those run in
+    the worker thread, one at a time, and alone touch the sources and the localizer.
 
     Parameters
     ----------
@@ -52,6 +55,15 @@ class Folder:
         Called with the folder when it has a new snapshot.
     working : callable
         Called when a ranking takes long enough to be noticed.
+    habit : callable
+        What was learned of the reader so far.
+    carried : callable
+        Called with the folder and a function that follows places into the run whose ranking comes next.
+
+    Attributes
+    ----------
+    guidance : Guidance
+        Where to look next.
     """
 
     def __init__(
@@ -63,6 +75,8 @@ class Folder:
         watcher: Watcher,
         changed: Callable[[Folder], None],
         working: Callable[[], None],
+        habit: Callable[[], JumpHabit],
+        carried: Callable[[Folder, Callable[[Place], Place | None]], None],
     ):
         self.uri = uri
         self.root = root
@@ -75,8 +89,13 @@ class Folder:
         self._watcher = watcher
         self._changed = changed
         self._working = working
-        self._examined: dict[str, set[int]] = {}
+        self._habit = habit
+        self._carried = carried
+        self._examined: frozenset[Place] = frozenset()
+        self._innocent: frozenset[Place] = frozenset()
         self._source: EvidenceSource | None = None
+        self._source_of_edges: RecordingSource | None = None
+        self.guidance = Guidance(uri, jobs, Guides(self._edged), self._terms, self._lay_out)
         self._localizer: Localizer | None = None
         self._ranked_state: object = None  # of the evidence files, when they were last read
         self._rested = 0.0  # loop time from which evidence may be looked at again
@@ -90,6 +109,7 @@ class Folder:
     def rank(self) -> None:
         """Look at the evidence now and rank."""
         self._wait_no_more()
+        self.guidance.hold()
         self._jobs.submit(("rank", self.uri), self._rank, self._ranked)
         self._loop.call_later(NOTICED, lambda: self.busy and self._working())
 
@@ -115,6 +135,8 @@ class Folder:
         if any(getattr(before, name) != getattr(settings, name) for name in matters):
             self.rank()
         else:
+            self.snapshot = replace(self.snapshot, by_steps=settings.order == "steps")
+            self.guidance.renew(after=0)
             self._changed(self)
 
     def choose(self, technique: str, clone_failed: bool) -> None:
@@ -126,6 +148,7 @@ class Folder:
         """Stop everything."""
         self._wait_no_more()
         self._edits.stop()
+        self.guidance.close()
         self._jobs.cancel(("rank", self.uri))
         self._jobs.cancel(("load", self.uri))
         self._watcher.watch(("evidence", self.uri), ())
@@ -173,16 +196,50 @@ class Folder:
         document = self.texts.document(path)
         return document.uri if document else (self.root / path).as_uri()
 
+    def place_of(self, element: int) -> Place:
+        """Where an element of the ranking stands, in the lines of the run."""
+        elements = self.snapshot.ranking.report.spectrum.elements
+        return elements.files[elements.file[element]], int(elements.line[element])
+
+    def element_of(self, place: Place) -> int | None:
+        """The element of the ranking at a place."""
+        report = self.snapshot.ranking.report
+        return report.spectrum.elements.at(*place) if report is not None else None
+
+    def placement(self, path: str) -> Placement | None:
+        """Where the lines of a file stand, whether it holds suspects or not; None where its text was never seen."""
+        file = self.snapshot.ranking.files.get(path)
+        return self.texts.placement(file) if file else None
+
     def examine(self, mark: Mark) -> None:
         """Take a suspect off the marks."""
-        file, line = mark.place
-        self._examined.setdefault(file, set()).add(line)
-        self._lay_out()
+        self._examined |= {mark.place}
+        self._cleared()
+
+    def acquit(self, elements: Iterable[int]) -> None:
+        """Take statements off the marks that are not at fault."""
+        self._innocent |= {self.place_of(element) for element in elements}
+        self._cleared()
 
     def clear_examined(self) -> None:
-        """Bring all examined suspects back."""
-        self._examined.clear()
+        """Bring all examined and innocent suspects back."""
+        self._examined = self._innocent = frozenset()
+        self._cleared()
+
+    def _cleared(self) -> None:
         self._lay_out()
+        self.guidance.renew(after=0)
+
+    def _terms(self) -> Terms | None:
+        """What the guide follows from."""
+        ranking, settings = self.snapshot.ranking, self.settings
+        if ranking.report is None:
+            return None
+        done = (self.element_of(place) for place in self._examined | self._innocent)
+        learned = round(self._habit().estimate(settings.p_jump), 2) if settings.learn_jumps else None
+        return Terms(
+            ranking, frozenset(element for element in done if element is not None), settings.jump_model(learned)
+        )
 
     # in the worker thread
 
@@ -212,7 +269,7 @@ class Folder:
             ranking = Ranking(state, str(error.problem), technique, (error.problem,))
         except NothingToRank as error:
             problems = (*evidence.problems, error.problem)
-            ranking = Ranking(_state_without_ranking(evidence), error.problem.cause, technique, problems)
+            ranking = Ranking(_state_without_ranking(evidence), error.problem.cause, technique, problems, evidence)
         return ranking, watched, time.monotonic() - started
 
     def _find(self, settings: Settings, edges: bool) -> EvidenceSource:
@@ -228,6 +285,23 @@ class Folder:
             found = RecordingSource(found.workspace, found.folder, edges=True)
         self._source = found
         return found
+
+    def _edged(self) -> EvidenceSource | None:
+        """The recording with its edges, read beside the ranking's own source so as not to delay rankings."""
+        used = self._source
+        if not isinstance(used, RecordingSource) or used.edges:
+            return None
+        kept = self._source_of_edges
+        if kept is None or kept.folder != used.folder:
+            folder = used.folder if used.given else None
+            self._source_of_edges = RecordingSource(used.workspace, folder, edges=True)
+        return self._source_of_edges
+
+    def read_texts(self, paths: Iterable[str]) -> None:
+        """Read files that a reader may go to."""
+        for path in paths:
+            if file := self.snapshot.ranking.files.get(path):
+                self.texts.load(file)
 
     def _read_texts(self, ranking: Ranking, token: Token) -> None:
         self.texts.forget_except(set(ranking.files))
@@ -259,13 +333,14 @@ class Folder:
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
             ranking = last.with_trouble(ranking.state, ranking.message, ranking.problems)
-        self._carry_examined(ranking)
+        self._carry(ranking)
         self._lay_out(ranking)
         self._watch_evidence({*watched, *self._candidates()})
         self._watcher.watch(
             ("sources", self.uri), {str(self.root / suspect.location.file) for suspect in ranking.suspects}
         )
         self.sources_changed()
+        self.guidance.renew()
 
     def _loaded(self, result: object) -> None:
         self._lay_out()
@@ -280,23 +355,37 @@ class Folder:
             for path in wanted
             if (file := ranking.files.get(path)) and (placement := self.texts.placement(file))
         }
-        examined = frozenset((file, line) for file, lines in self._examined.items() for line in lines)
-        if ranking is before.ranking and placements == before.placements and examined == before.examined:
-            return
-        self.snapshot = Snapshot(ranking, placements, examined)
-        self._changed(self)
+        guide, by_steps = self.guidance.guide_of(ranking), self.settings.order == "steps"
+        after = Snapshot(ranking, placements, self._examined, self._innocent, guide, by_steps)
+        if _differ(before, after):
+            self.snapshot = after
+            self._changed(self)
 
-    def _carry_examined(self, ranking: Ranking) -> None:
-        """Keep what was examined although lines moved between two runs; an edited line is worth another look."""
-        for path in list(self._examined):
-            before, after = self.snapshot.ranking.files.get(path), ranking.files.get(path)
-            if before is None or after is None or before.digest == after.digest:
-                continue
-            old = self.snapshot.placements.get(path)
-            new = self.texts.as_run(after)
-            lines = moved_lines(old.run, new) if old and new else []
-            kept = {line for line in self._examined[path] if line <= len(lines) and lines[line - 1] >= 0}
-            self._examined[path] = {lines[line - 1] + 1 for line in kept}
+    def _carry(self, ranking: Ranking) -> None:
+        """Follow places into a new run, as lines may have moved; a line that was edited is worth another look."""
+        lines: dict[str, list[int] | None] = {}
+
+        def moved(place: Place) -> Place | None:
+            file, line = place
+            if file not in lines:
+                lines[file] = self._moved_lines(file, ranking)
+            if lines[file] is None:
+                return place
+            return (
+                (file, lines[file][line - 1] + 1) if line <= len(lines[file]) and lines[file][line - 1] >= 0 else None
+            )
+
+        self._examined = frozenset(filter(None, map(moved, self._examined)))
+        self._innocent = frozenset(filter(None, map(moved, self._innocent)))
+        self._carried(self, moved)
+
+    def _moved_lines(self, file: str, ranking: Ranking) -> list[int] | None:
+        """For each line of a file as it was run before its index now, -1 for none; None where nothing changed."""
+        before, after = self.snapshot.ranking.files.get(file), ranking.files.get(file)
+        if before is None or after is None or before.digest == after.digest:
+            return None
+        old, new = self.snapshot.placements.get(file), self.texts.as_run(after)
+        return moved_lines(old.run, new) if old and new else []
 
     # watching
 
@@ -333,6 +422,12 @@ def _state_without_ranking(evidence: Evidence) -> State:
     # with a failing test at hand it is the technique that wants more than the evidence holds
     failing = any(test.verdict.failing for test in evidence.tests)
     return State.ERROR if failing else State.NO_FAILING_TESTS
+
+
+def _differ(one: Snapshot, other: Snapshot) -> bool:
+    same = one.ranking is other.ranking and one.guide is other.guide
+    names = ("placements", "examined", "innocent", "by_steps")
+    return not (same and all(getattr(one, name) == getattr(other, name) for name in names))
 
 
 class Folders:

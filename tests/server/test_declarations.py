@@ -49,7 +49,12 @@ def test_the_extension_has_a_command_for_each_of_the_server_and_none_of_its_name
 
 def test_the_extension_speaks_the_same_methods_and_states():
     source = (EXTENSION / "src" / "protocol.ts").read_text()
-    assert set(re.findall(r"'(suspectra/\w+)'", source)) <= {protocol.STATUS, protocol.SUSPECTS, protocol.TECHNIQUES}
+    assert set(re.findall(r"'(suspectra/\w+)'", source)) <= {
+        protocol.STATUS,
+        protocol.SUSPECTS,
+        protocol.TECHNIQUES,
+        protocol.CHAIN,
+    }
     assert set(re.findall(r"'(suspectra\.\w+)'", source)) == {command.id for command in protocol.COMMANDS}
     states = re.search(r"type State =([^;]+);", source)[1]
     assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in protocol.State}

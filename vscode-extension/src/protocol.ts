@@ -61,6 +61,9 @@ export interface Suspect {
   np: number;
   failingTests: string[];
   examined: boolean;
+  innocent: boolean;
+  /** Expected steps from the top of the ranking; null while they are not known, or beyond any double. */
+  steps: number | null;
   band: 'high' | 'medium' | 'low';
 }
 
@@ -78,10 +81,56 @@ export interface Explanation {
   location: Location;
 }
 
+/** Result of the command `suspectra.jump`. */
+export interface Jump {
+  origin: Place;
+  moves: Move[];
+  chosen: Location | null;
+}
+
+export interface Place {
+  uri: string;
+  range: Range;
+  file: string;
+  /** Counted from 1. */
+  line: number;
+  function: string;
+  /** The first line of the statement. */
+  source: string;
+  rankBest: number | null;
+  rankWorst: number | null;
+  steps: number | null;
+}
+
+/** A place to look at next, with what leads there. */
+export interface Move extends Place {
+  probability: number;
+  reasons: string[];
+}
+
+/** Result of the command `suspectra.showLearned`. */
+export interface Learned {
+  consent: boolean;
+  jumps: number;
+  returns: number;
+  pJump: number;
+  low: number;
+  high: number;
+  file: string;
+}
+
+/** Result of the `suspectra/chain` request. */
+export interface Chain {
+  svg: string;
+  nodes: { id: number; kind: 'location' | 'place' | 'subgraph'; label: string; place: Place | null }[];
+  edges: { source: number; target: number; probability: number; reasons: string[] }[];
+}
+
 export const methods = {
   status: 'suspectra/status',
   suspects: 'suspectra/suspects',
   techniques: 'suspectra/techniques',
+  chain: 'suspectra/chain',
 } as const;
 
 /** Commands the server executes. The extension's own are `suspectra.ui.*`: the client library claims the server's ids for itself. */
@@ -92,7 +141,12 @@ export const serverCommands = {
   firstSuspect: 'suspectra.firstSuspect',
   explain: 'suspectra.explain',
   markExamined: 'suspectra.markExamined',
+  markInnocent: 'suspectra.markInnocent',
   clearExamined: 'suspectra.clearExamined',
+  jump: 'suspectra.jump',
+  back: 'suspectra.back',
+  showLearned: 'suspectra.showLearned',
+  resetLearned: 'suspectra.resetLearned',
   selectTechnique: 'suspectra.selectTechnique',
   runTests: 'suspectra.runTests',
 } as const;

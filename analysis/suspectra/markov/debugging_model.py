@@ -285,6 +285,27 @@ class DebuggingModel:
         best = [k for k in by_rank[:limit].tolist() if chance[k] > 0]
         return [Move(int(self.elements[k]), float(chance[k]), self._reasons(element, k)) for k in best]
 
+    def has_neighbours(self, element: int) -> bool:
+        """Whether a reader of an element has anywhere to jump to."""
+        return bool(len(self._jumps_from(element)[0]))
+
+    def is_neighbour(self, element: int, other: int) -> bool:
+        """Whether a reader of an element may jump to another one, whatever `p_jump` is."""
+        location = self._location[other]
+        return bool(location >= 0 and location in self._jumps_from(element)[0])
+
+    def reasons(self, element: int, other: int) -> tuple[str, ...]:
+        """What leads from an element to another one that is left in the chain, the most specific first.
+
+        Raises
+        ------
+        KeyError
+            When the other one is no candidate, or cleared.
+        """
+        if self._location[other] < 0:
+            raise KeyError(f"element {other} is not in the model")
+        return self._reasons(element, int(self._location[other]))
+
     def neighbourhood(self, element: int, limit: int = 8) -> Neighbourhood:
         """The chain around an element, for a picture: its likeliest transitions, and theirs among each other.
 

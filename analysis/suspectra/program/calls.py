@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +23,9 @@ _COMMON = frozenset(
 _COMMON |= {"read", "write", "close", "open", "flush", "seek", "readline", "readlines", "match", "search", "group"}
 
 
-def calls_between(spectrum: Spectrum, program: Program | None) -> np.ndarray:
+def calls_between(
+    spectrum: Spectrum, program: Program | None, progress: Callable[[float], object] = lambda fraction: None
+) -> np.ndarray:
     """Pairs of elements x, y where x calls the function whose first statement is y.
 
     A call counts where exactly one measured function has the name that is called, no built-in type has a method of
@@ -34,6 +37,8 @@ def calls_between(spectrum: Spectrum, program: Program | None) -> np.ndarray:
     spectrum : Spectrum
     program : Program, optional
         Without its sources, or where they changed since the tests ran, there are no calls.
+    progress : callable
+        Called with the finished fraction before each file; it may raise to cancel.
 
     Returns
     -------
@@ -54,7 +59,8 @@ def calls_between(spectrum: Spectrum, program: Program | None) -> np.ndarray:
     begins = _first_statements(elements)
     named = _by_unique_name(elements, begins)
     pairs = set()
-    for path in elements.files:
+    for done, path in enumerate(elements.files):
+        progress(done / len(elements.files))
         data = source_of(path) if path.endswith((".py", ".pyw")) else None
         if data is None:
             continue
@@ -82,18 +88,20 @@ def _by_unique_name(elements: Elements, begins: dict[int, int]) -> dict[str, int
     return {name: min(at) for name, at in known.items() if len(at) == 1 and name not in _COMMON}
 
 
-def _calls(data: bytes) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=4096)
+def _calls(data: bytes) -> tuple[tuple[int, str], ...]:
     """Line and called name of every call; none where the source can't be parsed."""
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name):
-                yield node.lineno, node.func.id
-            elif isinstance(node.func, ast.Attribute):
-                yield node.lineno, node.func.attr
+        return ()
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    named = [(node.lineno, node.func) for node in calls]
+    return tuple(
+        (line, name.id if isinstance(name, ast.Name) else name.attr)
+        for line, name in named
+        if isinstance(name, (ast.Name, ast.Attribute))
+    )
 
 
 def _met(spectrum: Spectrum, pairs: np.ndarray) -> np.ndarray:

@@ -36,7 +36,9 @@ def register(server: SuspectraServer) -> None:
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
         wanted = [
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
+            ("Look around from this suspect…", "jump", [cursor]),
             ("Mark suspect as examined", "markExamined", [uri, mark.first]),
+            ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
             ("Go to the next suspect", "nextSuspect", [cursor]),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]

@@ -1,4 +1,4 @@
-"""Code lenses: rank and score above the functions that hold suspects."""
+"""Code lenses: above the functions that hold suspects rank and score, and where to look next."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from suspectra.location import Location
+from suspectra.output.chain_svg import chance
+from suspectra_server.convert import plain
 from suspectra_server.features.wording import rank_words, score_words
 from suspectra_server.snapshot import Mark, Snapshot
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
+    from suspectra_server.workspace import Folder
 
 
 def register(server: SuspectraServer) -> None:
@@ -24,13 +27,14 @@ def register(server: SuspectraServer) -> None:
             return []
         folder, path = found
         snapshot = folder.current()
-        return [
-            lsp.CodeLens(
-                lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0)),
-                _explain(_title(snapshot, marks), params.text_document.uri, marks[0]),
-            )
-            for line, marks in _functions(snapshot, path)
-        ]
+        lenses = []
+        for line, marks in _functions(snapshot, path):
+            commands = [_explain(_title(snapshot, marks), params.text_document.uri, marks[0])]
+            if command := _next(folder, snapshot, params.text_document.uri, marks):
+                commands.append(command)
+            where = lsp.Range(lsp.Position(line, 0), lsp.Position(line, 0))
+            lenses += [lsp.CodeLens(where, command) for command in commands]
+        return lenses
 
 
 def refresh(server: SuspectraServer) -> None:
@@ -57,6 +61,24 @@ def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
 
 def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
     return lsp.Command(title, "suspectra.explain", arguments=[uri, mark.first])
+
+
+def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> lsp.Command | None:
+    """Where to look after the function's best suspect, as the guide has it."""
+    known = snapshot.guide.next if snapshot.guide else {}
+    mark = next((mark for mark in marks if mark.suspect.element in known), None)
+    if mark is None:
+        return None
+    move = known[mark.suspect.element]
+    where = snapshot.ranking.report.spectrum.elements.location(move.element)
+    placement = folder.placement(where.file)
+    lines = placement.place(where) if placement else None
+    if lines is None or (where.file, where.line) in snapshot.examined | snapshot.innocent:
+        return None
+    place = f"line {lines[0] + 1}" if where.file == mark.file else f"{where.file}:{lines[0] + 1}"
+    title = f"then {place} · {chance(move.probability)} · {move.reasons[0]}"
+    cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
+    return lsp.Command(plain(title), "suspectra.jump", arguments=[cursor])
 
 
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:

@@ -31,7 +31,7 @@ def register(server: SuspectraServer) -> None:
         where = range_of(mark, lines, server.units) if mark and mark.suspect == suspect else whole_line(line)
         formats = server.can("text_document.hover.content_format") or [lsp.MarkupKind.PlainText]
         if lsp.MarkupKind.Markdown in formats:
-            content = lsp.MarkupContent(lsp.MarkupKind.Markdown, as_markdown(snapshot.ranking, suspect))
+            content = lsp.MarkupContent(lsp.MarkupKind.Markdown, as_markdown(snapshot, suspect))
         else:
-            content = lsp.MarkupContent(lsp.MarkupKind.PlainText, as_text(snapshot.ranking, suspect))
+            content = lsp.MarkupContent(lsp.MarkupKind.PlainText, as_text(snapshot, suspect))
         return lsp.Hover(content, where)

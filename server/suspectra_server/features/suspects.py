@@ -24,7 +24,7 @@ def register(server: SuspectraServer) -> None:
         limit = given if isinstance(given, int) and not isinstance(given, bool) and given >= 0 else None
         folders = list(server.folders)
         found = [(folder, mark) for folder in folders for mark in folder.current().marks]
-        found.sort(key=lambda pair: pair[1].suspect.rank_best)
+        found.sort(key=lambda pair: pair[0].snapshot.place_in_order(pair[1]))
         status = server.status()
         technique = folders[0].snapshot.ranking.technique if folders else None
         return {
@@ -71,5 +71,7 @@ def _suspect(server: SuspectraServer, folder: Folder, mark: Mark) -> dict[str, A
         "np": suspect.np,
         "failingTests": list(suspect.failing_tests),
         "examined": mark.examined,
+        "innocent": mark.innocent,
+        "steps": folder.snapshot.steps(suspect.element),
         "band": mark.band.value,
     }

@@ -1,0 +1,77 @@
+"""Learning from a reader's own moves how likely they are to jump (the p_jump of paper 003, Definition 26).
+
+A move away from a location that has neighbours is a jump or a return to the ranking, a coin with an unknown chance.
+Before any move is seen the chance is taken to be about what the reader set, with the weight of ten moves; each move
+then counts as one more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy import stats
+
+from suspectra.errors import Problem, UsageError
+
+PRIOR_MOVES = 10.0
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class JumpHabit:
+    """How often a reader jumped, and how often they went back to the ranking.
+
+    Parameters
+    ----------
+    jumps, returns : int
+        Moves seen, not negative.
+
+    Raises
+    ------
+    UsageError
+        For a negative count.
+
+    Examples
+    --------
+    >>> habit = JumpHabit()
+    >>> habit.estimate()
+    0.5
+    >>> for _ in range(10):
+    ...     habit = habit.after(jumped=True)
+    >>> habit.estimate(), [round(end, 2) for end in habit.interval()]
+    (0.75, [0.54, 0.91])
+    """
+
+    jumps: int = 0
+    returns: int = 0
+
+    def __post_init__(self) -> None:
+        if self.jumps < 0 or self.returns < 0:
+            cause = f"{self.jumps} jumps and {self.returns} returns can't be counts"
+            raise UsageError(Problem("", "", cause, "give numbers that are not negative"))
+
+    def after(self, jumped: bool) -> JumpHabit:
+        """With one more move."""
+        return JumpHabit(self.jumps + jumped, self.returns + (not jumped))
+
+    def estimate(self, prior: float = 0.5) -> float:
+        """The mean of the Beta distribution after these moves.
+
+        Parameters
+        ----------
+        prior : float
+            The mean before any move, 0 to 1.
+        """
+        a, b = self._beta(prior)
+        return a / (a + b)
+
+    def interval(self, prior: float = 0.5, confidence: float = CONFIDENCE) -> tuple[float, float]:
+        """Between these the true chance lies with that probability, as much being left out on either side."""
+        a, b = self._beta(prior)
+        if not a or not b:  # a prior of 0 or 1 that nothing has contradicted
+            return (float(a > 0), float(a > 0))
+        tail = (1 - confidence) / 2
+        return float(stats.beta.ppf(tail, a, b)), float(stats.beta.ppf(1 - tail, a, b))
+
+    def _beta(self, prior: float) -> tuple[float, float]:
+        return PRIOR_MOVES * prior + self.jumps, PRIOR_MOVES * (1 - prior) + self.returns

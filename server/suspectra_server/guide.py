@@ -1,0 +1,217 @@
+"""Where to look next: the debugging model over a ranking, and what is kept of it for the features.
+
+Everything here runs in the worker thread, but for reading a finished :class:`Guide`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from suspectra.errors import NothingToRank, Problem, SuspectraError
+from suspectra.evidence.evidence import Evidence, EvidenceSource
+from suspectra.markov.chain import JumpModel
+from suspectra.markov.debugging_model import DebuggingModel, Move
+from suspectra.program import Program
+from suspectra.program.calls import calls_between
+from suspectra.program.dynamic_flow import DynamicFlow
+from suspectra.spectrum import Elements, Spectrum
+from suspectra_server.jobs import Token
+from suspectra_server.snapshot import Ranking
+
+MOST_FUNCTIONS = 100  # functions with suspects whose next moves are looked up ahead of any question
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a guide follows from; where they are equal, so are the guides.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    cleared : frozenset of int
+        Elements the reader is done with.
+    jumps : JumpModel
+    """
+
+    ranking: Ranking
+    cleared: frozenset[int]
+    jumps: JumpModel
+
+
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """The debugging model, and answers that were worked out ahead.
+
+    Parameters
+    ----------
+    terms : Terms
+    model : DebuggingModel or None
+        None when every suspect is cleared.
+    next : mapping of int to Move
+        The likeliest move from the best suspect of each function.
+    steps : ndarray of float64, shape (elements,), optional
+        Expected steps from the top of the ranking, once they are known.
+    here : int, optional
+        The element the reader is on, and what follows are the steps from it.
+    steps_here : ndarray of float64, shape (elements,), optional
+    problem : Problem, optional
+        Why there are no expected steps.
+    """
+
+    terms: Terms
+    model: DebuggingModel | None
+    next: Mapping[int, Move] = field(default_factory=dict)
+    steps: np.ndarray | None = None
+    here: int | None = None
+    steps_here: np.ndarray | None = None
+    problem: Problem | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing left to work out."""
+        known = self.steps is not None and (self.here is None or self.steps_here is not None)
+        return known or self.model is None or self.problem is not None
+
+    def solved(self, token: Token) -> Guide:
+        """With expected steps from the top of the ranking, and from where the reader is."""
+        if self.complete:
+            return self
+        try:
+            # a list that nobody jumps off needs no solver to be measured from its top
+            if not self.model.chain.is_ranked_list or self.here is not None:
+                self.model.solve(_checking(token))
+            steps = self.model.expected_steps if self.steps is None else self.steps
+            here = None if self.here is None else self.model.expected_steps_from(self.here)
+            return replace(self, steps=steps, steps_here=here)
+        except SuspectraError as error:
+            return replace(self, problem=error.problem)
+
+    def steps_from(self, element: int, token: Token) -> np.ndarray | None:
+        """Expected steps from an element by element; None where there are none."""
+        if self.model is None or self.problem:
+            return None
+        try:
+            self.model.solve(_checking(token))
+            return self.model.expected_steps_from(element)
+        except SuspectraError:
+            return None
+
+    def at(self, element: int | None) -> Guide:
+        """With the reader on another element."""
+        return self if element == self.here else replace(self, here=element, steps_here=None)
+
+
+@dataclass(frozen=True, eq=False)
+class _Knowledge:
+    """What one state of the evidence says about which statements belong together."""
+
+    evidence: Evidence
+    flow: DynamicFlow
+    calls: np.ndarray
+
+    def holds_for(self, evidence: Evidence) -> bool:
+        """Whether the tests executed what they did: readers hand over the same rows for what did not change."""
+        rows, own = evidence.rows, self.evidence.rows
+        return (
+            evidence.elements is self.evidence.elements
+            and len(rows) == len(own)
+            and all(row is other for row, other in zip(rows, own, strict=True))
+        )
+
+
+class Guides:
+    """Makes guides, each with what can be taken over from the one before.
+
+    Parameters
+    ----------
+    edged_source : callable
+        A source of the same evidence with control-flow edges, for rankings that did without; it may be None.
+    """
+
+    def __init__(self, edged_source: Callable[[], EvidenceSource | None]):
+        self._edged_source = edged_source
+        self._knowledge: _Knowledge | None = None
+        self._last: Guide | None = None
+
+    def make(self, terms: Terms, token: Token) -> Guide:
+        """The guide on these terms: the last one where it still fits."""
+        last = self._last
+        if last is not None and last.terms == terms:
+            return last
+        known = self._know(terms.ranking, token)
+        token.check()
+        try:
+            model = DebuggingModel(
+                terms.ranking.report, known.flow, known.calls, terms.jumps, terms.cleared, last.model if last else None
+            )
+        except NothingToRank:
+            self._last = Guide(terms, None)
+            return self._last
+        self._last = Guide(terms, model, _next(terms.ranking, model, token))
+        return self._last
+
+    def solve(self, guide: Guide, token: Token) -> Guide:
+        """The guide with its expected steps."""
+        solved = guide.solved(token)
+        if self._last is not None and self._last.terms == solved.terms:
+            self._last = solved.at(None)
+        return solved
+
+    def _know(self, ranking: Ranking, token: Token) -> _Knowledge:
+        if self._knowledge is not None and self._knowledge.holds_for(ranking.evidence):
+            return self._knowledge
+        evidence, spectrum = self._with_edges(ranking)
+        token.check()
+        edges = evidence.edges
+        program = Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
+        flow = DynamicFlow.of(spectrum, program.graphs)
+        token.check()
+        calls = calls_between(spectrum, program, _checking(token))
+        self._knowledge = _Knowledge(ranking.evidence, flow, calls)
+        return self._knowledge
+
+    def _with_edges(self, ranking: Ranking) -> tuple[Evidence, Spectrum]:
+        """The evidence of a ranking with its edges, or as it is where those are not to be had."""
+        evidence, spectrum = ranking.evidence, ranking.report.spectrum
+        source = self._edged_source() if evidence.edges is None else None
+        if source is None:
+            return evidence, spectrum
+        try:
+            edged = source.read()
+        except SuspectraError:
+            return evidence, spectrum
+        if not _same(edged.elements, spectrum.elements):  # newer already: its own ranking is on the way
+            return evidence, spectrum
+        return edged, edged.spectrum()
+
+
+def _same(one: Elements, other: Elements) -> bool:
+    return (
+        one.files == other.files
+        and np.array_equal(one.file, other.file)
+        and np.array_equal(one.line, other.line)
+        and np.array_equal(one.end_line, other.end_line)
+    )
+
+
+def _next(ranking: Ranking, model: DebuggingModel, token: Token) -> dict[int, Move]:
+    """The likeliest move from each function's best suspect that is left."""
+    function = model.report.spectrum.elements.function
+    seen, found = set(), {}
+    for suspect in ranking.suspects:
+        own = int(function[suspect.element])
+        if own < 0 or own in seen or suspect.element in model.cleared:
+            continue
+        token.check()
+        seen.add(own)
+        found.update((suspect.element, move) for move in model.next_moves(suspect.element, limit=1))
+        if len(seen) == MOST_FUNCTIONS:
+            break
+    return found
+
+
+def _checking(token: Token) -> Callable[[float], None]:
+    return lambda fraction: token.check()

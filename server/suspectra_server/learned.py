@@ -1,0 +1,74 @@
+"""What was learned from a reader's moves: two counts in a file of theirs, on this machine only."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+
+import platformdirs
+
+from suspectra.errors import UsageError
+from suspectra.markov.learning import JumpHabit
+
+log = logging.getLogger(__name__)
+
+LARGEST = 4096  # bytes; the file holds two numbers
+
+
+class Learned:
+    """The reader's habit, read and written move by move, so that several editors add to the same counts.
+
+    Parameters
+    ----------
+    file : Path, optional
+        ``learned-jumps.json`` in the user's state folder unless given.
+    """
+
+    def __init__(self, file: Path | None = None):
+        self.file = file or platformdirs.user_state_path("suspectra", appauthor=False) / "learned-jumps.json"
+        self.habit = self._read()
+
+    def add(self, jumped: bool) -> None:
+        """Count one move."""
+        known = self._read()
+        self.habit = known.after(jumped)
+        if not self._write():
+            self.habit = known
+
+    def reset(self) -> bool:
+        """Forget everything; True if there was something."""
+        there = self.file.exists() or self.habit != JumpHabit()
+        self.habit = JumpHabit()
+        try:
+            self.file.unlink(missing_ok=True)
+        except OSError as error:
+            log.warning("%s can't be removed: %s", self.file, error.strerror)
+        return there
+
+    def _read(self) -> JumpHabit:
+        """What is in the file; nothing where it can't be understood."""
+        try:
+            with open(self.file, "rb") as file:
+                known = json.loads(file.read(LARGEST))
+            counts = known["jumps"], known["returns"]
+            if not all(type(count) is int for count in counts):
+                raise ValueError("the counts are no whole numbers")
+            return JumpHabit(*counts)
+        except FileNotFoundError:
+            return JumpHabit()
+        except (OSError, ValueError, TypeError, KeyError, RecursionError, UsageError) as error:
+            log.warning("%s can't be used, so learning starts anew: %s", self.file, error)
+            return JumpHabit()
+
+    def _write(self) -> bool:
+        unfinished = self.file.with_name(f".{self.file.name}.{os.getpid()}")
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            unfinished.write_text(json.dumps({"jumps": self.habit.jumps, "returns": self.habit.returns}) + "\n")
+            os.replace(unfinished, self.file)
+        except OSError as error:
+            log.warning("%s can't be written, so the move is not counted: %s", self.file, error)
+            return False
+        return True
