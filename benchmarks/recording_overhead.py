@@ -226,9 +226,8 @@ def main() -> None:
             f"{low['coverage.py']:7.2f} /{middle['coverage.py']:5.2f}  {off} of {off + found['agreed']}"
         )
         for hit in found["hits"]:
-            print(
-                f"    {hit['file']}:{hit['line']} {hit['which']} in {hit['tests']} tests: {hit['code']} ({hit['cause']})"
-            )
+            place = f"{hit['file']}:{hit['line']} ({hit['code']})"
+            print(f"    {place} {hit['which']}, in {hit['tests']} tests: {hit['cause']}")
         for path, lines in found["statements"].items():
             print(f"    {path}: statements that only one of them knows: {lines}")
     worst = max(r["ratio_min"]["suspectra"] for r in results.values())
