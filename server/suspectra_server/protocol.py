@@ -332,7 +332,8 @@ TEST_RESULTS_RESULT = (
     Field(
         "files",
         "{uri, statements, executed, tests}[]",
-        "Its measured files, but for test code: how many statements there are, how many of them were executed, and the indices in `tests` of the tests that executed any.",
+        "Its measured files, but for test code: how many statements there are, how many of them were executed, and the"
+        " indices in `tests` of the tests that executed any.",
     ),
 )
 

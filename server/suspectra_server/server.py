@@ -29,6 +29,7 @@ from suspectra_server.features import (
     inlay_hints,
     suspects,
     symbols,
+    test_results,
 )
 from suspectra_server.jobs import Jobs
 from suspectra_server.learned import Learned
@@ -410,6 +411,7 @@ def make_server() -> SuspectraServer:
         code_actions,
         suspects,
         chain,
+        test_results,
         commands,
     ):
         part.register(server)

@@ -50,10 +50,7 @@ def test_the_extension_has_a_command_for_each_of_the_server_and_none_of_its_name
 def test_the_extension_speaks_the_same_methods_and_states():
     source = (EXTENSION / "src" / "protocol.ts").read_text()
     assert set(re.findall(r"'(suspectra/\w+)'", source)) <= {
-        protocol.STATUS,
-        protocol.SUSPECTS,
-        protocol.TECHNIQUES,
-        protocol.CHAIN,
+        value for value in vars(protocol).values() if isinstance(value, str) and value.startswith("suspectra/")
     }
     assert set(re.findall(r"'(suspectra\.\w+)'", source)) == {command.id for command in protocol.COMMANDS}
     states = re.search(r"type State =([^;]+);", source)[1]
@@ -71,6 +68,12 @@ def test_every_declared_field_is_sent(client, shop, capable):
     assert answer["suspects"][0].keys() == names(protocol.SUSPECT)
     assert client.statuses[-1].keys() == names(protocol.STATUS_PARAMS)
     assert client.request("suspectra/techniques")[0].keys() == names(protocol.TECHNIQUE)
+    best = answer["suspects"][0]
+    explanation = client.request("suspectra/explanation", {"uri": best["uri"], "line": best["line"] - 1})
+    assert explanation.keys() == names(protocol.EXPLANATION_RESULT)
+    assert explanation["failing"][0].keys() == names(protocol.TEST)
+    assert client.request("suspectra/testResults")[0].keys() == names(protocol.TEST_RESULTS_RESULT)
+    assert client.request("suspectra/coverage", {"uri": best["uri"]})[0].keys() == names(protocol.COVERAGE_RESULT)
     assert set(protocol.STATES) == set(protocol.State)
 
 

@@ -119,6 +119,50 @@ export interface Learned {
   file: string;
 }
 
+/** Result of the `suspectra/explanation` request. */
+export interface Reasons {
+  place: Place;
+  technique: string;
+  score: number;
+  ef: number;
+  ep: number;
+  nf: number;
+  np: number;
+  headline: string;
+  sentences: string[];
+  formula: string;
+  substituted: string;
+  failing: Test[];
+  passing: Test[];
+  examined: boolean;
+  innocent: boolean;
+}
+
+export interface Test {
+  name: string;
+  verdict: 'passed' | 'failed' | 'error' | 'skipped' | 'xfailed' | 'xpassed';
+  message: string;
+  seconds: number;
+  uri: string | null;
+  /** Counted from 1. */
+  line: number | null;
+}
+
+/** One item of the `suspectra/testResults` result: the last run in a workspace folder. */
+export interface TestResults {
+  folder: string;
+  tests: Test[];
+  /** `tests` are indices. */
+  files: { uri: string; statements: number; executed: number; tests: number[] }[];
+}
+
+/** One item of the `suspectra/coverage` result: a statement, its lines counted from 1. */
+export interface Executed {
+  line: number;
+  endLine: number;
+  tests: number;
+}
+
 /** Result of the `suspectra/chain` request. */
 export interface Chain {
   svg: string;
@@ -131,6 +175,9 @@ export const methods = {
   suspects: 'suspectra/suspects',
   techniques: 'suspectra/techniques',
   chain: 'suspectra/chain',
+  explanation: 'suspectra/explanation',
+  testResults: 'suspectra/testResults',
+  coverage: 'suspectra/coverage',
 } as const;
 
 /** Commands the server executes. The extension's own are `suspectra.ui.*`: the client library claims the server's ids for itself. */

@@ -1,0 +1,171 @@
+"""The requests about tests: why a line is suspected and by whom, how the tests ended, and what they executed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pygls.exceptions import JsonRpcInvalidParams
+
+from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.evidence.sources import inside
+from suspectra.location import Location
+from suspectra_server.convert import number, plain
+from suspectra_server.features.places import place
+from suspectra_server.features.wording import steps_sentence
+from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
+from suspectra_server.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from suspectra_server.server import SuspectraServer
+    from suspectra_server.workspace import Folder
+
+MOST_TESTS = 100  # of each kind that an explanation names unless asked for more
+
+
+def register(server: SuspectraServer) -> None:
+    """Answer `suspectra/explanation`, `suspectra/testResults` and `suspectra/coverage`."""
+
+    @server.feature(EXPLANATION)
+    def explanation(params: Any) -> dict[str, Any] | None:
+        given = params if isinstance(params, Mapping) else {}
+        uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
+        limit = MOST_TESTS if limit is None else limit
+        if not isinstance(uri, str) or not _is_count(line) or not _is_count(limit):
+            raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
+        found = server.folders.of(uri)
+        return _explanation(server, *found, line, limit) if found else None
+
+    @server.feature(TEST_RESULTS)
+    async def test_results(params: Any) -> list[dict[str, Any]]:
+        folders = [(folder, evidence) for folder in server.folders if (evidence := _evidence(folder))]
+        executed = await asyncio.gather(*(asyncio.to_thread(_by_file, evidence) for _, evidence in folders))
+        return [
+            {
+                "folder": folder.uri,
+                "tests": _tests(folder, evidence.tests),
+                "files": [{"uri": folder.uri_of(path), **counts} for path, counts in files.items()],
+            }
+            for (folder, evidence), files in zip(folders, executed, strict=True)
+        ]
+
+    @server.feature(COVERAGE)
+    def coverage(params: Any) -> list[dict[str, int]]:
+        given = params if isinstance(params, Mapping) else {}
+        uri, test = given.get("uri"), given.get("test")
+        if not isinstance(uri, str) or not isinstance(test, (str, type(None))):
+            raise JsonRpcInvalidParams("the params are {uri, test?}")
+        found = server.folders.of(uri)
+        return _coverage(*found, test) if found else []
+
+
+def _explanation(server: SuspectraServer, folder: Folder, path: str, line: int, limit: int) -> dict[str, Any] | None:
+    snapshot = folder.current()
+    suspect = snapshot.suspect_at(path, line)
+    where = place(server, folder, suspect.element) if suspect else None
+    if suspect is None or where is None:
+        return None
+    ranking = snapshot.ranking
+    told, spectrum = ranking.explain(suspect), ranking.report.spectrum
+    passing = [spectrum.tests[i] for i in spectrum.tests_executing(suspect.element) if not spectrum.failed[i]]
+    failing, passing = (
+        [ranking.tests[name] for name in names[:limit] if name in ranking.tests]
+        for names in (suspect.failing_tests, passing)
+    )
+    as_run = folder.place_of(suspect.element)
+    return {
+        "place": where,
+        "technique": ranking.technique.info.title,
+        "score": number(suspect.score),
+        "ef": suspect.ef,
+        "ep": suspect.ep,
+        "nf": suspect.nf,
+        "np": suspect.np,
+        "headline": plain(told.headline),
+        "sentences": [
+            plain(sentence) for sentence in (*told.sentences, steps_sentence(snapshot, suspect.element)) if sentence
+        ],
+        "formula": plain(told.formula),
+        "substituted": plain(told.substituted),
+        "failing": _tests(folder, failing),
+        "passing": _tests(folder, passing),
+        "examined": as_run in snapshot.examined | snapshot.innocent,
+        "innocent": as_run in snapshot.innocent,
+    }
+
+
+def _evidence(folder: Folder) -> Evidence | None:
+    return folder.snapshot.ranking.evidence
+
+
+def _tests(folder: Folder, tests: Iterable[TestResult]) -> list[dict[str, Any]]:
+    """Tests of the protocol; one defined outside the folder has no place."""
+    return [
+        {
+            "name": plain(test.name),
+            "verdict": test.verdict.value,
+            "message": plain(test.message),
+            "seconds": test.seconds,
+            "uri": folder.uri_of(there.file) if there else None,
+            "line": there.line if there else None,
+        }
+        for test in tests
+        for there in [_inside(folder, test.location)]
+    ]
+
+
+def _inside(folder: Folder, location: Location | None) -> Location | None:
+    return location if location and inside(folder.root, location.file) is not None else None
+
+
+def _by_file(evidence: Evidence) -> dict[str, dict[str, Any]]:
+    """For each file of the program how much was executed, and by which tests."""
+    elements = evidence.elements
+    executed = np.zeros(len(elements), bool)
+    executed[evidence.at_import] = True
+    tests: list[list[int]] = [[] for _ in elements.files]
+    for index, row in enumerate(evidence.rows):
+        executed[row] = True
+        for file in np.unique(elements.file[row]).tolist():
+            tests[file].append(index)
+    found = {}
+    for file, path in enumerate(elements.files):
+        own = elements.of_file(path)
+        if not evidence.files[file].is_test and own.stop > own.start:
+            found[path] = {
+                "statements": own.stop - own.start,
+                "executed": int(executed[own].sum()),
+                "tests": tests[file],
+            }
+    return found
+
+
+def _coverage(folder: Folder, path: str, test: str | None) -> list[dict[str, int]]:
+    """How many tests executed each statement of a file that can be placed in its text now."""
+    snapshot: Snapshot = folder.current()
+    evidence = snapshot.ranking.evidence
+    folder.read_texts([path])
+    placement = folder.placement(path)
+    if evidence is None or placement is None:
+        return []
+    elements = evidence.elements
+    own = elements.of_file(path)
+    counts = np.zeros(own.stop - own.start, np.int64)
+    for result, row in zip(evidence.tests, evidence.rows, strict=True):
+        if test is None or result.name == test:
+            low, high = np.searchsorted(row, [own.start, own.stop])
+            counts[row[low:high] - own.start] += 1
+    if test is None:
+        at_import = evidence.at_import[(evidence.at_import >= own.start) & (evidence.at_import < own.stop)]
+        counts[at_import - own.start] = np.maximum(counts[at_import - own.start], 1)
+    found = []
+    for count, element in zip(counts.tolist(), range(own.start, own.stop), strict=True):
+        if lines := placement.place(elements.location(element)):
+            found.append({"line": lines[0] + 1, "endLine": lines[1] + 1, "tests": count})
+    return found
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
