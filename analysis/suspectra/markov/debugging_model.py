@@ -309,6 +309,8 @@ class DebuggingModel:
     def neighbourhood(self, element: int, limit: int = 8) -> Neighbourhood:
         """The chain around an element, for a picture: its likeliest transitions, and theirs among each other.
 
+        Of its place in the ranking there are the places beside it, and the three likeliest that are not there yet.
+
         Parameters
         ----------
         element : int
@@ -329,8 +331,8 @@ class DebuggingModel:
         for center in (state, *self._likeliest(state, limit)):
             chosen[center] = None
         for center in [s for s in chosen if s < self.chain.first_location]:
-            for other in self._likeliest(center, 3):
-                chosen[other] = None
+            others = [other for other in self._likeliest(center, len(chosen) + 3) if other not in chosen]
+            chosen |= dict.fromkeys([*others[:3], *self._beside(center)])
         edges = []
         for source in chosen:
             for target, probability in zip(*(v.tolist() for v in self.chain.row(source)), strict=True):
@@ -341,6 +343,11 @@ class DebuggingModel:
     def _likeliest(self, state: int, limit: int) -> list[int]:
         targets, probability = self.chain.row(state)
         return targets[np.argsort(-np.round(probability, 12), kind="stable")[:limit]].tolist()
+
+    def _beside(self, state: int) -> list[int]:
+        """The places of the ranking before and after one."""
+        near = (state - 1, state + 1) if state < self.chain.groups else ()
+        return [place for place in near if 0 <= place < self.chain.groups]
 
     def _node(self, state: int) -> ModelNode:
         chain = self.chain

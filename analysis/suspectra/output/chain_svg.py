@@ -191,6 +191,7 @@ def _place_name(model: DebuggingModel, node: ModelNode) -> str:
 class _Box:
     node: PictureNode
     column: int
+    row: int
     x: float
     y: float
     wide: float
@@ -249,8 +250,8 @@ class _Drawing:
             if not column:
                 continue
             y = _MARGIN + (tallest - heights[i]) / 2
-            for node in column:
-                yield _Box(node, i, x, y, wide, high)
+            for row, node in enumerate(column):
+                yield _Box(node, i, row, x, y, wide, high)
                 y += high + spaces[i]
             x += wide + (_GAPS[i] if i < RIGHT else 0)
 
@@ -284,16 +285,11 @@ class _Drawing:
             source, target = (self._boxes[state] for state in (edge.source, edge.target))
             if edge.source == edge.target:
                 continue
-            if (
-                source.column == CENTRE
-                or (source.column == PLACES and target.column in (LEFT, CENTRE))
-                or (source.column == target.column == PLACES and abs(self._row(source) - self._row(target)) == 1)
-            ):
+            from_place = source.column == PLACES and target.column in (LEFT, CENTRE)
+            along = source.column == target.column == PLACES and abs(source.row - target.row) == 1
+            if source.column == CENTRE or from_place or along:
                 drawn.append(edge)
         return drawn
-
-    def _row(self, box: _Box) -> int:
-        return round((box.y - _MARGIN) / (_PLACE_HIGH + 2 * _SPACE) * 2)  # boxes of a column are evenly spaced
 
     def _description(self) -> str:
         called = {node.state: node.label for node in self._picture.nodes}
