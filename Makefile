@@ -56,8 +56,8 @@ format: setup
 	$(BIN)/ruff format
 
 package: setup
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
 	npm run package
+	@mkdir -p dist && cp vscode-extension/bundled/*.whl dist/
 
 clean:
-	rm -rf $(VENV) node_modules dist artifacts .e2e vscode-extension/dist vscode-extension/node_modules
+	rm -rf $(VENV) node_modules dist artifacts .e2e vscode-extension/dist vscode-extension/bundled vscode-extension/node_modules

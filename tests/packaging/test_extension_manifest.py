@@ -17,7 +17,7 @@ EXTENSION = Path(__file__).parents[2] / "vscode-extension"
 MANIFEST = json.loads((EXTENSION / "package.json").read_text())
 PROPERTIES = MANIFEST["contributes"]["configuration"]["properties"]
 PROTOCOL = (EXTENSION / "src" / "protocol.ts").read_text()
-CLIENT_ONLY = {"suspectra.interpreter", "suspectra.trace.server"}
+CLIENT_ONLY = {"suspectra.interpreter", "suspectra.importStrategy", "suspectra.trace.server"}
 
 
 def test_the_settings_are_the_servers_and_a_few_of_the_clients_own():

@@ -1,5 +1,7 @@
 /** The server: finding an interpreter for it, starting it, talking to it. */
 
+import { join } from 'node:path';
+
 import * as vscode from 'vscode';
 import {
   CloseAction,
@@ -12,21 +14,31 @@ import {
   State,
 } from 'vscode-languageclient/node';
 
+import { Crashes } from './crashes';
+import { existing, make, NotMade, wheelIn } from './privateEnvironment';
 import { methods, serverCommands, type Status } from './protocol';
-import { ask, candidates, search } from './python';
+import { ask, candidates, type Interpreter, interpreterSetting, type NotFound, search, shown } from './python';
 import { activeInterpreter } from './pythonExtension';
 import type { Condition } from './words';
 
 const DOCUMENTS = [{ scheme: 'file', language: 'python' }];
 
-const MAX_CRASHES = 4;
-const CRASH_MINUTES = 3;
+/** What the extension is to its server. */
+export interface Home {
+  /** The folder of the extension. Processes start there: in the workspace, files could shadow the server's modules. */
+  folder: string;
+  /** Where a private environment may be made. */
+  storage: string;
+  version: string;
+}
 
 export class Server implements vscode.Disposable {
   private client: LanguageClient | undefined;
   private readonly changed = new vscode.EventEmitter<Condition>();
   private readonly executed = new vscode.EventEmitter<{ command: string; result: unknown }>();
-  private readonly crashes: number[] = [];
+  private readonly crashes = new Crashes();
+  private again: NodeJS.Timeout | undefined;
+  private making: AbortController | undefined;
   private readonly notified = new Set<string>();
   private queue: Promise<void> = Promise.resolve();
 
@@ -36,14 +48,25 @@ export class Server implements vscode.Disposable {
   /** Fires with the result of every server command, whether the palette, a lens or a code action gave it. */
   readonly onDidExecute = this.executed.event;
 
-  /** @param home Where processes are started: outside the workspace, whose files must not shadow the server's modules. */
   constructor(
-    private readonly home: string,
+    private readonly home: Home,
     readonly output: vscode.LogOutputChannel,
   ) {}
 
   /** Start, or stop and start again. Calls are done one after another. */
   restart(): Promise<void> {
+    this.crashes.forget();
+    this.cancelInstallation();
+    return this.startAgain();
+  }
+
+  /** End the making of a private environment, if one is being made. */
+  cancelInstallation(): void {
+    this.making?.abort();
+  }
+
+  private startAgain(): Promise<void> {
+    clearTimeout(this.again);
     this.queue = this.queue.then(async () => {
       await this.stop();
       await this.start();
@@ -65,6 +88,8 @@ export class Server implements vscode.Disposable {
   }
 
   dispose(): Promise<void> {
+    clearTimeout(this.again);
+    this.cancelInstallation();
     this.changed.dispose();
     this.executed.dispose();
     return this.stop();
@@ -72,17 +97,16 @@ export class Server implements vscode.Disposable {
 
   private async start(): Promise<void> {
     this.changed.fire({ state: 'starting' });
-    this.crashes.length = 0;
-    const result = await this.interpreter();
-    if ('problem' in result) {
-      return this.fail(result.problem, result.cure);
+    const interpreter = await this.interpreter();
+    if ('problem' in interpreter) {
+      return this.fail(interpreter.problem, interpreter.cure);
     }
-    const { command, args } = result.found;
-    this.output.info(`Starting the server: Python ${result.python}, Suspectra ${result.suspectra}, ${command}`);
+    const { command, args } = interpreter;
+    this.output.info(`Starting the server with ${shown(interpreter)} (${interpreter.origin})`);
     const client = new LanguageClient(
       'suspectra',
       'Suspectra',
-      { command, args: [...args, '-m', 'suspectra_server'], options: { cwd: this.home } },
+      { command, args: [...args, '-m', 'suspectra_server'], options: { cwd: this.home.folder } },
       this.options(),
     );
     client.registerFeature({
@@ -115,22 +139,58 @@ export class Server implements vscode.Disposable {
     await client?.dispose().catch((error: unknown) => this.output.warn(String(error)));
   }
 
-  private async interpreter() {
+  /** An environment's own Suspectra, or the one that came with the extension in an environment made for it. */
+  private async interpreter(): Promise<Interpreter | NotFound> {
     const trusted = vscode.workspace.isTrusted;
+    const settings = vscode.workspace.getConfiguration('suspectra');
     const result = await search(
       candidates({
-        setting: vscode.workspace.getConfiguration('suspectra').get<string[]>('interpreter', []),
+        setting: interpreterSetting(settings.get<unknown>('interpreter'), (problem) => this.output.warn(problem)),
         active: trusted ? await activeInterpreter() : undefined,
         folders: (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.fsPath),
         trusted,
         platform: process.platform,
       }),
-      (interpreter) => ask(interpreter, this.home),
+      { version: this.home.version, fromEnvironment: settings.get<string>('importStrategy') !== 'useBundled' },
+      (interpreter) => ask(interpreter, this.home.folder),
     );
     for (const line of result.tried) {
       this.output.info(line);
     }
-    return result;
+    const wheel = wheelIn(join(this.home.folder, 'bundled'));
+    if ('found' in result) {
+      return result.found;
+    }
+    return result.base && wheel ? this.ownEnvironment(result, result.base, wheel) : result;
+  }
+
+  private async ownEnvironment(
+    result: NotFound,
+    base: NonNullable<NotFound['base']>,
+    wheel: string,
+  ): Promise<Interpreter | NotFound> {
+    const { storage, folder: cwd } = this.home;
+    const made = existing({ base, wheel, storage });
+    if (made) {
+      return made;
+    }
+    this.output.info(`${result.problem}: installing ${wheel} in a private environment in ${storage}`);
+    this.making = new AbortController();
+    const { signal } = this.making;
+    const title = `Installing the server for Python ${base.python}`;
+    this.changed.fire({ state: 'installing', message: title });
+    try {
+      return await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: `Suspectra: ${title}` },
+        () => make({ base, wheel, storage, cwd, signal, say: (line) => this.output.info(line) }),
+      );
+    } catch (error) {
+      const { problem, cure } =
+        error instanceof NotMade ? error : new NotMade(`The server could not be installed: ${String(error)}`, result.cure);
+      return { ...result, problem, cure };
+    } finally {
+      this.making = undefined;
+    }
   }
 
   private options(): LanguageClientOptions {
@@ -157,20 +217,24 @@ export class Server implements vscode.Disposable {
     };
   }
 
-  /** The connection was lost. A server that ran is started again, but not for ever. */
+  /** The connection was lost. A server that ran is started again, each time a little later, but not for ever. */
   private closed(): CloseHandlerResult {
+    const handled = { action: CloseAction.DoNotRestart, handled: true };
     if (this.client?.state !== State.Running) {
-      return { action: CloseAction.DoNotRestart, handled: true };
+      return handled;
     }
-    this.crashes.push(Date.now());
-    if (this.crashes.filter((time) => time > Date.now() - CRASH_MINUTES * 60_000).length <= MAX_CRASHES) {
-      return { action: CloseAction.Restart, handled: true };
+    const delay = this.crashes.count();
+    if (delay === undefined) {
+      this.fail(
+        `The server crashed more than ${Crashes.most} times in ${Crashes.minutes} minutes`,
+        'See the output “Suspectra” for the reason, then run “Suspectra: Restart Server”',
+      );
+    } else {
+      this.output.warn(`The server ended unexpectedly; it is started again in ${delay / 1000} seconds`);
+      this.changed.fire({ state: 'starting' });
+      this.again = setTimeout(() => void this.startAgain(), delay);
     }
-    this.fail(
-      `The server crashed more than ${MAX_CRASHES} times in ${CRASH_MINUTES} minutes`,
-      'See the output “Suspectra” for the reason, then run “Suspectra: Restart Server”',
-    );
-    return { action: CloseAction.DoNotRestart, handled: true };
+    return handled;
   }
 
   private fail(problem: string, cure: string): void {

@@ -31,6 +31,7 @@ export function registerCommands(server: Server): vscode.Disposable {
     clearExamined: () => server.command(serverCommands.clearExamined),
     selectTechnique: () => selectTechnique(server),
     restart: () => server.restart(),
+    cancelInstallation: async () => server.cancelInstallation(),
     showOutput: async () => server.output.show(),
   };
   return vscode.Disposable.from(

@@ -13,7 +13,10 @@ let server: Server | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const output = vscode.window.createOutputChannel('Suspectra', { log: true });
-  const started = new Server(context.extensionPath, output);
+  const started = new Server(
+    { folder: context.extensionPath, storage: context.globalStorageUri.fsPath, version: context.extension.packageJSON.version },
+    output,
+  );
   server = started;
   const status = new StatusItem();
   const view = new SuspectsView();
@@ -21,7 +24,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   const show = async (condition: Condition) => {
     status.show(condition);
     await vscode.commands.executeCommand('setContext', 'suspectra.state', condition.state);
-    if (condition.state === 'starting' || condition.state === 'noServer') {
+    if (['starting', 'installing', 'noServer'].includes(condition.state)) {
       view.show(undefined);
     } else if (condition.state !== 'ranking' && condition.state !== 'runningTests') {
       const limit = vscode.workspace.getConfiguration('suspectra').get<number>('top', 20);
@@ -41,7 +44,7 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     registerCommands(started),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration('suspectra.interpreter')) {
+      if (['interpreter', 'importStrategy'].some((name) => event.affectsConfiguration(`suspectra.${name}`))) {
         restart();
       }
     }),

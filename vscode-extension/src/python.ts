@@ -15,12 +15,28 @@ export interface Interpreter {
 
 /** What an interpreter said about itself. */
 export type Answer =
-  | { python: string; suspectra: string | undefined }
+  | { python: string; suspectra: string | undefined; executable?: string }
   | { failure: string };
+
+/** What the search is for. */
+export interface Wanted {
+  /** The version of Suspectra that the extension goes with. */
+  version: string;
+  /** Whether an environment's own Suspectra may be used, rather than always the one that came with the extension. */
+  fromEnvironment: boolean;
+}
 
 export type Search =
   | { found: Interpreter; python: string; suspectra: string; tried: string[] }
-  | { problem: string; cure: string; tried: string[] };
+  | NotFound;
+
+export interface NotFound {
+  problem: string;
+  cure: string;
+  tried: string[];
+  /** A Python that is new enough to make an environment with. */
+  base?: { interpreter: Interpreter; python: string; executable: string };
+}
 
 export interface Surroundings {
   /** The setting `suspectra.interpreter`. */
@@ -32,6 +48,19 @@ export interface Surroundings {
   /** In an untrusted workspace nothing that the workspace could have put there is started. */
   trusted: boolean;
   platform: NodeJS.Platform;
+}
+
+/**
+ * The words of the setting `suspectra.interpreter`, whatever a settings file holds: a single string is taken for a
+ * list of one, and what can't be a command is told to `complain`.
+ */
+export function interpreterSetting(value: unknown, complain: (problem: string) => void): string[] {
+  const words: unknown = typeof value === 'string' ? [value] : (value ?? []);
+  if (Array.isArray(words) && words.every((word) => typeof word === 'string')) {
+    return words.filter((word) => word.trim());
+  }
+  complain('The setting suspectra.interpreter is not usable (it must be a list of strings), so it is passed over');
+  return [];
 }
 
 /** The interpreters to try, best first. A setting is an order: then nothing else is tried. */
@@ -71,7 +100,8 @@ try:
         version = metadata.version("suspectra")
 except Exception:
     pass
-sys.stdout.write(".".join(str(n) for n in sys.version_info[:3]) + " " + version)
+base = getattr(sys, "_base_executable", None) or sys.executable or ""
+sys.stdout.write(".".join(str(n) for n in sys.version_info[:3]) + " " + version + "\\n" + base)
 `;
 
 /** Ask an interpreter for its version and for Suspectra's. It is started outside the workspace, so that no file there can shadow a module. */
@@ -82,9 +112,9 @@ export function ask(interpreter: Interpreter, cwd: string): Promise<Answer> {
       [...interpreter.args, '-c', PROBE],
       { cwd, timeout: 20_000, windowsHide: true },
       (error, stdout, stderr) => {
-        const [, python, suspectra] = /^(\d+\.\d+\.\d+) (\S*)/.exec(stdout) ?? [];
+        const [, python, suspectra, executable] = /^(\d+\.\d+\.\d+) (\S*)\s*(.*)/.exec(stdout) ?? [];
         if (!error && python) {
-          resolve({ python, suspectra: suspectra || undefined });
+          resolve({ python, suspectra: suspectra || undefined, ...(executable && { executable }) });
         } else if (error && 'code' in error && error.code === 'ENOENT') {
           resolve({ failure: 'not found' });
         } else {
@@ -99,10 +129,12 @@ export function ask(interpreter: Interpreter, cwd: string): Promise<Answer> {
 /** The first interpreter that is new enough and has Suspectra; if there is none, what to do about the nearest one. */
 export async function search(
   interpreters: readonly Interpreter[],
+  wanted: Wanted,
   ask: (interpreter: Interpreter) => Promise<Answer>,
 ): Promise<Search> {
   const tried: string[] = [];
-  let without: Interpreter | undefined;
+  let base: NotFound['base'];
+  let other: string | undefined;
   let old: { interpreter: Interpreter; python: string } | undefined;
   for (const interpreter of interpreters) {
     const answer = await ask(interpreter);
@@ -112,23 +144,28 @@ export async function search(
     }
     if (!newEnough(answer.python)) {
       old ??= { interpreter, python: answer.python };
-    } else if (answer.suspectra === undefined) {
-      without ??= interpreter;
-    } else {
+    } else if (answer.suspectra && wanted.fromEnvironment && goWithEachOther(answer.suspectra, wanted.version)) {
       return { found: interpreter, python: answer.python, suspectra: answer.suspectra, tried };
+    } else if (!base) {
+      base = { interpreter, python: answer.python, executable: answer.executable ?? interpreter.command };
+      other = answer.suspectra;
     }
   }
-  if (without) {
+  if (base) {
+    const where = shown(base.interpreter);
     return {
-      problem: `Suspectra is not installed in ${shown(without)}`,
-      cure: `${shown(without)} -m pip install suspectra`,
+      problem: other
+        ? `The Suspectra ${other} of ${where} does not go with version ${wanted.version} of the extension`
+        : `Suspectra is not installed in ${where}`,
+      cure: `${where} -m pip install ${other ? `suspectra==${wanted.version}` : 'suspectra'}`,
       tried,
+      base,
     };
   }
-  const wanted = MINIMUM.join('.');
-  const cure = `Select Python ${wanted} or newer, or set suspectra.interpreter to one`;
+  const minimum = MINIMUM.join('.');
+  const cure = `Install Python ${minimum} or newer, select it, or set suspectra.interpreter to one`;
   const problem = old
-    ? `${shown(old.interpreter)} is Python ${old.python}; Suspectra needs ${wanted} or newer`
+    ? `${shown(old.interpreter)} is Python ${old.python}; Suspectra needs ${minimum} or newer`
     : interpreters.length === 1
       ? `${shown(interpreters[0] as Interpreter)} does not start`
       : 'No Python was found';
@@ -143,12 +180,19 @@ function verdict(answer: Answer): string {
   return `Python ${answer.python}${newEnough(answer.python) ? '' : ', too old'}, ${suspectra}`;
 }
 
+/** Whether two versions speak the same protocol: before 1.0 the second number counts too. */
+export function goWithEachOther(one: string, other: string): boolean {
+  const series = (version: string) => version.split('.').slice(0, version.startsWith('0.') ? 2 : 1).join('.');
+  return series(one) === series(other);
+}
+
 function newEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1]);
 }
 
-function shown(interpreter: Interpreter): string {
+/** An interpreter as one would type it. */
+export function shown(interpreter: Interpreter): string {
   return [interpreter.command, ...interpreter.args]
     .map((part) => (/\s/.test(part) ? `"${part}"` : part))
     .join(' ');

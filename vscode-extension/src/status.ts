@@ -18,7 +18,7 @@ export class StatusItem implements vscode.Disposable {
     this.item.tooltip = tooltip;
     this.item.accessibilityInformation = { label };
     this.item.backgroundColor = warning ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
-    this.item.command = warning ? 'suspectra.ui.showOutput' : 'suspectra.suspects.focus';
+    this.item.command = warning || condition.state === 'installing' ? 'suspectra.ui.showOutput' : 'suspectra.suspects.focus';
   }
 
   dispose(): void {

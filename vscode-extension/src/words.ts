@@ -3,7 +3,11 @@
 import type { Status, Suspect, Suspects } from './protocol';
 
 /** What the extension itself may add to the server's states: it is on its way, or it can't be started. */
-export type Condition = Status | { state: 'starting' } | { state: 'noServer'; problem: string; cure: string };
+export type Condition =
+  | Status
+  | { state: 'starting' }
+  | { state: 'installing'; message: string }
+  | { state: 'noServer'; problem: string; cure: string };
 
 export interface StatusWords {
   /** With VS Code's `$(icon)` marks. */
@@ -25,6 +29,8 @@ export function statusWords(condition: Condition): StatusWords {
   switch (condition.state) {
     case 'starting':
       return words('loading~spin', 'Suspectra', 'Starting the server');
+    case 'installing':
+      return words('loading~spin', 'Installing', `${condition.message}. Click to see the progress`);
     case 'noServer':
       return words('warning', 'Suspectra', `${condition.problem}. To mend it: ${condition.cure}`, true);
     case 'noEvidence':

@@ -3,7 +3,17 @@ import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { type Answer, ask, candidates, type Interpreter, search, type Surroundings } from '../src/python';
+import {
+  type Answer,
+  ask,
+  candidates,
+  goWithEachOther,
+  type Interpreter,
+  interpreterSetting,
+  search,
+  type Surroundings,
+  type Wanted,
+} from '../src/python';
 
 const around: Surroundings = { setting: [], active: undefined, folders: ['/project'], trusted: true, platform: 'linux' };
 const commands = (change: Partial<Surroundings>) => candidates({ ...around, ...change }).map(({ command }) => command);
@@ -42,10 +52,34 @@ describe('candidates', () => {
   });
 });
 
+describe('the setting', () => {
+  const read = (value: unknown) => {
+    const complaints: string[] = [];
+    return [interpreterSetting(value, (problem) => complaints.push(problem)), complaints.length];
+  };
+
+  it('may be absent, a list, or by mistake a string', () => {
+    expect(read(undefined)).toEqual([[], 0]);
+    expect(read(['/py', '-X', 'utf8'])).toEqual([['/py', '-X', 'utf8'], 0]);
+    expect(read('/py')).toEqual([['/py'], 0]);
+    expect(read('')).toEqual([[], 0]);
+  });
+
+  it('is complained of and passed over when it can be no command', () => {
+    for (const value of [7, true, {}, [1], ['/py', null]]) {
+      expect(read(value)).toEqual([[], 1]);
+    }
+  });
+});
+
 describe('search', () => {
   const named = (command: string): Interpreter => ({ command, args: [], origin: 'a test' });
-  const among = (answers: Record<string, Answer>) =>
-    search(Object.keys(answers).map(named), async ({ command }) => answers[command] as Answer);
+  const among = (answers: Record<string, Answer>, wanted: Partial<Wanted> = {}) =>
+    search(
+      Object.keys(answers).map(named),
+      { version: '0.1.0', fromEnvironment: true, ...wanted },
+      async ({ command }) => answers[command] as Answer,
+    );
 
   it('takes the first that is new enough and has Suspectra', async () => {
     const result = await among({
@@ -67,6 +101,31 @@ describe('search', () => {
   it('names the command that installs Suspectra', async () => {
     const result = await among({ old: { python: '2.7.18', suspectra: undefined }, bare: { python: '3.14.0', suspectra: undefined } });
     expect(result).toMatchObject({ problem: 'Suspectra is not installed in bare', cure: 'bare -m pip install suspectra' });
+  });
+
+  it('offers the first Python that is new enough as a base, with its own executable', async () => {
+    const result = await among({
+      old: { python: '3.8.18', suspectra: undefined },
+      bare: { python: '3.12.1', suspectra: undefined, executable: '/usr/bin/python3.12' },
+      other: { python: '3.13.0', suspectra: undefined },
+    });
+    expect(result).toMatchObject({ base: { interpreter: { command: 'bare' }, python: '3.12.1', executable: '/usr/bin/python3.12' } });
+  });
+
+  it('passes over a Suspectra that speaks another protocol', async () => {
+    const result = await among({ env: { python: '3.12.1', suspectra: '0.7.2' } });
+    expect(result).toMatchObject({
+      problem: 'The Suspectra 0.7.2 of env does not go with version 0.1.0 of the extension',
+      cure: 'env -m pip install suspectra==0.1.0',
+      base: { interpreter: { command: 'env' } },
+    });
+    expect(['0.1.0', '0.1.9', '0.2.0', '1.0.0'].map((version) => goWithEachOther(version, '0.1.4'))).toEqual([true, true, false, false]);
+    expect(['1.0.0', '1.9.3', '2.0.0'].map((version) => goWithEachOther(version, '1.2.0'))).toEqual([true, true, false]);
+  });
+
+  it('passes over every environment where the bundled server is wanted', async () => {
+    const result = await among({ env: { python: '3.12.1', suspectra: '0.1.0' } }, { fromEnvironment: false });
+    expect(result).toMatchObject({ base: { interpreter: { command: 'env' } } });
   });
 
   it('says when all are too old', async () => {
@@ -101,7 +160,15 @@ describe('ask, of real programs', () => {
 
   it('tells the version of Python, and that isolated Python 3 without site packages has no Suspectra', async () => {
     const answer = await ask({ command: 'python3', args: ['-I', '-S'], origin: 'a test' }, folder);
-    expect(answer).toEqual({ python: expect.stringMatching(/^3\.\d+\.\d+$/), suspectra: undefined });
+    expect(answer).toEqual({
+      python: expect.stringMatching(/^3\.\d+\.\d+$/),
+      suspectra: undefined,
+      executable: expect.stringContaining('python'),
+    });
+  });
+
+  it('understands one that is far too old', async () => {
+    expect(await ask(script('echo "2.7.18 "'), folder)).toEqual({ python: '2.7.18', suspectra: undefined });
   });
 
   it('tells what is not there', async () => {

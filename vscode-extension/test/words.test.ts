@@ -22,6 +22,8 @@ const suspect: Suspect = {
   np: 42,
   failingTests: Array.from({ length: 10 }, (_, i) => `tests/test_cart.py::test_${i}`),
   examined: false,
+  innocent: false,
+  steps: null,
   band: 'high',
 };
 

@@ -1,0 +1,234 @@
+/**
+ * The environment that the extension makes for its own server, out of the wheel it carries, where no environment of
+ * the user's has Suspectra. Knows nothing of VS Code.
+ *
+ * An environment is built under a temporary name and renamed when it is complete, so one that has its final name
+ * works. It is kept as long as it is used, for every workspace whose Python is the same.
+ */
+
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import * as path from 'node:path';
+
+import { type Interpreter, type NotFound, shown } from './python';
+
+const UNUSED_DAYS = 30;
+const HALF_MADE_DAYS = 1; // as old as a folder must be that no installation can still be working on
+const DAY = 24 * 60 * 60 * 1000;
+const PREFIX = 'server-';
+const HALF_MADE = 'making-';
+
+export interface Making {
+  base: NonNullable<NotFound['base']>;
+  wheel: string;
+  /** The folder of all environments. */
+  storage: string;
+  /** Where processes are started. */
+  cwd: string;
+  /** Ends it, leaving nothing behind. */
+  signal: AbortSignal;
+  /** Takes every line that pip writes. */
+  say: (line: string) => void;
+}
+
+/** Why there is no environment, and what to do. */
+export class NotMade extends Error {
+  constructor(
+    readonly problem: string,
+    readonly cure: string,
+  ) {
+    super(problem);
+  }
+}
+
+/** The wheel in a folder, if the extension was packaged with one. */
+export function wheelIn(folder: string): string | undefined {
+  const names = existsSync(folder) ? readdirSync(folder) : [];
+  const name = names.find((entry) => entry.startsWith('suspectra-') && entry.endsWith('.whl'));
+  return name && path.join(folder, name);
+}
+
+/** The environment for this wheel and this Python if it was made before. */
+export function existing({ base, wheel, storage }: Pick<Making, 'base' | 'wheel' | 'storage'>): Interpreter | undefined {
+  const folder = folderFor(base, wheel, storage);
+  if (!existsSync(pythonIn(folder))) {
+    return undefined;
+  }
+  const now = new Date();
+  utimesSync(folder, now, now); // so that it counts as used
+  return interpreterIn(folder);
+}
+
+/** Make the environment. Fails with `NotMade`, and with nothing left behind. */
+export async function make(making: Making): Promise<Interpreter> {
+  const { base, wheel, storage, cwd, signal, say } = making;
+  await mkdir(storage, { recursive: true });
+  await tidy(storage);
+  const folder = folderFor(base, wheel, storage);
+  const building = await mkdtemp(path.join(storage, HALF_MADE));
+  try {
+    // isolated: neither PYTHONPATH nor the workspace has a say in what is installed
+    const { command, args } = base.interpreter;
+    await run(command, [...args, '-I', '-m', 'venv', building], cwd, signal, say).catch((error: unknown) => {
+      throw notMade(signal, error, venvFailed(base.interpreter));
+    });
+    const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--retries', '2'];
+    await run(pythonIn(building), [...pip, '--timeout', '20', '--prefer-binary', wheel], cwd, signal, say).catch(
+      (error: unknown) => {
+        throw notMade(signal, error, (said) => pipFailed(said, wheel));
+      },
+    );
+    await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, say).catch((error: unknown) => {
+      throw notMade(signal, error, (said) => brokenPackages(said, base.python));
+    });
+    await settle(building, folder);
+    return interpreterIn(folder);
+  } finally {
+    await rm(building, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Give a complete environment its name, unless another window was faster, or a broken one stands there. */
+async function settle(building: string, folder: string): Promise<void> {
+  if (existsSync(pythonIn(folder))) {
+    return;
+  }
+  await rm(folder, { recursive: true, force: true });
+  try {
+    await rename(building, folder);
+  } catch (error) {
+    if (!existsSync(pythonIn(folder))) {
+      throw error;
+    }
+  }
+}
+
+/** One environment for each wheel and each Python. */
+function folderFor(base: Making['base'], wheel: string, storage: string): string {
+  const digest = (data: string | Buffer) => createHash('sha256').update(data).digest('hex').slice(0, 8);
+  const version = path.basename(wheel).split('-')[1];
+  const names = [version, digest(readFileSync(wheel)), `py${base.python}`, digest(base.executable)];
+  return path.join(storage, PREFIX + names.join('-'));
+}
+
+/** Remove what was not used for long, and what an installation that was killed left. */
+async function tidy(storage: string): Promise<void> {
+  for (const name of await readdir(storage)) {
+    const folder = path.join(storage, name);
+    const days = (Date.now() - (await stat(folder)).mtimeMs) / DAY;
+    if ((name.startsWith(PREFIX) && days > UNUSED_DAYS) || (name.startsWith(HALF_MADE) && days > HALF_MADE_DAYS)) {
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+function interpreterIn(folder: string): Interpreter {
+  return { command: pythonIn(folder), args: ['-I'], origin: 'the private environment' };
+}
+
+function pythonIn(folder: string): string {
+  return process.platform === 'win32' ? path.join(folder, 'Scripts', 'python.exe') : path.join(folder, 'bin', 'python');
+}
+
+type Reason = (said: string) => { problem: string; cure: string };
+
+function notMade(signal: AbortSignal, error: unknown, reason: Reason): NotMade {
+  if (signal.aborted) {
+    return new NotMade(
+      'The installation of the server was cancelled',
+      'Run “Suspectra: Restart Server” to start it again, or install Suspectra in your environment',
+    );
+  }
+  const { problem, cure } = reason(error instanceof Error ? error.message : String(error));
+  return new NotMade(problem, cure);
+}
+
+function venvFailed(interpreter: Interpreter): Reason {
+  return (said) => ({
+    problem: `${shown(interpreter)} can't make an environment for the server`,
+    cure: /ensurepip|python3?[\d.]*-venv/.test(said)
+      ? 'Install its venv module (on Debian and Ubuntu: apt install python3-venv), then run “Suspectra: Restart Server”'
+      : 'See the output “Suspectra” for what it said, or set suspectra.interpreter to another Python',
+  });
+}
+
+function pipFailed(said: string, wheel: string) {
+  const again = 'then run “Suspectra: Restart Server”';
+  if (/No space left|Errno 28/.test(said)) {
+    return { problem: 'There is no space left to install the server', cure: `Make room, ${again}` };
+  }
+  if (/connection|resol(ve|ution)|timed out|ProxyError|SSLError|unreachable|No matching distribution/i.test(said)) {
+    return {
+      problem: 'What the server needs could not be downloaded from the package index',
+      cure: `Go online, or name your index to pip (pip config set global.index-url …), ${again}. Without an index: python -m pip install --find-links FOLDER "${wheel}" in your environment`,
+    };
+  }
+  return {
+    problem: 'pip could not install the server',
+    cure: `See the output “Suspectra” for what it said, ${again}`,
+  };
+}
+
+function brokenPackages(said: string, python: string) {
+  return {
+    problem: `The server was installed but does not start with Python ${python}: ${said.split('\n').at(-1)}`,
+    cure: 'Set suspectra.interpreter to another Python, and see the output “Suspectra”',
+  };
+}
+
+/** Run a program to its end, handing out its lines. Fails with the last of them. */
+function run(command: string, args: string[], cwd: string, signal: AbortSignal, say: (line: string) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const last: string[] = [];
+    const child = spawn(command, args, {
+      cwd,
+      windowsHide: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32', // a group of its own, to be ended with all it started
+    });
+    const stop = () => killTree(child.pid);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) {
+      stop();
+    }
+    for (const stream of [child.stdout, child.stderr]) {
+      let rest = '';
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        const lines = (rest + text).split(/\r?\n/);
+        rest = lines.pop() ?? '';
+        for (const line of lines.filter((one) => one.trim())) {
+          say(line);
+          last.push(line);
+          last.splice(0, last.length - 40);
+        }
+      });
+    }
+    child.on('error', reject);
+    child.on('close', (status) => {
+      signal.removeEventListener('abort', stop);
+      if (status === 0 && !signal.aborted) {
+        resolve();
+      } else {
+        reject(new Error(last.join('\n') || `${command} ended with status ${status}`));
+      }
+    });
+  });
+}
+
+/** End a program, and what it started. */
+function killTree(pid: number | undefined): void {
+  if (pid === undefined) {
+    return;
+  }
+  if (process.platform === 'win32') {
+    execFile('taskkill', ['/pid', String(pid), '/T', '/F'], () => undefined);
+  } else {
+    try {
+      process.kill(-pid, 'SIGTERM');
+    } catch {
+      // it has ended by itself
+    }
+  }
+}

@@ -1,0 +1,156 @@
+// Real Pythons, real venv, real pip: the wheel is a small one made here, which needs nothing, so no index is asked.
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { existing, make, NotMade, wheelIn } from '../src/privateEnvironment';
+import { ask, type NotFound } from '../src/python';
+
+const WHEEL = `
+import sys, zipfile
+name, requirement = sys.argv[1:]
+meta = "Metadata-Version: 2.1\\nName: suspectra\\nVersion: 0.1.0\\n" + (f"Requires-Dist: {requirement}\\n" if requirement else "")
+info = "suspectra-0.1.0.dist-info/"
+files = {
+    "suspectra_server/__init__.py": "",
+    "suspectra_server/server.py": "",
+    info + "METADATA": meta,
+    info + "WHEEL": "Wheel-Version: 1.0\\nGenerator: a test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+}
+files[info + "RECORD"] = "".join(f"{file},,\\n" for file in [*files, info + "RECORD"])
+with zipfile.ZipFile(name, "w") as wheel:
+    for file, text in files.items():
+        wheel.writestr(file, text)
+`;
+
+let folder: string;
+let base: NonNullable<NotFound['base']>;
+const said: string[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'suspectra-'));
+  mkdirSync(join(folder, 'bundled'));
+  said.length = 0;
+  const interpreter = { command: 'python3', args: [], origin: 'a test' };
+  const answer = await ask(interpreter, folder);
+  if ('failure' in answer) {
+    throw new Error(`these tests need python3: ${answer.failure}`);
+  }
+  base = { interpreter, python: answer.python, executable: answer.executable ?? '' };
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function wheel(requirement = ''): string {
+  const file = join(folder, 'bundled', 'suspectra-0.1.0-py3-none-any.whl');
+  execFileSync('python3', ['-c', WHEEL, file, requirement]);
+  return file;
+}
+
+function making(file: string, signal = new AbortController().signal) {
+  return { base, wheel: file, storage: join(folder, 'storage'), cwd: folder, signal, say: (line: string) => said.push(line) };
+}
+
+const left = () => (existsSync(join(folder, 'storage')) ? readdirSync(join(folder, 'storage')) : []);
+
+async function failure(promise: Promise<unknown>): Promise<NotMade> {
+  const error: unknown = await promise.catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(NotMade);
+  return error as NotMade;
+}
+
+describe('a private environment', () => {
+  it('is made once, works, and is found again', { timeout: 60_000 }, async () => {
+    const how = making(wheel());
+    expect(wheelIn(join(folder, 'bundled'))).toBe(how.wheel);
+    expect(existing(how)).toBeUndefined();
+
+    const made = await make(how);
+
+    expect(await ask(made, folder)).toMatchObject({ python: base.python, suspectra: '0.1.0' });
+    expect(existing(how)).toEqual(made);
+    expect(left()).toEqual([expect.stringMatching(/^server-0\.1\.0-/)]);
+    expect(said.join('\n')).toContain('suspectra-0.1.0');
+
+    // another wheel of the same version, and another Python, get environments of their own
+    writeFileSync(how.wheel, readFileSync(how.wheel).subarray(1));
+    expect(existing(how)).toBeUndefined();
+    expect(existing({ ...how, base: { ...base, executable: '/another/python' } })).toBeUndefined();
+  });
+
+  it('is made anew when it was not used for long', { timeout: 60_000 }, async () => {
+    const how = making(wheel());
+    const old = join(how.storage, 'server-0.0.9-old');
+    const halfMade = join(how.storage, 'making-old');
+    const used = join(how.storage, 'server-0.0.9-used');
+    for (const one of [old, halfMade, used]) {
+      mkdirSync(one, { recursive: true });
+    }
+    const longAgo = new Date(Date.now() - 40 * 24 * 60 * 60 * 1000);
+    utimesSync(old, longAgo, longAgo);
+    utimesSync(halfMade, longAgo, longAgo);
+
+    await make(how);
+
+    expect(left().sort()).toEqual(['server-0.0.9-used', expect.stringMatching(/^server-0\.1\.0-/)]);
+  });
+
+  it('leaves nothing when the index can not be reached, and says what to do', { timeout: 60_000 }, async () => {
+    const before = process.env.PIP_INDEX_URL;
+    process.env.PIP_INDEX_URL = 'http://127.0.0.1:9/simple';
+    try {
+      const { problem, cure } = await failure(make(making(wheel('a-package-that-is-not-there'))));
+      expect(problem).toBe('What the server needs could not be downloaded from the package index');
+      expect(cure).toContain('Go online');
+      expect(cure).toContain('Restart Server');
+    } finally {
+      if (before === undefined) {
+        delete process.env.PIP_INDEX_URL;
+      } else {
+        process.env.PIP_INDEX_URL = before;
+      }
+    }
+    expect(left()).toEqual([]);
+  });
+
+  it('leaves nothing when it is cancelled', { timeout: 60_000 }, async () => {
+    const cancelled = new AbortController();
+    const how = making(wheel(), cancelled.signal);
+    const promise = failure(make(how));
+    while (!left().some((name) => readdirSync(join(how.storage, name)).length)) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    cancelled.abort();
+    expect((await promise).problem).toBe('The installation of the server was cancelled');
+    expect(left()).toEqual([]);
+  });
+
+  it('tells of a Python without venv', async () => {
+    const command = join(folder, 'python');
+    writeFileSync(command, '#!/bin/sh\necho "ensurepip is not available: apt install python3.12-venv" >&2\nexit 1\n');
+    chmodSync(command, 0o755);
+    base = { ...base, interpreter: { command, args: [], origin: 'a test' } };
+    const { problem, cure } = await failure(make(making(wheel())));
+    expect(problem).toBe(`${command} can't make an environment for the server`);
+    expect(cure).toContain('apt install python3-venv');
+    expect(left()).toEqual([]);
+  });
+
+  it('is not kept when the server does not start in it', { timeout: 60_000 }, async () => {
+    const file = wheel();
+    execFileSync('python3', [
+      '-c',
+      'import sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], "a") as wheel: wheel.writestr("suspectra_server/server/__init__.py", "import not_there")',
+      file,
+    ]);
+    const { problem } = await failure(make(making(file)));
+    expect(problem).toContain("No module named 'not_there'");
+    expect(left()).toEqual([]);
+  });
+});
+
+it('a folder without a wheel has none', () => {
+  expect(wheelIn(join(folder, 'nowhere'))).toBeUndefined();
+  expect(wheelIn(join(folder, 'bundled'))).toBeUndefined();
+});
