@@ -55,6 +55,7 @@ class Watcher:
         self._loop = loop
         self._changed = changed
         self._sets: dict[Hashable, frozenset[str]] = {}
+        self._known: dict[str, object] = {}  # the last state of each watched path
         self._folders: dict[str, object] = {}
         self._observer: object | None = None
         self._lock = threading.Lock()
@@ -67,7 +68,10 @@ class Watcher:
         wanted = frozenset(os.path.abspath(path) for path in paths)
         if self._sets.get(key) == wanted:
             return
+        # from now on no change is missed, whenever the watches below are in place
+        fresh = {path: state_of(path) for path in wanted if path not in self._known}
         with self._lock:
+            self._known = {**fresh, **self._known}
             if wanted:
                 self._sets[key] = wanted
             else:
@@ -139,22 +143,20 @@ class Watcher:
 
     def _look(self) -> None:
         """Compare the state of every watched path with its last one, for ever."""
-        known = self._states()
         self._arrange()
         while not self._end.is_set():
             self._look_now.wait(LOOK_EVERY)
             self._look_now.clear()
-            states = self._states()
-            for key, paths in list(self._sets.items()):
-                if any(path in known and path in states and states[path] != known[path] for path in paths):
+            with self._lock:
+                known, sets = self._known, dict(self._sets)
+            states = {path: state_of(path) for path in frozenset().union(*sets.values())}
+            for key, paths in sets.items():
+                if any(states[path] != known.get(path, states[path]) for path in paths):
                     self._tell(key)
-            known = states
+            with self._lock:
+                watched = frozenset().union(*self._sets.values())
+                self._known = {path: state for path, state in {**self._known, **states}.items() if path in watched}
             self._arrange()
-
-    def _states(self) -> dict[str, object]:
-        with self._lock:
-            paths = frozenset().union(*self._sets.values())
-        return {path: state_of(path) for path in paths}
 
     def _tell(self, key: Hashable) -> None:
         if self._end.is_set():

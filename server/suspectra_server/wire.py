@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cattrs import Converter
@@ -41,8 +42,12 @@ _LONGEST_HEADER = 8192
 PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED = -32700, -32600, -32002
 
 
+@cache
 def make_converter() -> Converter:
-    """The LSP converter, leaving parameters and results of methods that are not LSP's as plain JSON."""
+    """The LSP converter, leaving parameters and results of methods that are not LSP's as plain JSON.
+
+    It writes its functions as it meets the types, which takes longer than a short session: all servers share one.
+    """
     converter = default_converter()
     converter.register_structure_hook(
         JsonRPCRequestMessage, lambda obj, cls: cls(obj["id"], obj["method"], obj["jsonrpc"], obj.get("params"))

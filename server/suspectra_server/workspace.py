@@ -97,7 +97,8 @@ class Folder:
         self._source_of_edges: RecordingSource | None = None
         self.guidance = Guidance(uri, jobs, Guides(self._edged), self._terms, self._lay_out)
         self._localizer: Localizer | None = None
-        self._ranked_state: object = None  # of the evidence files, when they were last read
+        self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
+        self._ranked_state: object = None  # of the evidence files, when they were last ranked from
         self._rested = 0.0  # loop time from which evidence may be looked at again
         self._resting: asyncio.TimerHandle | None = None
         self._evidence = Settling(self._loop, self._evidence_state, self._rest_then_rank)
@@ -253,7 +254,7 @@ class Folder:
         try:
             source = self._find(settings, edges=technique.info.needs != "lines")
             watched = list(source.watched())
-            evidence = source.read()
+            evidence = self._read(source, watched)
             token.check()
             if self._localizer is None:
                 self._localizer = Localizer(technique)
@@ -302,6 +303,17 @@ class Folder:
         for path in paths:
             if file := self.snapshot.ranking.files.get(path):
                 self.texts.load(file)
+
+    def _read(self, source: EvidenceSource, watched: list[str]) -> Evidence:
+        """The evidence; what was read before as long as its files are the same.
+
+        Reading again could only mistake sources that were edited since for those that ran.
+        """
+        state = [state_of(path) for path in watched]
+        known = self._last_read
+        if known is None or known[0] is not source or known[1] != state:
+            known = self._last_read = (source, state, source.read())
+        return known[2]
 
     def _read_texts(self, ranking: Ranking, token: Token) -> None:
         self.texts.forget_except(set(ranking.files))

@@ -226,6 +226,17 @@ def test_a_coverage_file_that_is_still_being_written_waits(client, covered_shop)
     assert "error" not in {status["state"] for status in client.statuses}
 
 
+def test_coverage_without_the_texts_that_ran_still_follows_the_edits_since(client, covered_shop):
+    client.start(covered_shop)
+    path = covered_shop / "shop/vouchers.py"
+    path.write_text("# new\n" + path.read_text())
+    client.wait(lambda: vouchers(client, covered_shop) == [6, 8, 17, 18, 19])
+    seen = len(client.statuses)
+    client.command("selectTechnique", "tarantula")
+    client.wait(lambda: any(status["technique"] == "tarantula" for status in client.statuses[seen:]))
+    assert vouchers(client, covered_shop) == [6, 8, 17, 18, 19]
+
+
 def test_named_evidence_is_read_instead(client, shop):
     client.start(shop, options={"coverage": "missing/.coverage", "junit": "missing/results.xml"})
     assert client.statuses[-1]["state"] == "noEvidence"
