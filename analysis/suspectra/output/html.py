@@ -18,6 +18,9 @@ from markupsafe import Markup
 from suspectra import __version__
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.sources import Sources, SourceUnreadable
+from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.output.chain_svg import STYLE as CHAIN_STYLE
+from suspectra.output.chain_svg import Picture
 from suspectra.output.ranking import Ranking
 from suspectra.output.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
@@ -25,11 +28,20 @@ from suspectra.report import RankedReport
 
 MOST_SOURCE = 8 * 2**20  # characters of source in one page
 MOST_ROWS = 6 * 2**20  # characters of what tests executed
+MOST_CHAINS = 20  # suspects whose neighbourhood in the debugging model is drawn
 _HOTTEST = 9
 
 
-def write_html(ranking: Ranking, out: TextIO, sources: Sources) -> None:
+def write_html(ranking: Ranking, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
     """Write the page.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    out : text stream
+    sources : Sources
+    model : DebuggingModel, optional
+        With it the page shows for the first suspects where their reader goes next.
 
     Notes
     -----
@@ -40,7 +52,7 @@ def write_html(ranking: Ranking, out: TextIO, sources: Sources) -> None:
     report, evidence = ranking.report, ranking.evidence
     heat = _heat(report)
     files = _files(ranking, sources)
-    style, script = _asset("page.css"), _asset("page.js")
+    style, script = _asset("page.css") + (CHAIN_STYLE if model else ""), _asset("page.js")
     page = _environment().from_string(_asset("page.html.jinja"))
     counts = report.spectrum.counts
     out.write(
@@ -60,6 +72,7 @@ def write_html(ranking: Ranking, out: TextIO, sources: Sources) -> None:
             shown=ranking.shown,
             problems=ranking.problems,
             groups=list(_groups(ranking, heat, sources)),
+            chains=list(_chains(ranking, model, sources)) if model else [],
             evidence=evidence.source,
             version=__version__,
         )
@@ -134,6 +147,21 @@ def _listed(number: int, entry: dict[str, Any], sources: Sources) -> dict[str, A
         "ef": entry["ef"],
         "ep": entry["ep"],
     }
+
+
+def _chains(ranking: Ranking, model: DebuggingModel, sources: Sources) -> Iterator[dict[str, Any]]:
+    """The pictures of the first suspects, numbered as these are."""
+    elements = ranking.report.spectrum.elements
+
+    def source(element: int) -> str:
+        return sources.line(elements.files[elements.file[element]], int(elements.line[element]))
+
+    for number, element in enumerate(ranking.report.top(min(ranking.shown, MOST_CHAINS)).tolist()):
+        try:
+            picture = Picture.of(model, element, source=source)
+        except KeyError:  # a report of subgraphs leaves it out
+            continue
+        yield {"number": number, "svg": Markup(picture.svg(styled=False, prefix=f"chain{number}"))}
 
 
 def _files(ranking: Ranking, sources: Sources) -> list[dict[str, Any]]:

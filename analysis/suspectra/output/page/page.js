@@ -156,6 +156,18 @@
     why.append(left, table);
   };
 
+  // ------------------------------------------------------------------ where next
+  const showChain = () => {
+    const holder = $("chain");
+    if (!holder) return;
+    let drawn = false;
+    for (const figure of holder.querySelectorAll("figure")) {
+      figure.hidden = Number(figure.dataset.chain) !== suspect;
+      drawn ||= !figure.hidden;
+    }
+    holder.hidden = !drawn;
+  };
+
   // ------------------------------------------------------------------ choosing a line
   const choose = (number, scroll = true) => {
     const index = fileOf(number);
@@ -172,6 +184,7 @@
     const link = document.querySelector(`[data-suspect="${suspect}"]`);
     if (link) { link.setAttribute("aria-current", "true"); link.scrollIntoView({ block: "nearest" }); }
     showWhy();
+    showChain();
     if (scroll) {
       const source = $("source");
       source.scrollTop += row.getBoundingClientRect().top - source.getBoundingClientRect().top - source.clientHeight / 3;
@@ -233,7 +246,7 @@
     option.value = String(i);
     $("file").append(option);
   });
-  $("file").addEventListener("change", (event) => { statement = -1; suspect = -1; showFile(Number(event.target.value)); showWhy(); });
+  $("file").addEventListener("change", (event) => { statement = -1; suspect = -1; showFile(Number(event.target.value)); showWhy(); showChain(); });
   document.querySelectorAll("[data-suspect]").forEach((link) => link.addEventListener("click", (event) => {
     event.preventDefault();
     choose(data.suspects[Number(link.dataset.suspect)].statement);
