@@ -299,7 +299,7 @@ def test_code_comes_from_the_cache_until_the_source_changes(tmp_path, hooked, mo
     load(path)
     calls = []
     real = instrument
-    monkeypatch.setattr("suspectra.instrumentation.imports.instrument", lambda *a: calls.append(a[1]) or real(*a))
+    monkeypatch.setattr("suspectra.instrumentation.imports.instrument", lambda *a, **k: calls.append(a[1]) or real(*a, **k))
     hooked(cache=cache)
     assert load(path).x == 1
     assert calls == []
@@ -338,7 +338,7 @@ def test_a_syntax_error_is_pythons_own(tmp_path, hooked):
 
 
 def test_what_cannot_be_instrumented_runs_as_it_is_and_is_reported(tmp_path, hooked, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise RecursionError("too deep")
 
     monkeypatch.setattr("suspectra.instrumentation.imports.instrument", refuse)

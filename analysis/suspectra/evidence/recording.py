@@ -26,7 +26,7 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
-from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, split_json
+from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, held, split_json
 from suspectra.recording.settings import recording_folder
 from suspectra.spectrum import Edges, Row
 
@@ -35,6 +35,8 @@ _MAX_MAP = 1 << 27
 _ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
 _EMPTY = np.zeros(0, np.int32)
 _EIGHT = np.arange(8)
+_COUNT = np.dtype("<u8")
+_MAX_COUNT = 1 << 40  # far beyond any test, and no sum of such numbers overflows
 _RECORD = "run the tests with `suspectra record -- pytest`"
 _AGAIN = "run the tests again"
 
@@ -87,6 +89,10 @@ class RecordingSource:
         """The folder of the logs."""
         return [str(self.folder)]
 
+    def growing(self) -> bool:
+        """Whether tests are still running whose log was read: what they replace is then a mixture of two runs."""
+        return any(held(self.folder / name) for name in self._logs)
+
     def read(self) -> Evidence:
         """The present state of the recording.
 
@@ -112,13 +118,20 @@ class RecordingSource:
             files=self._layout.files,
             rows=tuple(d.row for d in decoded),
             at_import=self._outside(sections, problems),
-            edges=self._edges(decoded) if self.edges else None,
+            edges=self._edges(decoded, problems) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
         )
 
-    def _edges(self, decoded: Sequence[_Decoded]) -> EdgeEvidence:
+    def _edges(self, decoded: Sequence[_Decoded], problems: list[Problem]) -> EdgeEvidence:
         rows = tuple(d.edges for d in decoded)
-        return EdgeEvidence(self._layout.edge_table, rows, source_of=SourceReader(self.workspace))
+        times = [d.times for d in decoded if d.times is not None]
+        if times and len(times) < len(decoded) and any(map(len, times)):
+            cause = (
+                f"{len(decoded) - len(times)} of {len(decoded)} tests were recorded without counts, so none are used"
+            )
+            problems.append(Problem(self._name(), "", cause, "run all tests with `suspectra record --counts`"))
+        counted = tuple(times) if len(times) == len(decoded) else None
+        return EdgeEvidence(self._layout.edge_table, rows, counted, source_of=SourceReader(self.workspace))
 
     # logs
 
@@ -237,7 +250,7 @@ class RecordingSource:
                 try:
                     decoded = self._plan(record.section).decode(record.rows)
                 except (ValueError, struct.error) as error:
-                    decoded = _Decoded(_EMPTY, _EMPTY, (), f"{error}")
+                    decoded = _Decoded(_EMPTY, _EMPTY, _EMPTY, (), f"{error}")
             if decoded.damage:
                 problems.append(
                     Problem(
@@ -478,6 +491,7 @@ class _Decoded:
 
     row: Row
     edges: Row
+    times: np.ndarray | None  # how often each edge was taken, None where that was not counted
     stale: tuple[str, ...]  # sources that have changed since
     damage: str = ""
 
@@ -566,7 +580,7 @@ class _Plan:
         ValueError, struct.error
             When they are damaged.
         """
-        data = inflate(rows, 4 + 4 * self.sources + self.total)
+        data = inflate(rows, 4 + 4 * self.sources + self.total * (1 + 8 * _COUNT.itemsize))
         (count,) = struct.unpack_from("<I", data)
         if count > self.sources:
             raise ValueError("more sources than there are")
@@ -576,17 +590,37 @@ class _Plan:
         if not self.damaged.isdisjoint(numbers):
             raise ValueError("a source whose map is damaged")
         touched = np.array(numbers, np.int64)
-        bits = np.frombuffer(data, np.uint8, offset=4 + 4 * count)
         sizes = self.sizes[touched]
         ends = sizes.cumsum()
-        if (ends[-1] if count else 0) != len(bits):
+        head, size = 4 + 4 * count, int(sizes.sum())
+        if len(data) < head + size:
             raise ValueError("a wrong number of bits")
+        bits = np.frombuffer(data, np.uint8, size, head)
         # the place of each byte in the section, then of each of its bits
         places = np.arange(len(bits)) + np.repeat(self.starts[touched] - ends + sizes, sizes)
         cells = (places[:, None] * 8 + _EIGHT).ravel()[np.unpackbits(bits).view(bool).nonzero()[0]]
         stale = tuple(self.stale[n] for n in numbers if n in self.stale) if self.stale else ()
-        edges = self.edges.columns_of(cells) if self.edges is not None else _EMPTY
-        return _Decoded(self.statements.columns_of(cells), edges, stale)
+        times = _times(data[head + size :], len(cells))
+        row = self.statements.columns_of(cells)
+        if self.edges is None:
+            return _Decoded(row, _EMPTY, None, stale)
+        edges = self.edges.columns_of(cells)
+        return _Decoded(row, edges, None if times is None else self.edges.sums(edges, cells, times), stale)
+
+
+def _times(data: bytes, cells: int) -> np.ndarray | None:
+    """How often each of the cells was passed, None where the recorder did not count.
+
+    Raises
+    ------
+    ValueError
+        When the data is neither nothing nor a count for each cell.
+    """
+    if not data and cells:
+        return None
+    if len(data) != cells * _COUNT.itemsize:
+        raise ValueError("a wrong number of bits or counts")
+    return np.clip(np.frombuffer(data, _COUNT), 1, _MAX_COUNT).astype(np.int64)
 
 
 class _Scatter:
@@ -601,8 +635,18 @@ class _Scatter:
         rest = np.ones(len(cell), bool)
         rest[first] = False
         self.more_cells, self.more_columns = cell[rest], column[rest].astype(np.int32)
+        self.pairs = np.unique(np.stack([cell, column]), axis=1)
         self.fired = np.zeros(cells, bool)
         self.reached = np.zeros(columns + 1, bool)
+
+    def sums(self, row: Row, cells: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """The times of the cells, added up by column: for each column of a row."""
+        passed = np.zeros(len(self.main), np.int64)
+        passed[cells] = times
+        cell, column = self.pairs
+        sums = np.zeros(self.columns, np.int64)
+        np.add.at(sums, column, passed[cell])
+        return sums[row]
 
     def columns_of(self, cells: np.ndarray) -> Row:
         """The columns of the cells, sorted and without repetition."""

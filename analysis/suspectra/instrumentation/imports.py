@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import builtins
 import hashlib
+import sys
 import threading
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
@@ -33,7 +35,7 @@ class LoadedFile:
     digest : str
         SHA-256 of the source, hexadecimal.
     cells : list of int
-        What the probes set; its length is a multiple of eight.
+        What the probes set or count; its length is a multiple of eight.
     map : bytes
         The compressed :class:`~suspectra.instrumentation.probes.ModuleMap`.
     """
@@ -60,6 +62,8 @@ class ImportHook:
         Called with each :class:`LoadedFile` before its code runs.
     on_failure : callable, optional
         Called with the recorded name and the exception when a file could not be instrumented.
+    counting : bool
+        Count how often each probe is passed.
     """
 
     def __init__(
@@ -68,11 +72,13 @@ class ImportHook:
         cache: CodeCache | None = None,
         on_load: Callable[[LoadedFile], None] | None = None,
         on_failure: Callable[[str, Exception], None] | None = None,
+        counting: bool = False,
     ):
         self.scope = scope
         self.cache = cache
         self.on_load = on_load
         self.on_failure = on_failure
+        self.counting = counting
         self.files: list[LoadedFile] = []
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
         self._lock = threading.Lock()
@@ -142,8 +148,11 @@ class ImportHook:
         touched : list of int
             Numbers of the files in which any probe fired, ascending.
         bits : bytes
-            Their cells in that order, one bit each, the first cell in the highest bit of the first byte.
+            Their cells in that order, one bit each, the first cell in the highest bit of the first byte; when
+            counting, then the numbers in the cells that are set, as little-endian u64.
         """
+        if self.counting:
+            return self._counted()
         touched: list[int] = []
         parts: list[bytes] = []
         for number, file in enumerate(self.files):
@@ -160,14 +169,34 @@ class ImportHook:
     def mark(self, touched: list[int], bits: bytes) -> None:
         """Set the cells that an earlier harvest found set."""
         start = 0
+        size = sum(len(self.files[number].cells) // 8 for number in touched)
+        counts = iter(_numbers(bits[size:]))
         for number in touched:
             cells = self.files[number].cells
             end = start + len(cells) // 8
             digits = bin(int.from_bytes(bits[start:end], "big"))[2:].zfill(len(cells))
             for cell, digit in enumerate(digits):
                 if digit == "1":
-                    cells[cell] = 1
+                    cells[cell] = next(counts, 1)
             start = end
+
+    def _counted(self) -> tuple[list[int], bytes]:
+        touched: list[int] = []
+        parts: list[bytes] = []
+        counts = array("Q")
+        for number, file in enumerate(self.files):
+            if any(file.cells):
+                # a thread that counts at the same time may leave less than nothing behind a guard
+                cells = [max(count, 0) for count in file.cells]
+                file.cells[:] = file.untouched
+                touched.append(number)
+                parts.append(bytes(map(bool, cells)))
+                counts.extend(filter(None, cells))
+        if sys.byteorder == "big":
+            counts.byteswap()
+        digits = b"".join(parts).translate(_DIGITS)
+        bits = int(digits, 2).to_bytes(len(digits) // 8, "big") if digits else b""
+        return touched, bits + counts.tobytes()
 
     def _instrumented(
         self,
@@ -178,10 +207,11 @@ class ImportHook:
         rewrite: Callable[[ast.Module], None] | None,
         variant: str,
     ) -> Instrumented:
+        variant = f"{variant}\0counts" if self.counting else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
         item = self.cache.load(path, key) if self.cache else None
         if item is None:
-            tree, module_map = instrument(source, path, cells_name)
+            tree, module_map = instrument(source, path, cells_name, counting=self.counting)
             if rewrite is not None:
                 rewrite(tree)
             code = compile(tree, path, "exec", dont_inherit=True)
@@ -200,6 +230,14 @@ class ImportHook:
             self.files.append(file)
             if self.on_load is not None:
                 self.on_load(file)
+
+
+def _numbers(data: bytes) -> array[int]:
+    numbers = array("Q")
+    numbers.frombytes(data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
 
 
 def _cells_name(name: str, digest: str) -> str:

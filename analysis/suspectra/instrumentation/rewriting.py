@@ -5,7 +5,8 @@ None in ``probe or expression``. The list is found by a name in builtins, so mod
 starts and ends with two underscores, so class bodies do not mangle it.
 
 A statement needs no store of its own where it is reached exactly when its predecessor is, because nothing
-before it can raise; an arm needs none where the first statement behind it is reached on no other way.
+before it can raise; an arm needs none where the first statement behind it is reached on no other way. So the sum
+of the cells of a probe is also how often what it stands for happened, when cells count: ``cells[i] += 1``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _WITHS = (ast.With, ast.AsyncWith)
 _COMPOUND = (ast.If, *_LOOPS, *_DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 
 
-def instrument(source: bytes, path: str, name: str) -> tuple[ast.Module, ModuleMap]:
+def instrument(source: bytes, path: str, name: str, *, counting: bool = False) -> tuple[ast.Module, ModuleMap]:
     """The tree of a source with probes in it, and the map of those probes.
 
     Parameters
@@ -36,6 +37,8 @@ def instrument(source: bytes, path: str, name: str) -> tuple[ast.Module, ModuleM
         Its name for compiler messages.
     name : str
         The name in builtins under which the list of cells will be found.
+    counting : bool
+        Let cells count how often they are passed.
 
     Raises
     ------
@@ -45,7 +48,7 @@ def instrument(source: bytes, path: str, name: str) -> tuple[ast.Module, ModuleM
     tree = ast.parse(source, path)
     untouched = compile(tree, path, "exec", dont_inherit=True)
     lines = LogicalLines(source)
-    inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name)
+    inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
     inserter.module(tree)
     return tree, inserter.map()
 
@@ -97,9 +100,10 @@ _UNKNOWN = _Way(None, None)
 
 
 class _Inserter:
-    def __init__(self, lines: LogicalLines, firsts: list[int], name: str):
+    def __init__(self, lines: LogicalLines, firsts: list[int], name: str, counting: bool):
         self.lines = lines
         self.name = name
+        self.counting = counting
         self.number = {line: i for i, line in enumerate(firsts)}
         self.function_of: dict[int, int] = {}
         self.functions: list[FunctionSpan] = []
@@ -132,24 +136,40 @@ class _Inserter:
     # what is inserted
 
     def store(self, cell: int, line: int) -> ast.stmt:
-        """``name[cell] = 1``, on an existing line so that no trace shows a new one."""
+        """``name[cell] = 1``, or ``+= 1``, on an existing line so that no trace shows a new one."""
         place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
         target = ast.Subscript(
             ast.Name(self.name, ast.Load(), **place), ast.Constant(cell, **place), ast.Store(), **place
         )
-        return ast.Assign([target], ast.Constant(1, **place), **place)
+        one = ast.Constant(1, **place)
+        return ast.AugAssign(target, ast.Add(), one, **place) if self.counting else ast.Assign([target], one, **place)
 
-    def store_expression(self, cell: int, line: int) -> ast.expr:
-        """An expression that sets the cell and gives None."""
+    def store_expression(self, cell: int, line: int, step: int = 1) -> ast.expr:
+        """An expression that sets the cell, or adds to it, and gives None."""
         place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
         cells = ast.Name(self.name, ast.Load(), **place)
         setter = ast.Attribute(cells, "__setitem__", ast.Load(), **place)
-        return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(1, **place)], [], **place)
+        value: ast.expr = ast.Constant(step, **place)
+        if self.counting:
+            before = ast.Subscript(cells, ast.Constant(cell, **place), ast.Load(), **place)
+            value = ast.BinOp(before, ast.Add(), value, **place)
+        return ast.Call(setter, [ast.Constant(cell, **place), value], [], **place)
 
-    def before(self, expression: ast.expr, cell: int, line: int) -> ast.expr:
+    def before(self, expression: ast.expr, cell: int, line: int) -> ast.BoolOp:
         """``probe or expression``: the cell is set before the expression is evaluated."""
         probe = self.store_expression(cell, line)
         return ast.copy_location(ast.BoolOp(ast.Or(), [probe, expression]), expression)
+
+    def guarded(self, guard: ast.expr, cell: int, line: int) -> ast.expr:
+        """A guard with the probe of its case in front.
+
+        Where the guard fails a later case's cell stands for this pattern too, so this one must not count it as well:
+        ``probe or guard or probe undone``.
+        """
+        probed = self.before(guard, cell, line)
+        if self.counting:
+            probed.values.append(self.store_expression(cell, line, -1))
+        return probed
 
     def after(self, expression: ast.expr, cell: int, line: int) -> ast.expr:
         """``(expression, probe)[0]``: the cell is set once the expression has been evaluated."""
@@ -347,7 +367,7 @@ class _Inserter:
                 if case.guard is None:
                     head = [self.store(cell, place)]
                 else:
-                    case.guard = self.before(case.guard, cell, place)
+                    case.guard = self.guarded(case.guard, cell, place)
             arm = _Arc(Kind.FLOW if _always_matches(case) else Kind.ARM, place)
             case.body = head + self.block(case.body, scope, way, arm, place)
         if not _always_matches(node.cases[-1]):

@@ -49,6 +49,7 @@ def run(
     python: str | None = None,
     sources: Sequence[str] = (),
     include_tests: bool = False,
+    counts: bool = False,
     report: TextIO | None = None,
 ) -> int:
     """Run a test command and record it.
@@ -68,6 +69,8 @@ def run(
         Folders and packages to record besides the workspace.
     include_tests : bool
         Record test modules and conftest files too.
+    counts : bool
+        Count how often branches are taken.
     report : text stream, optional
         Where a few lines about the recording go, stderr by default; the command's own output is its own.
 
@@ -92,7 +95,7 @@ def run(
     handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
     os.close(handle)
     try:
-        settings = Settings(root, tuple(sources), include_tests, os.urandom(16).hex(), status)
+        settings = Settings(root, tuple(sources), include_tests, counts, os.urandom(16).hex(), status)
         carry(settings, environment)
         logs = _logs(root)
         code = _wait(_start(chosen.arguments, environment))

@@ -16,7 +16,8 @@ SCOPE   compressed JSON: files collected as a whole, each with the names of its 
 PROBLEM JSON: file, place, cause, cure
 ====== ======================================================================================
 
-Rows are compressed: u32 count, that many u32 file numbers, then the cells of those files as bits.
+Rows are compressed: u32 count, that many u32 file numbers, then the cells of those files as bits; where the recorder
+counted, then a u64 for each bit that is set.
 """
 
 from __future__ import annotations
@@ -189,3 +190,22 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
     except OSError:
         return True
     return True
+
+
+def held(path: str | os.PathLike[str]) -> bool:
+    """Whether a process still writes a log; False where that can't be known."""
+    try:
+        import fcntl
+
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except (ImportError, OSError):
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False

@@ -29,9 +29,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Record test modules and conftest files too, so that they can be suspects.",
     )
+    group.addoption(
+        "--suspectra-counts",
+        action="store_true",
+        help="Count how often branches are taken, not only whether; slower.",
+    )
     parser.addini("suspectra", "Record what each test executes.", type="bool", default=False)
     parser.addini("suspectra_source", "Folders and packages to record besides the rootdir.", type="args", default=[])
     parser.addini("suspectra_include_tests", "Record test modules and conftest files too.", type="bool", default=False)
+    parser.addini("suspectra_counts", "Count how often branches are taken.", type="bool", default=False)
 
 
 def _switched_on(config: pytest.Config) -> bool:

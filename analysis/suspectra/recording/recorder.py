@@ -66,6 +66,8 @@ class Recorder:
         This process's name within the run, empty for the only one.
     about : mapping, optional
         More about the run, for readers.
+    counting : bool
+        Count how often probes are passed.
 
     Raises
     ------
@@ -73,7 +75,15 @@ class Recorder:
         When the workspace can't be written.
     """
 
-    def __init__(self, scope: Scope, run: str, worker: str = "", about: Mapping[str, Any] | None = None):
+    def __init__(
+        self,
+        scope: Scope,
+        run: str,
+        worker: str = "",
+        about: Mapping[str, Any] | None = None,
+        *,
+        counting: bool = False,
+    ):
         self.scope = scope
         self.tests = 0
         self._frozen_setup: tuple[list[int], bytes] = ([], b"")
@@ -81,7 +91,7 @@ class Recorder:
         self.folder = recording_folder(scope.root)
         try:
             os.makedirs(self.folder, exist_ok=True)
-            _ignore_in_version_control(folder)
+            keep_out_of_version_control(folder)
             started = time.time_ns()
             name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
             self.log = LogWriter(os.path.join(self.folder, name))
@@ -103,7 +113,7 @@ class Recorder:
             **(about or {}),
         }
         self._write(FrameKind.RUN, json.dumps(head).encode())
-        self.hook = ImportHook(scope, CodeCache(os.path.join(folder, CACHE)), self._loaded, self._failed)
+        self.hook = ImportHook(scope, CodeCache(os.path.join(folder, CACHE)), self._loaded, self._failed, counting)
         self._report_scope()
 
     def start(self) -> None:
@@ -211,7 +221,8 @@ def _imported_files() -> list[str]:
     return files
 
 
-def _ignore_in_version_control(folder: str) -> None:
+def keep_out_of_version_control(folder: str) -> None:
+    """Let version control ignore Suspectra's folder."""
     path = os.path.join(folder, ".gitignore")
     if not os.path.exists(path):
         with open(path, "w", encoding="utf-8") as stream:

@@ -36,6 +36,7 @@ def start(config: pytest.Config) -> None:
         include_tests=asked.include_tests
         or getattr(options, "suspectra_include_tests", False)
         or config.getini("suspectra_include_tests"),
+        counts=asked.counts or getattr(options, "suspectra_counts", False) or config.getini("suspectra_counts"),
         run=asked.run or os.urandom(16).hex(),
         status=asked.status,
         environment=asked.environment,
@@ -49,7 +50,7 @@ def start(config: pytest.Config) -> None:
     )
     about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
     try:
-        recorder = Recorder(scope, settings.run, worker, about)
+        recorder = Recorder(scope, settings.run, worker, about, counting=settings.counts)
     except RecordingError as error:
         config.pluginmanager.register(_NoRecording(settings, error), "suspectra-session")
         return

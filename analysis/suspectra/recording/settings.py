@@ -38,6 +38,8 @@ class Settings:
         Folders and packages to record besides the workspace.
     include_tests : bool
         Record test modules and conftest files too.
+    counts : bool
+        Count how often branches are taken.
     run : str
         Shared by all processes of one run.
     status : str
@@ -49,6 +51,7 @@ class Settings:
     workspace: str = ""
     sources: tuple[str, ...] = ()
     include_tests: bool = False
+    counts: bool = False
     run: str = ""
     status: str = ""
     environment: dict[str, str | None] = field(default_factory=dict)
