@@ -2,32 +2,52 @@
 
 Only what every command needs is imported here; numpy alone takes as long to load as a small ranking takes to make.
 Exit status: 0 with a result, 1 when there is nothing to rank, 2 for bad usage or unreadable evidence; `record` passes
-on the status of the tests.
+on the status of the tests, `record-c` gives 1 when some failed.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from suspectra import __version__
-from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
+from suspectra.console import (
+    build_options,
+    evidence_options,
+    localize,
+    say,
+    technique_options,
+    warn,
+    workspace_option,
+    written,
+)
+from suspectra.errors import NothingToRank, SuspectraError
+from suspectra.evaluation.cli import register as register_evaluation
 
 if TYPE_CHECKING:
     from suspectra.localizer import Localizer
     from suspectra.output.ranking import Ranking
-    from suspectra.techniques.technique import Technique
+    from suspectra.recording.c_suites import CSuite
+    from suspectra.recording.c_tests import CRun
 
 NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
 TABLE_TOP = 20
 _DEBUG = "SUSPECTRA_DEBUG"
+_FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown"])
+_PATH = click.Path(path_type=Path)
+_SUITE_OPTIONS = ("ctest", "config", "gtest", "catch2", "template", "tests", "shell", "expect_stdout")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -56,7 +76,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return status if isinstance(status, int) else 0
     except SuspectraError as error:
         _debug_traceback()
-        _say("error", error.problem)
+        say("error", error.problem)
         return NOTHING_TO_RANK if isinstance(error, NothingToRank) else BAD_INPUT
     except click.ClickException as error:
         error.show()
@@ -84,49 +104,6 @@ def _debug_traceback() -> None:
         traceback.print_exc()
 
 
-def _say(kind: str, problem: Problem) -> None:
-    from suspectra.output.terminal import Style, safe
-
-    colour = {"error": "red", "warning": "yellow"}[kind]
-    click.echo(f"suspectra: {Style(sys.stderr)(kind, 'bold', colour)}: {safe(str(problem))}", err=True, color=True)
-
-
-# ---------------------------------------------------------------------------------------------------- options
-
-
-def _options(*options: Callable) -> Callable:
-    def add(command: Callable) -> Callable:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
-
-
-_workspace = click.option(
-    "--workspace",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=".",
-    help="The project's folder; suspects are files in it.  [default: the current one]",
-)
-_evidence = _options(
-    _workspace,
-    click.option("--coverage", type=click.Path(path_type=Path), help="A coverage.py data file with contexts."),
-    click.option("--junit", type=click.Path(path_type=Path), help="The JUnit XML file of the same run."),
-    click.option("--recording", type=click.Path(path_type=Path), help="The folder of a recording."),
-)
-_technique = _options(
-    click.option(
-        "--technique", default="ochiai", show_default=True, metavar="NAME", help="One of `suspectra techniques`."
-    ),
-    click.option("--param", "parameters", multiple=True, metavar="KEY=VALUE", help="A technique's own parameter."),
-    click.option("--clone-failed", is_flag=True, help="Let failed tests weigh as much as the passed ones."),
-    click.option("--break-ties", metavar="NAME", help="Let a second technique, such as cp, order what is tied."),
-    click.option("--include-tests", is_flag=True, help="Let test code be suspected too."),
-)
-_format = click.Choice(["table", "json", "sarif", "csv", "markdown"])
-
-
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="suspectra")
 @click.option("--debug", is_flag=True, help="Show tracebacks.")
@@ -140,55 +117,56 @@ def cli(debug: bool) -> None:
 
 
 @cli.command()
-@_evidence
-@_technique
+@evidence_options
+@technique_options
 @click.option("--top", type=click.IntRange(min=1), help=f"How many suspects.  [default: table {TABLE_TOP}, others all]")
-@click.option("--format", "form", type=_format, default="table", show_default=True)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to a file instead of stdout.")
+@click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
+@click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
 def rank(top: int | None, form: str, output: Path | None, workspace: Path, **chosen: Any) -> None:
     """Rank statements by how suspicious the tests make them.
 
-    Without options the newest recording or .coverage file with a JUnit report of the workspace is used.
+    Without options the newest recording, of Python or of C/C++, or .coverage file with a JUnit report of the
+    workspace is used.
     """
-    localizer = _localize(workspace, **chosen)
+    localizer = localize(workspace, **chosen)
     if form in ("table", "markdown"):
         top = top or TABLE_TOP
     ranking = _ranking(localizer, top)
-    with _written(output) as out:
+    with written(output) as out:
         _write(ranking, form, out, workspace)
-    _warn(ranking.problems)
+    warn(ranking.problems)
 
 
 @cli.command()
-@_evidence
-@_technique
-@click.option("--html", type=click.Path(path_type=Path), required=True, help="The page to write.")
+@evidence_options
+@technique_options
+@click.option("--html", type=_PATH, required=True, help="The page to write.")
 @click.option("--top", type=click.IntRange(min=1), default=200, show_default=True, help="How many suspects.")
 def report(html: Path, top: int, workspace: Path, **chosen: Any) -> None:
     """Write a self-contained HTML page: suspects, sources, and what each test executed."""
     from suspectra.evidence.sources import Sources
     from suspectra.output.html import write_html
 
-    ranking = _ranking(_localize(workspace, **chosen), top)
-    with _written(html) as out:
+    ranking = _ranking(localize(workspace, **chosen), top)
+    with written(html) as out:
         write_html(ranking, out, Sources(workspace))
-    _warn(ranking.problems)
+    warn(ranking.problems)
     click.echo(f"wrote {html}")
 
 
 @cli.command()
-@_evidence
-@_technique
+@evidence_options
+@technique_options
 @click.argument("place", metavar="FILE:LINE")
 def explain(place: str, workspace: Path, **chosen: Any) -> None:
     """Say why a line stands where it stands in the ranking."""
     from suspectra.evidence.sources import Sources
     from suspectra.output.explanation import write_explanation
 
-    localizer = _localize(workspace, **chosen)
+    localizer = localize(workspace, **chosen)
     file, line = _place(workspace, place)
     write_explanation(localizer.report, file, line, sys.stdout, Sources(workspace))
-    _warn(localizer.problems())
+    warn(localizer.problems())
 
 
 @cli.command()
@@ -202,10 +180,11 @@ def techniques(form: str) -> None:
 
 
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@_workspace
+@workspace_option
 @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
 @click.option("--source", "sources", multiple=True, metavar="NAME", help="Record this folder or package too.")
 @click.option("--include-tests", is_flag=True, help="Record test modules too.")
+@click.option("--counts", is_flag=True, help="Count how often branches are taken: for SOBER and NN/Perm. Slower.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
 def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
     """Run the tests and record what each executes.
@@ -215,6 +194,35 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
     from suspectra.recording import launch
 
     return launch.run(command, workspace, **chosen)
+
+
+@cli.command("record-c")
+@workspace_option
+@click.option("--ctest", type=_PATH, metavar="BUILD", help="The tests of a CMake build folder.")
+@click.option("--config", metavar="NAME", help="The configuration CTest is to run, such as Debug.")
+@click.option("--gtest", type=_PATH, multiple=True, metavar="PROGRAM", help="A GoogleTest program (repeatable).")
+@click.option("--catch2", type=_PATH, multiple=True, metavar="PROGRAM", help="A Catch2 program (repeatable).")
+@click.option("--command", "template", metavar="TEXT", help="A command for each test, which {test} stands for.")
+@click.option("--tests", metavar="GLOB|FILE", help="With --command: files that are tests, or a file that lists tests.")
+@click.option("--shell", type=_PATH, metavar="FILE", help="A list of shell commands: name, tab, command.")
+@click.option("--expect-stdout", type=_PATH, metavar="DIR", help="Expected outputs of --command and --shell.")
+@click.option("--junit", type=_PATH, metavar="FILE", help="Believe this JUnit XML, not the exit codes.")
+@build_options
+@click.option(
+    "--select", multiple=True, metavar="NAME", help="Only tests of this name or glob (repeatable)."
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a test may take.  [default: 300]")
+@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Tests at the same time.")
+@click.option("--no-crash-handler", is_flag=True, help="Do not load the handler that keeps the profile of crashes.")
+def record_c(workspace: Path, **chosen: Any) -> int:
+    """Run the tests of a C or C++ program and record what each executes.
+
+    The program must be built with --coverage. For example: suspectra record-c --ctest build
+    """
+    from suspectra.recording import c_tests
+
+    suite = _c_suite(workspace, **{name: chosen.pop(name) for name in _SUITE_OPTIONS})
+    return _record_c(c_tests.record_c, workspace, suite, **chosen)
 
 
 @cli.command()
@@ -234,59 +242,108 @@ def server(stdio: bool, tcp: str | None, ws: str | None) -> int | None:
 # ----------------------------------------------------------------------------------------------------- stages
 
 
-def _localize(
+def _c_suite(
     workspace: Path,
+    ctest: Path | None,
+    config: str | None,
+    gtest: Sequence[Path],
+    catch2: Sequence[Path],
+    template: str | None,
+    tests: str | None,
+    shell: Path | None,
+    expect_stdout: Path | None,
+) -> CSuite:
+    """The tests that the options name, all of them together."""
+    from suspectra.recording import c_suites
+
+    if (template is None) != (tests is None):
+        raise click.UsageError("--command and --tests go together.")
+    if config and not ctest:
+        raise click.UsageError("--config goes with --ctest.")
+    expected = expect_stdout and expect_stdout.absolute()
+    suites = []
+    if ctest:
+        suites.append(c_suites.ctest_suite(workspace, ctest.absolute(), config))
+    if gtest:
+        suites.append(c_suites.gtest_suite(workspace, [program.absolute() for program in gtest]))
+    if catch2:
+        suites.append(c_suites.catch2_suite(workspace, [program.absolute() for program in catch2]))
+    if template and tests:
+        suites.append(c_suites.command_suite(workspace, template, tests, expected))
+    if shell:
+        suites.append(c_suites.shell_suite(workspace, shell.absolute(), expected))
+    if not suites:
+        raise click.UsageError("Say what the tests are: --ctest, --gtest, --catch2, --command or --shell.")
+    if expected and not (template or shell):
+        raise click.UsageError("--expect-stdout goes with --command or --shell.")
+    return reduce(add, suites)
+
+
+def _record_c(
+    record: Callable[..., CRun],
+    workspace: Path,
+    suite: CSuite,
     *,
-    coverage: Path | None,
     junit: Path | None,
-    recording: Path | None,
-    technique: str,
-    parameters: tuple[str, ...],
-    clone_failed: bool,
-    break_ties: str | None,
-    include_tests: bool,
-) -> Localizer:
-    """A localizer that has ranked the evidence; problems of the evidence are said even when there is no ranking."""
-    if recording and (coverage or junit):
-        raise click.UsageError("Give --recording, or --coverage and --junit, not both.")
-    chosen = _make_technique(technique, parameters, clone_failed, break_ties)  # a wrong name costs no reading
+    build: Sequence[Path],
+    mapping: Sequence[str],
+    select: Sequence[str],
+    no_crash_handler: bool,
+    **limits: Any,
+) -> int:
+    from suspectra.evidence.source_paths import parse_mapping
+    from suspectra.output.progress import Progress
 
-    from suspectra.evidence.discovery import find_source
-    from suspectra.localizer import Localizer
+    stop = threading.Event()
+    progress = Progress(sys.stderr)
+    with _stopped_by_signals(stop), progress:
+        run = record(
+            workspace,
+            suite,
+            build=[folder.absolute() for folder in build],
+            junit=junit and junit.absolute(),
+            select=_matching(select, [case.name for case in suite.cases]) if select else None,
+            mapping=parse_mapping(mapping),
+            crash_handler=not no_crash_handler,
+            progress=progress,
+            cancel=stop,
+            **limits,
+        )
+    warn(run.problems)
+    failed = sum(test.verdict.failing for test in run.tests)
+    word = "interrupted; recorded" if run.cancelled else "recorded"
+    count = f"{len(run.tests)} test{'s' * (len(run.tests) != 1)}"
+    click.echo(f"suspectra: {word} {count}, {failed} failed, in {run.seconds:.1f} s in {run.folder}", err=True)
+    return INTERRUPTED if run.cancelled else int(failed > 0)
 
-    coverage, junit, recording = (path and path.absolute() for path in (coverage, junit, recording))
-    edges = chosen.info.needs != "lines"
-    evidence = find_source(workspace, coverage=coverage, junit=junit, recording=recording, edges=edges).read()
-    localizer = Localizer(chosen, include_tests=include_tests)
+
+def _matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names that were selected; a pattern that fits none stays, and is complained about as a name."""
+    chosen: dict[str, None] = {}
+    for pattern in patterns:
+        fitting = [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
+        chosen.update(dict.fromkeys(fitting or [pattern]))
+    return list(chosen)
+
+
+@contextmanager
+def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+    """The first interrupt ends the run in good order, a second one ends it."""
+
+    def act(number: int, _: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = {number: signal.signal(number, act) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        localizer.update(evidence)
-    except SuspectraError:
-        _warn(evidence.problems)
-        raise
-    return localizer
-
-
-def _make_technique(name: str, parameters: Iterable[str], clone_failed: bool, break_ties: str | None) -> Technique:
-    from suspectra.techniques import make_technique
-
-    chosen: dict[str, Any] = {"clone_failed": True} if clone_failed else {}
-    for text in parameters:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="'--param'")
-        chosen[key.strip().replace("-", "_")] = _value(value.strip())
-    return make_technique(name, break_ties=break_ties, **chosen)
-
-
-def _value(text: str) -> float | int | bool | str:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _ranking(localizer: Localizer, top: int | None) -> Ranking:
@@ -320,26 +377,6 @@ def _write(ranking: Ranking, form: str, out: TextIO, workspace: Path) -> None:
         write_markdown(ranking, out, Sources(workspace))
 
 
-@contextmanager
-def _written(path: Path | None) -> Iterator[TextIO]:
-    """The file, or stdout. A file appears under its name when it is complete."""
-    if path is None:
-        yield sys.stdout
-        return
-    if path.is_dir():
-        raise UsageError(Problem(str(path), "", "it is a folder", "name a file to write"))
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(unfinished, "w", encoding="utf-8", newline="\n") as out:
-            yield out
-        os.replace(unfinished, path)
-    except OSError as error:
-        cure = "name a file in a folder that exists and can be written to"
-        raise UsageError(Problem(str(path), "", f"it can't be written: {error.strerror or error}", cure)) from None
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
 def _place(workspace: Path, text: str) -> tuple[str, int]:
     """FILE:LINE, the file relative to the current folder or to the workspace."""
     from suspectra.evidence.sources import inside
@@ -354,11 +391,4 @@ def _place(workspace: Path, text: str) -> tuple[str, int]:
     return inside(workspace, file) or file, int(line)
 
 
-def _warn(problems: Iterable[Problem]) -> None:
-    for problem in problems:
-        _say("warning", problem)
-
-
-from suspectra.evaluation.cli import register as _register_evaluation  # noqa: E402 - it uses the options above
-
-_register_evaluation(cli)
+register_evaluation(cli)

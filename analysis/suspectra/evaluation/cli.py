@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from suspectra.console import evidence_options, localize, technique_options, warn, written
+
 if TYPE_CHECKING:
     from suspectra.errors import Problem
     from suspectra.evaluation.appraisal import Appraisal
@@ -20,12 +22,11 @@ _PATH = click.Path(path_type=Path)
 
 
 def register(cli: click.Group) -> None:
-    """Add the commands to the command line, which defines the options they share with others."""
-    from suspectra.cli import _evidence, _localize, _technique, _warn, _written
+    """Add the commands to the command line."""
 
     @cli.command()
-    @_evidence
-    @_technique
+    @evidence_options
+    @technique_options
     @click.option("--faults", type=_PATH, required=True, help="A text file with FILE:LINE of each fault, one a line.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
@@ -35,17 +36,17 @@ def register(cli: click.Group) -> None:
         from suspectra.evaluation.faults import FaultList
 
         listed = FaultList.read(faults)
-        localizer = _localize(workspace, **chosen)
+        localizer = localize(workspace, **chosen)
         elements, problems = listed.elements(localizer.report.spectrum.elements)
-        _warn(problems)
+        warn(problems)
         appraisal = Appraisal.of(localizer.report, elements)
-        with _written(output) as out:
+        with written(output) as out:
             if form == "json":
                 json.dump({"technique": localizer.technique.name, **appraisal.as_dict()}, out, indent=2)
                 out.write("\n")
             else:
                 _write_appraisal(appraisal, localizer.technique.info.title, out)
-        _warn(localizer.problems())
+        warn(localizer.problems())
 
     @cli.command()
     @click.argument("config", type=_PATH, required=False)
@@ -95,12 +96,12 @@ def register(cli: click.Group) -> None:
         else:
             plan, subjects, problems = _described(**chosen)
         result = _run(plan, subjects, problems, results, jobs)
-        with _written(output) as out:
+        with written(output) as out:
             out.write(_formatted(result, form, reference))
         if svg is not None:
-            with _written(svg) as out:
+            with written(svg) as out:
                 out.write(exam_curves(result.results))
-        _warn(result.problems)
+        warn(result.problems)
         return 0 if result.results else 1
 
 

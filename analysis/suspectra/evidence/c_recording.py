@@ -31,6 +31,8 @@ class CRecordingSource:
     Parameters
     ----------
     workspace : path
+    folder : path, optional
+        Where the recording is, by default ``.suspectra/recording-c`` in the workspace.
 
     Raises
     ------
@@ -38,9 +40,9 @@ class CRecordingSource:
         From :meth:`read`: there is no recording, or nothing of it can be used.
     """
 
-    def __init__(self, workspace: str | os.PathLike[str]):
+    def __init__(self, workspace: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None):
         self.workspace = os.path.abspath(workspace)
-        self._recording = CRecording(Path(self.workspace, FOLDER))
+        self._recording = CRecording(Path(self.workspace, folder if folder is not None else FOLDER))
         self._parsed: dict[str, CObject | EvidenceError] = {}
         self._assembler: CAssembler | None = None
         self._settings: tuple | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +12,10 @@ from suspectra.evidence.evidence import EvidenceSource
 from suspectra.evidence.sources import shown
 
 RECORDING = Path(".suspectra", "recording")
+RECORDING_C = Path(".suspectra", "recording-c")
 COVERAGE = Path(".coverage")
+C_LOG = "tests.log"
+"""What tells a recording of C and C++ tests from one of Python tests."""
 
 # where test runners and their tutorials put the report
 _REPORT_FOLDERS = ("", "reports", "report", "test-results", "test-reports", "build", "build/test-results", "junit")
@@ -37,7 +40,7 @@ def find_source(
     coverage, junit : Path or str, optional
         A coverage.py data file and a JUnit XML file of the same run; when only one is given the other is looked for.
     recording : Path or str, optional
-        The folder of a recording.
+        The folder of a recording, of Python or of C and C++.
     edges : bool
         Control-flow edges are needed; a recording hands them over only when asked to, since they take time.
 
@@ -52,21 +55,85 @@ def find_source(
     """
     workspace = Path(workspace)
     if recording is not None:
+        if (workspace / recording / C_LOG).exists():
+            return _c_recording_source(workspace, workspace / recording)
         return _recording_source(workspace, workspace / recording, edges)
     if coverage is not None or junit is not None:
         return _coverage_source(workspace, coverage, junit)
     recorded, covered = _recorded_at(workspace / RECORDING), _modified(workspace / COVERAGE)
-    if covered > recorded:
+    recorded_c = _modified(workspace / RECORDING_C / C_LOG)
+    if covered > max(recorded, recorded_c):
         found = find_junit(workspace)
         if found:
             return _coverage_source(workspace, COVERAGE, found)
+    if recorded_c > recorded:
+        return _c_recording_source(workspace, None)
     if recorded:
         return _recording_source(workspace, None, edges)
     if covered:
         return _coverage_source(workspace, None, None)
-    cause = f"there is no evidence in {workspace.resolve()}: neither {RECORDING.as_posix()} nor {COVERAGE}"
-    cure = "run `suspectra record -- pytest`, or name the files with --coverage and --junit"
+    cause = (
+        f"there is no evidence in {workspace.resolve()}: neither {RECORDING.as_posix()} nor {RECORDING_C.as_posix()}"
+        f" nor {COVERAGE}"
+    )
+    cure = (
+        "run `suspectra record -- pytest`, for C and C++ `suspectra record-c`, or name the files with --coverage and"
+        " --junit"
+    )
     raise EvidenceError(Problem("", "", cause, cure))
+
+
+def foreign_c_source(
+    workspace: Path,
+    form: str,
+    location: Path | str,
+    *,
+    outcomes: Path | str | None = None,
+    build: Sequence[Path | str] = (),
+    mapping: Iterable[str] = (),
+) -> EvidenceSource:
+    """C or C++ evidence that other tools left.
+
+    Parameters
+    ----------
+    workspace : Path
+    form : str
+        ``gcov`` (raw profiles, or gcov's JSON where the folder holds no ``.gcda`` file), ``gcovr``, ``lcov`` or
+        ``cobertura``.
+    location : Path or str
+        The file or folder.
+    outcomes : Path or str, optional
+        How the tests ended; ``outcomes.json`` beside the evidence if left out.
+    build : sequence of Path or str
+        Folders outside the workspace where ``.gcno`` files may be read; for raw profiles.
+    mapping : iterable of str
+        ``THERE=HERE``: folders of another machine and what they are here.
+
+    Raises
+    ------
+    UsageError
+        When `mapping` is not of that form.
+    """
+    from suspectra.evidence.source_paths import parse_mapping
+
+    given = {"outcomes": outcomes, "mapping": parse_mapping(mapping)}
+    if form == "gcov":
+        if _holds_profiles(Path(workspace, location)):
+            from suspectra.evidence.gcov_raw import GcovRawSource
+
+            return GcovRawSource(workspace, location, build=build, **given)
+        from suspectra.evidence.gcov_json import GcovJsonSource as Source
+    elif form == "gcovr":
+        from suspectra.evidence.gcovr import GcovrSource as Source
+    elif form == "lcov":
+        from suspectra.evidence.lcov import LcovSource as Source
+    else:
+        from suspectra.evidence.cobertura import CoberturaSource as Source
+    return Source(workspace, location, **given)
+
+
+def _holds_profiles(folder: Path) -> bool:
+    return any(name.endswith(".gcda") for _, _, names in os.walk(folder) for name in names)
 
 
 def find_junit(workspace: Path) -> Path | None:
@@ -79,6 +146,12 @@ def _recording_source(workspace: Path, folder: Path | None, edges: bool) -> Evid
     from suspectra.evidence.recording import RecordingSource
 
     return RecordingSource(workspace, folder, edges=edges)
+
+
+def _c_recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
+    from suspectra.evidence.c_recording import CRecordingSource
+
+    return CRecordingSource(workspace, folder)
 
 
 def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> EvidenceSource:

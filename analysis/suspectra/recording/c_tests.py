@@ -29,6 +29,7 @@ from suspectra.program.c_object import CObject, parse_profile
 from suspectra.recording.c_case import CCase, Ending, judge
 from suspectra.recording.c_process import HANDLER, build_crash_handler, memory_folder, run
 from suspectra.recording.c_suites import CSuite, located
+from suspectra.recording.recorder import FOLDER, keep_out_of_version_control
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for a test that sets no limit itself."""
@@ -110,13 +111,15 @@ def record_c(
         `junit` can't be read.
     """
     begun = time.monotonic()
+    workspace = os.path.abspath(workspace)  # tests run in folders of their own
     cases = _selected(suite.cases, select)
-    outcomes = read_outcomes(os.path.join(os.path.abspath(workspace), junit)) if junit is not None else {}
+    outcomes = read_outcomes(os.path.join(workspace, junit)) if junit is not None else {}
     pairs = tuple(mapping)
     paths = SourcePaths(workspace, pairs, test_patterns)
     fields = {"mapping": [list(pair) for pair in pairs], "test_patterns": list(test_patterns)}
     stop = cancel or threading.Event()
     with CRecorder(workspace, fields) as recorder:
+        keep_out_of_version_control(os.path.join(workspace, FOLDER))
         preload, unbuilt = build_crash_handler(recorder.folder) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
         session = _Session(recorder, paths, notes, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop)

@@ -1,0 +1,61 @@
+"""Telling how a run of tests gets on: one line that changes on a terminal, a few lines elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TextIO
+
+from suspectra.output.terminal import Style, fit, safe, terminal_width
+
+if TYPE_CHECKING:
+    from suspectra.evidence.evidence import TestResult
+
+STEP = 10
+"""Where nothing can be overwritten a line is written for so many percent."""
+
+
+class Progress:
+    """Takes note of each test as it ends; failing ones are named.
+
+    Parameters
+    ----------
+    out : text stream
+    """
+
+    def __init__(self, out: TextIO):
+        self.out = out
+        self.style = Style(out)
+        self.changing = out.isatty()
+        self._told = 0
+        self._failed = 0
+
+    def __call__(self, done: int, total: int, test: TestResult) -> None:
+        """Test `test` ended as number `done` of `total`."""
+        if test.verdict.failing:
+            self._failed += 1
+            self._clear()
+            reason = f": {test.message}" if test.message else ""
+            self._line(f"{self.style(test.verdict.value, 'red')} {safe(test.name + reason)}")
+        percent = 100 * done // total
+        state = f"[{percent:3}%] {done} of {total} tests, {self._failed} failed"
+        if self.changing:
+            self._clear()
+            self.out.write(fit(safe(f"{state}  {test.name}"), terminal_width(self.out) - 1))
+            self.out.flush()
+        elif percent // STEP > self._told // STEP:
+            self._told = percent
+            self._line(state)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        if self.changing:
+            self.out.write("\r\x1b[K")
+            self.out.flush()
+
+    def _line(self, text: str) -> None:
+        self.out.write(text + "\n")
+        self.out.flush()
