@@ -208,9 +208,7 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
 @click.option("--expect-stdout", type=_PATH, metavar="DIR", help="Expected outputs of --command and --shell.")
 @click.option("--junit", type=_PATH, metavar="FILE", help="Believe this JUnit XML, not the exit codes.")
 @build_options
-@click.option(
-    "--select", multiple=True, metavar="NAME", help="Only tests of this name or glob (repeatable)."
-)
+@click.option("--select", multiple=True, metavar="NAME", help="Only tests of this name or glob (repeatable).")
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a test may take.  [default: 300]")
 @click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Tests at the same time.")
 @click.option("--no-crash-handler", is_flag=True, help="Do not load the handler that keeps the profile of crashes.")

@@ -299,7 +299,9 @@ def test_code_comes_from_the_cache_until_the_source_changes(tmp_path, hooked, mo
     load(path)
     calls = []
     real = instrument
-    monkeypatch.setattr("suspectra.instrumentation.imports.instrument", lambda *a, **k: calls.append(a[1]) or real(*a, **k))
+    monkeypatch.setattr(
+        "suspectra.instrumentation.imports.instrument", lambda *a, **k: calls.append(a[1]) or real(*a, **k)
+    )
     hooked(cache=cache)
     assert load(path).x == 1
     assert calls == []
