@@ -4,6 +4,8 @@ import importlib.util
 import inspect
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,13 @@ def test_every_technique_has_its_page_and_no_page_is_left_over():
     for page in PAGES.iterdir():
         for link in re.findall(r"\]\(([^)]+\.md)\)", page.read_text("utf-8")):
             assert (PAGES / link).exists()
+
+
+def test_starting_the_server_loads_nothing_it_does_not_need_at_once():
+    # scipy.stats alone takes longer to load than everything else of the server
+    program = "import sys, suspectra_server.server; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"scipy.stats", "jinja2", "pygments", "pytest", "coverage"} & set(loaded)
 
 
 # reading settings

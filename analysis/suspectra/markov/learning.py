@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy import stats
+from scipy import special
 
 from suspectra.errors import Problem, UsageError
 
@@ -71,7 +71,7 @@ class JumpHabit:
         if not a or not b:  # a prior of 0 or 1 that nothing has contradicted
             return (float(a > 0), float(a > 0))
         tail = (1 - confidence) / 2
-        return float(stats.beta.ppf(tail, a, b)), float(stats.beta.ppf(1 - tail, a, b))
+        return float(special.betaincinv(a, b, tail)), float(special.betaincinv(a, b, 1 - tail))
 
     def _beta(self, prior: float) -> tuple[float, float]:
         return PRIOR_MOVES * prior + self.jumps, PRIOR_MOVES * (1 - prior) + self.returns

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from suspectra.errors import Problem, UsageError
 from suspectra.markov.chain import Chain
@@ -107,7 +107,7 @@ def sample_hitting_times(
     chain.require_ergodic()
     walkers = _Walkers(chain, np.random.default_rng(seed), walks)
     tally = _Tally(chain.first_hub)
-    quantile = float(stats.norm.ppf((1 + confidence) / 2))
+    quantile = float(special.ndtri((1 + confidence) / 2))
     known = slice(chain.first_location, chain.first_hub)
     taken = 0
     while taken < max_steps:
