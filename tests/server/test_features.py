@@ -180,14 +180,16 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
     offered = actions(line, diagnostics=client.diagnostics[uri][:1])
     assert [action["command"]["command"].removeprefix("suspectra.") for action in offered] == [
         "explain",
+        "jump",
         "markExamined",
+        "markInnocent",
         "nextSuspect",
         "selectTechnique",
     ]
     assert offered[0]["diagnostics"][0]["source"] == "suspectra"
     assert actions(line, only=["refactor"]) == []
     assert actions(0) == []
-    step = offered[2]["command"]
+    step = offered[4]["command"]
     assert client.request("workspace/executeCommand", step)["range"]["start"]["line"] == find_line(path, "by_amount(am")
 
 
