@@ -94,3 +94,18 @@ EXPORTING = ("-rdynamic", "-Wl,-u,__gcov_dump")
 def exporting_c(build_c):
     """The fixture program, linked so that the crash handler finds __gcov_dump."""
     return build_c(link=EXPORTING)
+
+
+@pytest.fixture(scope="session")
+def build_reckoner():
+    """Copies the example in C into a folder and builds it there."""
+    example = Path(__file__).parents[1] / "examples" / "reckoner"
+
+    def build(folder: Path) -> Path:
+        shutil.copytree(example, folder, ignore=shutil.ignore_patterns("build", ".suspectra"))
+        cmake = tool("cmake", "cmake")
+        subprocess.run([cmake, "-S", ".", "-B", "build"], cwd=folder, check=True, capture_output=True)
+        subprocess.run([cmake, "--build", "build", "-j2"], cwd=folder, check=True, capture_output=True)
+        return folder
+
+    return build

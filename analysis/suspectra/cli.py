@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import traceback
@@ -33,7 +34,7 @@ from suspectra.console import (
     workspace_option,
     written,
 )
-from suspectra.errors import NothingToRank, SuspectraError
+from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.cli import register as register_evaluation
 
 if TYPE_CHECKING:
@@ -198,6 +199,7 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
 
 @cli.command("record-c")
 @workspace_option
+@click.option("--make", metavar="COMMAND", help="Build with this first, in the workspace.")
 @click.option("--ctest", type=_PATH, metavar="BUILD", help="The tests of a CMake build folder.")
 @click.option("--config", metavar="NAME", help="The configuration CTest is to run, such as Debug.")
 @click.option("--gtest", type=_PATH, multiple=True, metavar="PROGRAM", help="A GoogleTest program (repeatable).")
@@ -212,13 +214,15 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a test may take.  [default: 300]")
 @click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Tests at the same time.")
 @click.option("--no-crash-handler", is_flag=True, help="Do not load the handler that keeps the profile of crashes.")
-def record_c(workspace: Path, **chosen: Any) -> int:
+def record_c(workspace: Path, make: str | None, **chosen: Any) -> int:
     """Run the tests of a C or C++ program and record what each executes.
 
     The program must be built with --coverage. For example: suspectra record-c --ctest build
     """
     from suspectra.recording import c_tests
 
+    if make is not None:
+        _make(make, workspace)
     suite = _c_suite(workspace, **{name: chosen.pop(name) for name in _SUITE_OPTIONS})
     return _record_c(c_tests.record_c, workspace, suite, **chosen)
 
@@ -238,6 +242,14 @@ def server(stdio: bool, tcp: str | None, ws: str | None) -> int | None:
 
 
 # ----------------------------------------------------------------------------------------------------- stages
+
+
+def _make(command: str, workspace: Path) -> None:
+    """Build; what the build says goes where the tests' progress goes."""
+    done = subprocess.run(command, shell=True, cwd=workspace, stdout=2, check=False)
+    if done.returncode:
+        cause = f"the build ended with status {done.returncode}, so no test was run"
+        raise UsageError(Problem(command, "", cause, "mend what the build complains about"))
 
 
 def _c_suite(

@@ -197,12 +197,11 @@ class Commands:
         if not isinstance(name, str) or not isinstance(clone, (bool, type(None))):
             raise JsonRpcInvalidParams("selectTechnique takes a name and {cloneFailed: boolean}")
         try:
-            make_technique(name)
+            make_technique(name, **({"clone_failed": True} if clone else {}))
         except UsageError as error:
             raise JsonRpcInvalidParams(plain(str(error))) from None
         for folder in self._server.folders:
-            used = folder.snapshot.ranking.technique.clone_failed
-            folder.choose(name, used if clone is None else clone)
+            folder.choose(name, clone)
         return name
 
     async def run_tests(self) -> bool:

@@ -192,8 +192,9 @@ COMMANDS = (
         "Run Tests and Localize",
         (),
         "boolean",
-        "Start `suspectra record -- testCommand` in each workspace folder, with a progress bar that can cancel it."
-        " True once it has started. Refused in a workspace the client does not trust.",
+        "Start `suspectra record -- testCommand` in each workspace folder, or `suspectra record-c cTests` for C and C++,"
+        " with a progress bar that can cancel it. True once it has started. Refused in a workspace the client does not"
+        " trust.",
     ),
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 from suspectra.errors import UsageError
 from suspectra.markov.chain import JumpModel
 from suspectra.techniques import make_technique
+from suspectra.techniques.formulas import FORMULAS
 from suspectra.techniques.technique import Technique
 
 SECTION = "suspectra"
@@ -34,14 +35,16 @@ class Settings:
     coverage: str = ""
     junit: str = ""
     test_command: tuple[str, ...] = ("pytest",)
+    c_tests: tuple[str, ...] = ()
     code_lens: bool = True
     inlay_hints: bool = False
     diagnostics: bool = True
     show_notifications: str = "off"
 
     def make_technique(self) -> Technique:
-        """The technique these settings name."""
-        return make_technique(self.technique, clone_failed=self.clone_failed)
+        """The technique these settings name; `clone_failed` is for those that know clones."""
+        clones = self.clone_failed and self.technique.partition("+")[0] in FORMULAS
+        return make_technique(self.technique, **({"clone_failed": True} if clones else {}))
 
     def jump_model(self, p_jump: float | None = None) -> JumpModel:
         """How readers leave the ranking by these settings, or with a probability that was learned."""
@@ -103,6 +106,12 @@ def _command(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _words(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
+        raise ValueError("it must be a list of words, such as ['--ctest', 'build']")
+    return tuple(value)
+
+
 def _loudness(value: Any) -> str:
     if value not in NOTIFICATIONS:
         raise ValueError(f"it must be one of {', '.join(NOTIFICATIONS)}")
@@ -131,7 +140,12 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("technique", "string", _technique, "The technique that ranks the suspects, by its name."),
+    Setting(
+        "technique",
+        "string",
+        _technique,
+        "The technique that ranks the suspects, by its name; `NAME+NAME` lets a second one order what the first ties.",
+    ),
     Setting(
         "cloneFailed",
         "boolean",
@@ -188,6 +202,14 @@ SETTINGS = (
         "The JUnit XML file that belongs to the coverage file, relative to the workspace folder.",
     ),
     Setting("testCommand", "array of strings", _command, "What *Run Tests and Localize* records."),
+    Setting(
+        "cTests",
+        "array of strings",
+        _words,
+        "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, such as"
+        ' `["--make", "cmake --build build", "--ctest", "build"]`. Empty: `testCommand`, or where C or C++ was recorded'
+        " last, CTest in the build folder of the workspace.",
+    ),
     Setting("codeLens", "boolean", _boolean, "Show rank and score above the most suspicious functions."),
     Setting("inlayHints", "boolean", _boolean, "Show the rank at the end of each suspicious line."),
     Setting("diagnostics", "boolean", _boolean, "Mark suspicious lines."),

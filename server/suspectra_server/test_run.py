@@ -74,12 +74,12 @@ class TestRun:
             self._server.say_status()
 
     async def _record(self, folder: Folder, progress: _Progress) -> None:
-        command = folder.settings.test_command
-        progress.report(f"{' '.join(command)}", None)
+        command = folder.test_arguments
+        progress.report(" ".join(command), None)
         output: deque[str] = deque(maxlen=KEPT_LINES)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "suspectra", "record", "--", *command),
+                *(sys.executable, "-m", "suspectra", *command),
                 cwd=folder.root,
                 env=_environment(),
                 stdin=subprocess.DEVNULL,

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from suspectra.errors import EvidenceError, NothingToRank, Problem
-from suspectra.evidence.discovery import COVERAGE, RECORDING, find_source
+from suspectra.evidence.c_recording import CRecordingSource
+from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
@@ -34,6 +36,7 @@ NOTICED = 0.15  # seconds after which a ranking that still runs is worth a word
 EDIT_QUIET = 0.1  # seconds without typing after which marks are published again
 REST = 3.0  # an update is followed by a pause of this many times its own length, so that a test run is not slowed
 LONGEST_REST = 2.0  # seconds
+_CTEST = "CTestTestfile.cmake"
 MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
 
@@ -140,10 +143,25 @@ class Folder:
             self.guidance.renew(after=0)
             self._changed(self)
 
-    def choose(self, technique: str, clone_failed: bool) -> None:
-        """Rank with another technique than the settings', until those change."""
-        self.chosen = (technique, clone_failed)
+    def choose(self, technique: str, clone_failed: bool | None) -> None:
+        """Rank with another technique than the settings', until those change; without a word on clones as before."""
+        before = self.chosen[1] if self.chosen else self.settings.clone_failed
+        self.chosen = (technique, before if clone_failed is None else clone_failed)
         self.rank()
+
+    @property
+    def test_arguments(self) -> tuple[str, ...]:
+        """What of the command line records the tests.
+
+        Where C or C++ was recorded last and nothing is set, CTest's tests are taken of a build folder in the workspace.
+        """
+        if self.settings.c_tests:
+            return ("record-c", *self.settings.c_tests)
+        if isinstance(self._source, CRecordingSource):
+            for listing in sorted(self.root.glob(f"*/{_CTEST}")):
+                build = listing.parent.name
+                return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
+        return ("record", "--", *self.settings.test_command)
 
     def close(self) -> None:
         """Stop everything."""
@@ -408,10 +426,10 @@ class Folder:
     def _candidates(self) -> set[str]:
         """Where evidence may appear."""
         given = [path for path in (self.settings.coverage, self.settings.junit) if path]
-        return {str(self.root / path) for path in given or (RECORDING, COVERAGE)}
+        return {str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE)}
 
     def _grows(self) -> bool:
-        return isinstance(self._source, RecordingSource)
+        return isinstance(self._source, (RecordingSource, CRecordingSource))
 
     def _evidence_state(self) -> object:
         return [state_of(path) for path in self._watched]

@@ -21,7 +21,7 @@ import { ask, candidates, type Interpreter, interpreterSetting, type NotFound, s
 import { activeInterpreter } from './pythonExtension';
 import type { Condition } from './words';
 
-const DOCUMENTS = [{ scheme: 'file', language: 'python' }];
+const DOCUMENTS = ['python', 'c', 'cpp'].map((language) => ({ scheme: 'file', language }));
 
 /** What the extension is to its server. */
 export interface Home {

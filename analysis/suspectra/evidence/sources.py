@@ -59,7 +59,8 @@ class SourceText:
     path : str
         Relative to the workspace, forward slashes.
     text : str
-        Decoded as Python would: by byte order mark, coding line, else UTF-8. Bytes that don't fit are replaced.
+        By byte order mark, else UTF-8, else Latin-1; Python's sources by their coding line. Bytes that don't fit are
+        replaced.
     data : bytes
         As they are on disk.
     """
@@ -150,7 +151,7 @@ class Sources:
         except (OSError, ValueError) as error:
             cause = f"it can't be read: {reason(error)}"
             raise SourceUnreadable(Problem(path, "", cause, "make it a readable file, or leave it out")) from None
-        return SourceText(path, decode(data), data)
+        return SourceText(path, decode(data, path), data)
 
 
 @dataclass(frozen=True)
@@ -192,9 +193,11 @@ def read_regular(path: Path, limit: int) -> bytes:
     return data
 
 
-def decode(data: bytes) -> str:
-    """Python source as text, by the encoding it declares; whatever does not fit is replaced."""
+def decode(data: bytes, path: str) -> str:
+    """A source as text, Python by the encoding it declares; whatever does not fit is replaced."""
     try:
+        if not path.endswith((".py", ".pyw", ".pyi")):
+            return data.decode("utf-8-sig")
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         return data.decode(encoding, "replace")
     except (SyntaxError, LookupError, ValueError):

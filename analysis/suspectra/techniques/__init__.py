@@ -36,7 +36,7 @@ def make_technique(name: str, *, break_ties: str | None = None, **hyper_paramete
     Parameters
     ----------
     name : str
-        Lower case with hyphens.
+        Lower case with hyphens; ``NAME+NAME`` is the first with its ties broken by the second.
     break_ties : str, optional
         The name of a second technique that orders what the first one ties.
     **hyper_parameters
@@ -52,6 +52,8 @@ def make_technique(name: str, *, break_ties: str | None = None, **hyper_paramete
     >>> make_technique("ochiai", break_ties="cp").name
     'ochiai+cp'
     """
+    if break_ties is None and "+" in name:
+        name, _, break_ties = name.partition("+")
     if break_ties is not None:
         return TieBroken(make_technique(name, **hyper_parameters), make_technique(break_ties))
     if name in FORMULAS:

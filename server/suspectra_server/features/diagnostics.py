@@ -75,7 +75,7 @@ class Published:
         ranking, suspect = folder.snapshot.ranking, mark.suspect
         lines = folder.snapshot.placements[mark.file].now
         technique = ranking.technique
-        page = PAGES / f"{technique.name}.md"
+        page = PAGES / f"{technique.name.partition('+')[0]}.md"
         return lsp.Diagnostic(
             range=first_line_of(mark, lines, self._server.units),
             severity=SEVERITY[mark.band],

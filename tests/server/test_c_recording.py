@@ -1,0 +1,117 @@
+"""A recording of C tests in the editor: marked, explained and followed like one of Python."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from suspectra.techniques import technique_infos
+
+FAULTY = "src/evaluate.c"
+FIX = ("double result = 0; /* fault", "double result = numbers[0]; /* no fault")
+
+
+def suspectra(folder, *arguments):
+    command = [sys.executable, "-m", "suspectra", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+
+
+def ranked(folder, *options):
+    """(file, line) of the first twenty that the command line ranks and failing tests execute."""
+    done = suspectra(folder, "rank", "--format", "json", *options)
+    assert done.returncode == 0, done.stderr
+    executed = [s for s in json.loads(done.stdout)["suspects"] if s["ef"]]
+    return {(s["file"], s["line"]) for s in executed[:20]}
+
+
+@pytest.fixture(scope="module")
+def shared(build_reckoner, tmp_path_factory):
+    """The example with a recording of its tests; not to be changed."""
+    folder = build_reckoner(tmp_path_factory.mktemp("c") / "reckoner")
+    done = suspectra(folder, "record-c", "--ctest", "build")
+    assert done.returncode == 1, done.stderr
+    return folder
+
+
+def hover(client, uri, line):
+    position = {"line": line, "character": 4}
+    answer = client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+    return answer["contents"]["value"] if answer else ""
+
+
+def test_marks_are_those_of_the_command_line(client, shared):
+    client.start(shared)
+    client.wait(lambda: client.marks(shared))
+    assert client.marks(shared).keys() == ranked(shared)
+    assert client.messages == []
+
+
+def test_lines_are_explained_and_functions_get_lenses(client, shared, find_line):
+    client.start(shared)
+    uri = client.open(shared / FAULTY)
+    client.wait(lambda: uri in client.diagnostics)
+    assert re.search(r"Ochiai.*\b2\b.*failing", hover(client, uri, find_line(shared / FAULTY, FIX[0])), re.DOTALL)
+    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert find_line(shared / FAULTY, "static double largest(") in [lens["range"]["start"]["line"] for lens in lenses]
+
+
+def test_cp_says_which_edges_carry_the_suspicion_and_from_where(client, shared, find_line):
+    client.start(shared)
+    uri = client.open(shared / FAULTY)
+    seen = len(client.statuses)
+    assert client.command("selectTechnique", "cp") == "cp"
+    client.wait_for_state("ready", after=seen)
+    client.wait(lambda: client.statuses[-1]["technique"] == "cp")
+    words = hover(client, uri, find_line(shared / FAULTY, "if (numbers[i] > result)"))
+    assert re.search(r"of the suspicion of lines? \d+.* comes from here: the edge from lines? \d+ .*Δ", words)
+
+
+@pytest.mark.parametrize("technique", [*(i.name for i in technique_infos() if i.needs != "lines"), "ochiai+cp"])
+def test_techniques_of_control_flow_are_selected_like_formulas(client, shared, technique):
+    client.start(shared, options={"technique": technique, "cloneFailed": technique != "ochiai+cp"})
+    status = client.wait_for_state("ready", "error", "stale")
+    assert (status["state"], status["technique"]) == ("ready", technique)
+    assert client.marks(shared).keys() == ranked(shared, "--technique", technique)
+
+
+def test_clones_are_refused_where_a_technique_knows_none(client, shared):
+    client.start(shared)
+    with pytest.raises(client.Error, match="none can be cloned"):
+        client.command("selectTechnique", "cp", {"cloneFailed": True})
+
+
+def test_run_tests_builds_and_records_what_was_recorded_last(client, build_reckoner, tmp_path):
+    folder = build_reckoner(tmp_path / "reckoner")
+    suspectra(folder, "record-c", "--ctest", "build")
+    client.start(folder)
+    source = folder / FAULTY
+    source.write_text(source.read_text().replace(*FIX))
+    assert client.command("runTests") is True
+    client.wait_for_state("noFailingTests")
+    client.wait(lambda: not client.marks(folder))
+    client.wait(lambda: client.progress[-1]["kind"] == "end")
+    assert any(value.get("percentage") == 100 for value in client.progress)
+
+
+def test_run_tests_takes_the_options_that_are_set(client, build_reckoner, tmp_path):
+    folder = build_reckoner(tmp_path / "reckoner")
+    client.start(folder, options={"cTests": ["--ctest", "build", "--select", "largest*"]})
+    assert client.command("runTests") is True
+    client.wait_for_state("ready")
+    assert client.suspects()["suspects"][0]["file"] == FAULTY
+    assert client.statuses[-1]["failed"] == 2
+
+
+def test_bytes_of_old_encodings_are_shown_as_they_stand(client, build_reckoner, tmp_path, find_line):
+    folder = build_reckoner(tmp_path / "reckoner")
+    source = folder / FAULTY
+    source.write_bytes(source.read_bytes().replace(b"/* fault", b"/* f\xfcr alle: fault"))
+    subprocess.run(["cmake", "--build", "build"], cwd=folder, check=True, capture_output=True)
+    suspectra(folder, "record-c", "--ctest", "build")
+    client.start(folder)
+    client.wait(lambda: client.marks(folder))
+    assert client.marks(folder).keys() == ranked(folder)
