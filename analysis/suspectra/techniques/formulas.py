@@ -80,7 +80,7 @@ def ratio(above: np.ndarray, below: np.ndarray | float, at_zero: np.ndarray | fl
 
 
 NAISH = "Naish, Lee & Ramamohanarao 2011"
-GROUPED = "paper 004, Table 1"
+HENDERSON = "Henderson, Küçük & Podgurski 2019"
 
 
 @formula(
@@ -431,7 +431,7 @@ def _gp13(n: Four) -> np.ndarray:
     return n.ef + ratio(n.ef, 2 * n.ep + n.ef)
 
 
-@formula("f1", "F1", "2 * ef / (F + ef + ep)", "paper 003")
+@formula("f1", "F1", "2 * ef / (F + ef + ep)", HENDERSON)
 def _f1(n: Four) -> np.ndarray:
     return ratio(2 * n.ef, n.F + n.ef + n.ep)
 
@@ -441,17 +441,17 @@ def _lift(n: Four) -> np.ndarray:
     return ratio(n.ef, n.ef + n.ep) - n.F / (n.F + n.P)
 
 
-@formula("relative-f1", "Relative F1", "2 * (ef + ep) / (F + ef + ep) * (ef / (ef + ep) - F / (F + P))", "paper 003")
+@formula("relative-f1", "Relative F1", "2 * (ef + ep) / (F + ef + ep) * (ef / (ef + ep) - F / (F + P))", HENDERSON)
 def _relative_f1(n: Four) -> np.ndarray:
     return ratio(2 * (n.ef + n.ep), n.F + n.ef + n.ep) * _lift(n)
 
 
-@formula("relative-ochiai", "Relative Ochiai", "sqrt((ef + ep) / F) * (ef / (ef + ep) - F / (F + P))", "paper 003")
+@formula("relative-ochiai", "Relative Ochiai", "sqrt((ef + ep) / F) * (ef / (ef + ep) - F / (F + P))", HENDERSON)
 def _relative_ochiai(n: Four) -> np.ndarray:
     return np.sqrt(ratio(n.ef + n.ep, n.F)) * _lift(n)
 
 
-@formula("relative-jaccard", "Relative Jaccard", "ef / (F + ep) - F / (F + P)", "paper 003")
+@formula("relative-jaccard", "Relative Jaccard", "ef / (F + ep) - F / (F + P)", HENDERSON)
 def _relative_jaccard(n: Four) -> np.ndarray:
     return ratio(n.ef, n.F + n.ep) - n.F / (n.F + n.P)
 
