@@ -22,6 +22,7 @@ import tarfile
 import venv
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from suspectra.evidence.recording import RecordingSource
@@ -62,7 +63,9 @@ def prepare(project: Project, cache: Path) -> tuple[Path, Path]:
         with tarfile.open(next(home.glob("*.tar.gz"))) as archive:
             archive.extractall(home, filter="data")
         subprocess.run([*pip, "install", "--no-deps", "-e", str(_sdist(project, home))], check=True)
-        (home / "coverage.ini").write_text("[run]\nbranch = true\n")  # nothing of the project's own settings
+        (home / "coverage.ini").write_text(
+            "[run]\nbranch = true\nomit = */tests/*\n"
+        )  # nothing of the project's own settings
         (home / "ready").touch()
     return _sdist(project, home), python
 
@@ -155,19 +158,21 @@ def differences(folder: Path) -> dict:
     theirs, statements = coverage_statements(folder)
     evidence = RecordingSource(folder).read()
     elements = evidence.elements
+    measured = {file.path: set(file.line.tolist()) for file in evidence.files}
+    # coverage.py also lists files that were never imported, and test modules inside of packages
+    both = [path for path in statements if path in measured]
     places: Counter[tuple[str, int, str]] = Counter()
     agreed = 0
     for test, row in zip(evidence.tests, evidence.rows, strict=True):
         ours = defaultdict(set)
         for file, line in zip(elements.file[row].tolist(), elements.line[row].tolist(), strict=True):
             ours[elements.files[file]].add(line)
-        for path, known in statements.items():
+        for path in both:
             a, b = ours[path], theirs.get(test.name, {}).get(path, set())
-            agreed += len(a & b & known)
+            agreed += len(a & b & statements[path])
             places.update((path, line, "only coverage.py") for line in b - a)
             places.update((path, line, "only suspectra") for line in a - b)
-    measured = {file.path: set(file.line.tolist()) for file in evidence.files}
-    unlike = {path: sorted(known ^ measured[path]) for path, known in statements.items() if path in measured}
+    unlike = {path: sorted(statements[path] ^ measured[path]) for path in both}
     listed = [
         {
             "file": p,
@@ -182,10 +187,14 @@ def differences(folder: Path) -> dict:
     return {"agreed": agreed, "statements": {p: n for p, n in unlike.items() if n}, "hits": listed}
 
 
+@lru_cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
+
+
 def cause(path: Path, line: int) -> str:
     """Why the two may disagree about a line."""
-    tree = ast.parse(path.read_bytes())
-    around = [n for n in ast.walk(tree) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
+    around = [n for n in ast.walk(_tree(path)) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
     for node in around:
         final = getattr(node, "finalbody", [])
         if final and final[0].lineno <= line <= final[-1].end_lineno and sys.version_info < (3, 12):
