@@ -16,7 +16,6 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 import suspectra
-from suspectra.errors import Problem
 from suspectra_server import commands, wire
 from suspectra_server.convert import path_of, plain
 from suspectra_server.documents import Document, Documents, Units
@@ -43,6 +42,7 @@ from suspectra_server.workspace import Folder, Folders
 log = logging.getLogger(__name__)
 
 CONFIGURATION_PATIENCE = 1.0  # seconds a client is given to say its settings before the first ranking
+SETTLING = 0.5  # seconds after which to see again whether a recording is complete
 _LOUDNESS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
 _URGENT = (State.RUNNING_TESTS, State.RANKING, State.ERROR, State.STALE, State.READY, State.NO_FAILING_TESTS)
 
@@ -80,6 +80,7 @@ class SuspectraServer(LanguageServer):
         self._initial: Mapping[str, Any] = {}
         self._pushed: Mapping[str, Any] = {}
         self._told: dict[str, None] = {}
+        self._untold: dict[str, asyncio.TimerHandle] = {}  # by folder, while its evidence is not complete
         self._status: dict[str, Any] | None = None
         self._tasks: set[asyncio.Task] = set()
 
@@ -140,6 +141,8 @@ class SuspectraServer(LanguageServer):
         self.test_run.cancel()
         for task in list(self._tasks):
             task.cancel()
+        for waiting in self._untold.values():
+            waiting.cancel()
         if self._initialized:
             for folder in self.folders:
                 folder.close()
@@ -249,8 +252,7 @@ class SuspectraServer(LanguageServer):
         self.published.publish(folder)
         code_lens.refresh(self)
         inlay_hints.refresh(self)
-        for problem in folder.snapshot.ranking.problems:
-            self.tell_problem(problem, folder)
+        self.tell_problems(folder)
         guide = folder.snapshot.guide
         if guide is not None and guide.problem and folder.settings.order == "steps":
             self.tell(str(guide.problem), lsp.MessageType.Warning, folder.settings)
@@ -291,10 +293,23 @@ class SuspectraServer(LanguageServer):
             return State.RUNNING_TESTS
         return State.RANKING if folder.busy else folder.snapshot.state
 
-    def tell_problem(self, problem: Problem, folder: Folder) -> None:
-        """Tell a problem of the evidence, once."""
-        grave = folder.snapshot.ranking.state is State.ERROR
-        if folder.snapshot.ranking.state is not State.NO_EVIDENCE:
+    def tell_problems(self, folder: Folder) -> None:
+        """Tell the problems of the evidence, each once.
+
+        While tests run, what they have not yet come to is of the run before. That mends itself, so only what is
+        left of it at the end is told.
+        """
+        if waiting := self._untold.pop(folder.uri, None):
+            waiting.cancel()
+        ranking = folder.snapshot.ranking
+        if not ranking.problems or ranking.state is State.NO_EVIDENCE or self.folders.get(folder.uri) is not folder:
+            return
+        grave = ranking.state is State.ERROR
+        if not grave and folder.unsettled:
+            loop = asyncio.get_running_loop()
+            self._untold[folder.uri] = loop.call_later(SETTLING, self.tell_problems, folder)
+            return
+        for problem in ranking.problems:
             self.tell(str(problem), lsp.MessageType.Error if grave else lsp.MessageType.Warning, folder.settings)
 
     def tell(self, text: str, kind: lsp.MessageType, settings: Settings) -> None:

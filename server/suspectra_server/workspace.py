@@ -122,6 +122,13 @@ class Folder:
         """Whether a ranking is being made."""
         return self._jobs.busy(("rank", self.uri))
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether a run is still being recorded, or has ended and its ranking comes."""
+        source = self._source
+        growing = isinstance(source, RecordingSource) and source.growing()
+        return growing or self.busy or self._evidence_state() != self._ranked_state
+
     def evidence_changed(self) -> None:
         """A watched evidence file changed: rank when it is complete."""
         self._evidence.touched(GROWING_QUIET if self._grows() else QUIET)

@@ -228,6 +228,17 @@ def test_a_log_that_is_being_written_is_left_alone(tmp_path, log):
     assert log.path.exists()
 
 
+def test_a_recording_grows_until_its_last_writer_lets_go(tmp_path, log):
+    log.file("a.py")
+    log.test("one", lines={0: {2}}, time=1)
+    source = RecordingSource(tmp_path)
+    assert not source.growing()  # not read yet
+    source.read()
+    assert source.growing()
+    log.close()
+    assert not source.growing()
+
+
 def test_damaged_logs_survive_tidying(tmp_path, log):
     log.file("a.py")
     log.close()

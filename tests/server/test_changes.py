@@ -379,3 +379,49 @@ def test_examined_marks_outlive_a_run_in_which_lines_moved(client, shop, record,
     client.wait(lambda: vouchers(client, shop) == [6, 8, 17, 19])
     first = client.suspects()["suspects"][0]
     assert (first["line"], first["examined"]) == (18, True)
+
+
+# a run that is under way
+
+
+def old_evidence(client):
+    """The messages that say how much of the evidence is older than its source."""
+    return [one["message"] for one in client.messages if "before it changed" in one["message"]]
+
+
+def slow_down(shop, seconds):
+    """Let each test take its time, so that the editor sees the run under way."""
+    pause = f"import time\nimport pytest\n\n\n@pytest.fixture(autouse=True)\ndef slow():\n    time.sleep({seconds})\n"
+    (shop / "tests" / "conftest.py").write_text(pause)
+
+
+def change(shop):
+    source = shop / "shop" / "vouchers.py"
+    source.write_text(source.read_text().replace("return amount - off", "return amount - abs(off)", 1))
+
+
+def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, record):
+    client.configuration = {"showNotifications": "onWarning"}
+    client.start(shop)
+    change(shop)
+    slow_down(shop, 0.2)
+    done = len(client.statuses)
+    assert record(shop).returncode == 1
+    assert sum(status["state"] == "ready" for status in client.statuses[done:]) > 1  # it was followed
+    client.command("localize")
+    client.wait_for_state("ready", after=len(client.statuses))
+    assert client.suspects()["problems"] == []
+    assert old_evidence(client) == []
+
+
+def test_what_a_run_of_some_tests_left_old_is_told_once_when_it_is_over(client, shop, record):
+    client.configuration = {"showNotifications": "onWarning"}
+    client.start(shop)
+    change(shop)
+    slow_down(shop, 0.2)
+    record(shop, "-k", "percent")
+    (told,) = client.wait(lambda: old_evidence(client))
+    assert told.startswith("shop/vouchers.py: 4 of the tests that execute it")
+    client.command("localize")
+    client.wait_for_state("ready", after=len(client.statuses))
+    assert old_evidence(client) == [told]
