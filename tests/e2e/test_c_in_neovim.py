@@ -1,0 +1,61 @@
+"""A program in C, from its tests under CTest to the marks in a real Neovim without a screen."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+FAULTY = "src/evaluate.c"
+FIX = ("double result = 0; /* fault", "double result = numbers[0]; /* no fault")
+
+
+@pytest.fixture
+def reckoner(build_reckoner, make_project, tmp_path: Path):
+    """The example, built and recorded as its README says."""
+    project = make_project(build_reckoner(tmp_path / "reckoner"))
+    done = project.suspectra("record-c", "--ctest", "build")
+    assert done.returncode == 1, done.stderr
+    assert "recorded 40 tests, 2 failed" in done.stderr
+    return project
+
+
+def test_marks_what_the_command_line_ranks(reckoner, neovim, wait):
+    neovim.start(reckoner, FAULTY)
+    wait(neovim.diagnostics, "diagnostics")
+    assert neovim.marked(reckoner) == reckoner.ranked()
+    fault = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if FIX[0] in text)
+    found = next(d for d in neovim.diagnostics() if d["line"] == fault)
+    assert found["data"]["rankBest"] == 1
+
+
+def test_control_flow_tells_the_fault_from_what_it_is_tied_with(reckoner, neovim, wait):
+    neovim.start(reckoner, FAULTY)
+    wait(neovim.diagnostics, "diagnostics")
+    assert neovim.command("suspectra.selectTechnique", "sober") == "sober"
+    wait(lambda: neovim.diagnostics()[0]["code"] == "sober", "the marks are SOBER's")
+    ranked = reckoner.suspectra("rank", "--technique", "sober", "--top", "1", "--format", "csv").stdout
+    decision = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if "numbers[i] > result" in text)
+    assert neovim.marked(reckoner)[0] == (FAULTY, decision)
+    assert f"{FAULTY},{decision}" in ranked
+
+
+def test_explains_and_shows_lenses(reckoner, neovim, wait):
+    neovim.start(reckoner, FAULTY)
+    wait(neovim.diagnostics, "diagnostics")
+    file, line = reckoner.ranked()[0]
+    document = {"textDocument": {"uri": reckoner.uri(file)}}
+    hover = neovim.request("textDocument/hover", {**document, "position": {"line": line - 1, "character": 4}})
+    assert "largest_below_zero" in hover["contents"]["value"]
+    lenses = neovim.request("textDocument/codeLens", document)
+    assert any("largest(" in reckoner.lines(file)[lens["range"]["start"]["line"]] for lens in lenses)
+
+
+def test_follows_a_new_run_until_the_fault_is_gone(reckoner, neovim, wait):
+    neovim.start(reckoner, FAULTY)
+    wait(neovim.diagnostics, "diagnostics")
+    reckoner.edit(FAULTY, *FIX)
+    subprocess.run(["cmake", "--build", "build"], cwd=reckoner.folder, check=True, capture_output=True)
+    assert reckoner.suspectra("record-c", "--ctest", "build").returncode == 0
+    wait(lambda: not neovim.diagnostics(), "no marks once all tests pass")
