@@ -14,7 +14,7 @@ import struct
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -34,7 +34,6 @@ _MAX_LOG = 1 << 30
 _MAX_MAP = 1 << 27
 _ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
 _EMPTY = np.zeros(0, np.int32)
-_EIGHT = np.arange(8)
 _COUNT = np.dtype("<u8")
 _MAX_COUNT = 1 << 40  # far beyond any test, and no sum of such numbers overflows
 _RECORD = "run the tests with `suspectra record -- pytest`"
@@ -250,7 +249,7 @@ class RecordingSource:
                 try:
                     decoded = self._plan(record.section).decode(record.rows)
                 except (ValueError, struct.error) as error:
-                    decoded = _Decoded(_EMPTY, _EMPTY, _EMPTY, (), f"{error}")
+                    decoded = _Decoded(_EMPTY, _EMPTY, _EMPTY, (), _EMPTY, f"{error}")
             if decoded.damage:
                 problems.append(
                     Problem(
@@ -338,6 +337,12 @@ class _SourceMap:
             bool(head["is_test"]),
         )
         return cls(measured, cells, checksum, kind, cell, line, target, inside)
+
+    @cached_property
+    def statement_facts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells, and the statement that each means."""
+        facts = self.kind == Kind.STATEMENT
+        return self.cell[facts], np.searchsorted(self.measured.line, self.line[facts])
 
 
 @dataclass(eq=False)
@@ -493,6 +498,7 @@ class _Decoded:
     edges: Row
     times: np.ndarray | None  # how often each edge was taken, None where that was not counted
     stale: tuple[str, ...]  # sources that have changed since
+    touched: np.ndarray  # the section's numbers of the sources
     damage: str = ""
 
 
@@ -534,40 +540,32 @@ class _Plan:
     """How the cells of one section map to the columns of a layout."""
 
     def __init__(self, maps: Sequence[_SourceMap | None], layout: _Layout):
+        self.maps = tuple(maps)
         self.sources = len(maps)
         self.layout = layout
         self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
-        self.starts = np.cumsum(self.sizes) - self.sizes
         self.total = int(self.sizes.sum())
         self.damaged = {number for number, m in enumerate(maps) if m is None}
         self.stale: dict[int, str] = {}
-        statements = self._facts(maps, self._statement_facts)
-        self.statements = _Scatter(statements, self.total * 8, layout.columns)
+        self.statements = _Gather([self._facts(n, self._statement_facts) for n in range(self.sources)])
         self.edges = None
         if layout.with_edges:
-            facts = self._facts(maps, self._edge_facts)
-            self.edges = _Scatter(facts, self.total * 8, len(layout.edge_table))
+            self.edges = _Gather([self._facts(n, self._edge_facts) for n in range(self.sources)])
 
-    def _facts(self, maps, of_file) -> tuple[np.ndarray, np.ndarray]:
-        cells, columns = [_EMPTY], [_EMPTY]
-        for number, source in enumerate(maps):
-            current = self.layout.versions.get(source.measured.path) if source is not None else None
-            if source is not None and current is not None:
-                cell, column = of_file(number, source, current)
-                cells.append(cell + int(self.starts[number]) * 8)
-                columns.append(column)
-        return np.concatenate(cells), np.concatenate(columns)
+    def _facts(self, number: int, facts: Callable[..., tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        source = self.maps[number]
+        current = self.layout.versions.get(source.measured.path) if source is not None else None
+        return facts(number, source, current) if current is not None else (_EMPTY, _EMPTY)
 
     def _statement_facts(self, number: int, source: _SourceMap, current: _SourceMap):
-        facts = source.kind == Kind.STATEMENT
-        cell, line = source.cell[facts], source.line[facts]
-        statement = np.searchsorted(source.measured.line, line)
+        start = self.layout.start[source.measured.path]
+        cell, statement = source.statement_facts
         if source is not current:
             if source.measured.digest != current.measured.digest:
                 self.stale[number] = source.measured.path
             statement = _aligned(source, current)[statement]
             cell, statement = cell[statement >= 0], statement[statement >= 0]
-        return cell, statement + self.layout.start[source.measured.path]
+        return cell, statement + start
 
     def _edge_facts(self, number: int, source: _SourceMap, current: _SourceMap):
         return self.layout.edges_of[source.measured.path] if source is current else (_EMPTY, _EMPTY)
@@ -591,79 +589,94 @@ class _Plan:
             raise ValueError("a source whose map is damaged")
         touched = np.array(numbers, np.int64)
         sizes = self.sizes[touched]
-        ends = sizes.cumsum()
         head, size = 4 + 4 * count, int(sizes.sum())
         if len(data) < head + size:
             raise ValueError("a wrong number of bits")
-        bits = np.frombuffer(data, np.uint8, size, head)
-        # the place of each byte in the section, then of each of its bits
-        places = np.arange(len(bits)) + np.repeat(self.starts[touched] - ends + sizes, sizes)
-        cells = (places[:, None] * 8 + _EIGHT).ravel()[np.unpackbits(bits).view(bool).nonzero()[0]]
+        fired = np.unpackbits(np.frombuffer(data, np.uint8, size, head)).view(bool)
+        starts = 8 * (sizes.cumsum() - sizes)
         stale = tuple(self.stale[n] for n in numbers if n in self.stale) if self.stale else ()
-        times = _times(data[head + size :], len(cells))
-        row = self.statements.columns_of(cells)
+        times = _times(data[head + size :], fired)
+        row, _ = self.statements.columns_of(touched, starts, fired)
         if self.edges is None:
-            return _Decoded(row, _EMPTY, None, stale)
-        edges = self.edges.columns_of(cells)
-        return _Decoded(row, edges, None if times is None else self.edges.sums(edges, cells, times), stale)
+            return _Decoded(row, _EMPTY, None, stale, touched)
+        edges, passed = self.edges.columns_of(touched, starts, fired, times)
+        return _Decoded(row, edges, passed, stale, touched)
 
 
-def _times(data: bytes, cells: int) -> np.ndarray | None:
-    """How often each of the cells was passed, None where the recorder did not count.
+def _times(data: bytes, fired: np.ndarray) -> np.ndarray | None:
+    """How often each cell was passed, None where the recorder did not count.
 
     Raises
     ------
     ValueError
-        When the data is neither nothing nor a count for each cell.
+        When the data is neither nothing nor a count for each cell that is set.
     """
+    cells = int(np.count_nonzero(fired))
     if not data and cells:
         return None
     if len(data) != cells * _COUNT.itemsize:
         raise ValueError("a wrong number of bits or counts")
-    return np.clip(np.frombuffer(data, _COUNT), 1, _MAX_COUNT).astype(np.int64)
+    times = np.zeros(len(fired), np.int64)
+    times[fired] = np.clip(np.frombuffer(data, _COUNT), 1, _MAX_COUNT).astype(np.int64)
+    return times
 
 
-class _Scatter:
-    """From set cells to sorted columns; most cells mean one column, a few mean more."""
+class _Gather:
+    """From set cells to sorted columns.
 
-    def __init__(self, facts: tuple[np.ndarray, np.ndarray], cells: int, columns: int):
-        cell, column = facts
-        _, first = np.unique(cell, return_index=True)
-        self.columns = columns
-        self.main = np.full(cells, columns, np.int32)  # one past the last column: none at all
-        self.main[cell[first]] = column[first]
-        rest = np.ones(len(cell), bool)
-        rest[first] = False
-        self.more_cells, self.more_columns = cell[rest], column[rest].astype(np.int32)
-        self.pairs = np.unique(np.stack([cell, column]), axis=1)
-        self.fired = np.zeros(cells, bool)
-        self.reached = np.zeros(columns + 1, bool)
+    Each column looks at its cell, source by source in the order of the columns, so nothing has to be sorted and only
+    the sources that a test touched are looked at.
 
-    def sums(self, row: Row, cells: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """The times of the cells, added up by column: for each column of a row."""
-        passed = np.zeros(len(self.main), np.int64)
-        passed[cells] = times
-        cell, column = self.pairs
-        sums = np.zeros(self.columns, np.int64)
-        np.add.at(sums, column, passed[cell])
-        return sums[row]
+    Parameters
+    ----------
+    facts : sequence of (cells, columns)
+        For each source the cells, counted within the source, and the column that each means. A column may be meant
+        by several cells.
+    """
 
-    def columns_of(self, cells: np.ndarray) -> Row:
-        """The columns of the cells, sorted and without repetition."""
-        columns = self.main[cells]
-        more = _EMPTY
-        if len(self.more_cells):
-            self.fired[cells] = True
-            more = self.more_columns[self.fired[self.more_cells]]
-            self.fired[cells] = False
-        if 30 * len(columns) < self.columns:
-            row = np.unique(np.concatenate([columns, more]))
-            return row[:-1] if len(row) and row[-1] == self.columns else row
-        self.reached[columns] = True
-        self.reached[more] = True
-        row = self.reached[:-1].nonzero()[0].astype(np.int32)
-        self.reached.fill(False)
-        return row
+    def __init__(self, facts: Sequence[tuple[np.ndarray, np.ndarray]]):
+        orders = [np.argsort(column, kind="stable") for _, column in facts]
+        ordered = [(cell[o], column[o]) for (cell, column), o in zip(facts, orders, strict=True)]
+        self.sizes = np.array([len(cell) for cell, _ in ordered], np.int64)
+        self.starts = self.sizes.cumsum() - self.sizes
+        self.cell = np.concatenate([_EMPTY, *(cell for cell, _ in ordered)]).astype(np.int32)
+        self.column = np.concatenate([_EMPTY, *(column for _, column in ordered)]).astype(np.int32)
+        self.repeats = any(np.any(column[1:] == column[:-1]) for _, column in ordered)
+        first = np.array([column[0] if len(column) else -1 for _, column in ordered], np.int64)
+        # sources are numbered as they were loaded, columns by path
+        self.place = np.empty(len(first), np.int64)
+        self.place[np.argsort(first, kind="stable")] = np.arange(len(first))
+
+    def columns_of(
+        self, touched: np.ndarray, starts: np.ndarray, fired: np.ndarray, times: np.ndarray | None = None
+    ) -> tuple[Row, np.ndarray | None]:
+        """The columns that are meant by set cells, sorted and without repetition, and how often each was passed.
+
+        Parameters
+        ----------
+        touched : ndarray of int64
+            Numbers of sources.
+        starts : ndarray of int64
+            Where the cells of each of them begin in `fired`.
+        fired : ndarray of bool
+        times : ndarray of int64, optional
+            How often each cell was passed.
+        """
+        order = self.place[touched].argsort()
+        touched, starts = touched[order], starts[order]
+        sizes = self.sizes[touched]
+        ends = sizes.cumsum()
+        within = np.arange(int(ends[-1]) if len(ends) else 0)
+        facts = within + np.repeat(self.starts[touched] - ends + sizes, sizes)
+        cells = self.cell[facts] + np.repeat(starts, sizes)
+        met = fired[cells].nonzero()[0]
+        row = self.column[facts[met]]
+        passed = times[cells[met]] if times is not None else None
+        if self.repeats and len(row):
+            first = np.concatenate([[True], row[1:] != row[:-1]]).nonzero()[0]
+            row = row[first]
+            passed = np.add.reduceat(passed, first) if passed is not None else None
+        return row, passed
 
 
 def _aligned(old: _SourceMap, new: _SourceMap) -> np.ndarray:
