@@ -35,6 +35,7 @@ class Settings:
     coverage: str = ""
     junit: str = ""
     test_command: tuple[str, ...] = ("pytest",)
+    test_interpreter: str = ""
     c_tests: tuple[str, ...] = ()
     code_lens: bool = True
     inlay_hints: bool = False
@@ -202,6 +203,14 @@ SETTINGS = (
         "The JUnit XML file that belongs to the coverage file, relative to the workspace folder.",
     ),
     Setting("testCommand", "array of strings", _command, "What *Run Tests and Localize* records."),
+    Setting(
+        "testInterpreter",
+        "string",
+        _path,
+        "The Python that runs the tests where `testCommand` begins with a bare `pytest` or `python`. Empty: the active"
+        " virtual environment, `.venv` or `venv` in the workspace folder, the Python that runs the server, or the one"
+        " on the `PATH`, whichever first has pytest.",
+    ),
     Setting(
         "cTests",
         "array of strings",

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import uuid
 from collections import deque
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
@@ -81,7 +82,7 @@ class TestRun:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", "suspectra", *command),
                 cwd=folder.root,
-                env=_environment(),
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -156,9 +157,15 @@ async def _lines(stream: asyncio.StreamReader) -> object:
         yield rest.decode(errors="replace")
 
 
-def _environment() -> dict[str, str]:
-    """The server's environment, with the programs of its interpreter first and output as it comes."""
-    path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+def environment() -> dict[str, str]:
+    """The server's environment, with output as it comes.
+
+    The programs of its interpreter come first if pytest is one of them. If it is not, then this environment is the
+    server's alone, and its Python must not stand before the user's.
+    """
+    path = os.environ.get("PATH", os.defpath)
+    if find_spec("pytest"):
+        path = os.pathsep.join([os.path.dirname(sys.executable), path])
     return {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
 
 

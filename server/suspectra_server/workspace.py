@@ -168,7 +168,8 @@ class Folder:
             for listing in sorted(self.root.glob(f"*/{_CTEST}")):
                 build = listing.parent.name
                 return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
-        return ("record", "--", *self.settings.test_command)
+        python = self.settings.test_interpreter
+        return ("record", *(("--python", python) if python else ()), "--", *self.settings.test_command)
 
     def close(self) -> None:
         """Stop everything."""

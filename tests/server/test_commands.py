@@ -1,6 +1,12 @@
 """The commands a client may send."""
 
+import os
+import sys
+import venv
+
 import pytest
+
+from suspectra_server import test_run
 
 INVALID_PARAMS, REQUEST_FAILED = -32602, -32803
 
@@ -166,6 +172,34 @@ def test_a_test_command_that_does_not_start_is_told(client, shop):
     client.wait(lambda: client.messages)
     assert "no-such-program" in client.messages[0]["message"]
     client.wait_for_state("ready", after=len(client.statuses) - 1)
+
+
+def test_the_tests_run_with_the_interpreter_of_the_setting(client, shop, tmp_path):
+    chosen = tmp_path / "chosen python"
+    chosen.write_text(f'#!/bin/sh\necho ran >> "{tmp_path}/ran"\nexec "{sys.executable}" "$@"\n')
+    chosen.chmod(0o755)
+    client.start(shop, options={"testInterpreter": str(chosen)})
+    client.command("runTests")
+    client.wait(lambda: client.progress and client.progress[-1]["kind"] == "end")
+    assert (tmp_path / "ran").exists()
+    assert not client.messages
+
+
+def test_an_interpreter_without_pytest_is_named(client, shop, tmp_path):
+    bare = tmp_path / "bare"
+    venv.create(bare, with_pip=False, symlinks=os.name != "nt")
+    python = next(path for path in (bare / "bin" / "python", bare / "Scripts" / "python.exe") if path.exists())
+    client.start(shop, options={"testInterpreter": str(python)})
+    client.command("runTests")
+    client.wait(lambda: client.messages)
+    assert f"{python}: this interpreter has no pytest" in client.messages[0]["message"]
+    assert "install pytest for it" in client.messages[0]["message"]
+
+
+def test_the_programs_of_the_servers_own_environment_do_not_stand_before_the_users(monkeypatch):
+    assert test_run.environment()["PATH"].startswith(os.path.dirname(sys.executable))
+    monkeypatch.setattr(test_run, "find_spec", lambda name: None)
+    assert test_run.environment()["PATH"] == os.environ["PATH"]
 
 
 def test_localize_looks_again(client, shop):

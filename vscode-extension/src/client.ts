@@ -208,6 +208,14 @@ export class Server implements vscode.Disposable {
         closed: () => this.closed(),
       },
       middleware: {
+        workspace: {
+          configuration: async (params, token, next) => {
+            const answers = await next(params, token);
+            return Array.isArray(answers)
+              ? Promise.all(answers.map((answer, at) => withTestInterpreter(answer, params.items[at]?.scopeUri)))
+              : answers;
+          },
+        },
         executeCommand: (command, args) =>
           // Without a name the server would ask in its own plain way; the quick pick is the better question.
           command === serverCommands.selectTechnique && !args.length
@@ -247,4 +255,14 @@ export class Server implements vscode.Disposable {
       void vscode.window.showErrorMessage(`Suspectra: ${problem}. To mend it: ${cure}`);
     }
   }
+}
+
+/** The settings of a folder, with the environment selected there to run the tests in unless the user named one. */
+async function withTestInterpreter(settings: unknown, scope: string | undefined): Promise<unknown> {
+  const plain = typeof settings === 'object' && settings !== null && 'testInterpreter' in settings;
+  if (!plain || settings.testInterpreter || !vscode.workspace.isTrusted) {
+    return settings;
+  }
+  const selected = await activeInterpreter(scope ? vscode.Uri.parse(scope) : undefined);
+  return selected ? { ...settings, testInterpreter: selected } : settings;
 }

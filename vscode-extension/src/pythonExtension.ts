@@ -13,10 +13,11 @@ interface PythonApi {
   };
 }
 
-/** The selected interpreter of the first workspace folder. */
-export async function activeInterpreter(): Promise<string | undefined> {
+/** The selected interpreter of a workspace folder, by default the first. */
+export async function activeInterpreter(
+  folder = vscode.workspace.workspaceFolders?.[0]?.uri,
+): Promise<string | undefined> {
   const api = await pythonApi();
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   const environment = await api?.environments.resolveEnvironment(
     api.environments.getActiveEnvironmentPath(folder),
   );
