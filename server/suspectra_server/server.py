@@ -33,6 +33,7 @@ from suspectra_server.features import (
 from suspectra_server.jobs import Jobs
 from suspectra_server.learned import Learned
 from suspectra_server.protocol import STATUS, State
+from suspectra_server.roots import root_of
 from suspectra_server.settings import SECTION, Settings, read_settings, section_of
 from suspectra_server.test_run import TestRun
 from suspectra_server.trail import Trail
@@ -123,8 +124,9 @@ class SuspectraServer(LanguageServer):
             folders = [lsp.WorkspaceFolder(root, "")]
         self.protocol.keep_documents(Documents, root, folders)
         settings = self._read(self._initial)
+        alone = len(folders) == 1  # several were chosen with care
         for folder in folders:
-            self._add(folder.uri, settings)
+            self._add(folder.uri, settings, look_up=alone)
 
     async def begin(self) -> None:
         """The client is ready: learn its settings, then rank."""
@@ -200,14 +202,14 @@ class SuspectraServer(LanguageServer):
 
     # folders
 
-    def _add(self, uri: str, settings: Settings) -> Folder | None:
+    def _add(self, uri: str, settings: Settings, *, look_up: bool = False) -> Folder | None:
         root = path_of(uri)
         if root is None:
             log.warning("ignoring the folder %s: only file: URIs can be served", uri)
             return None
         folder = Folder(
             uri,
-            root,
+            root_of(root) if look_up else root,
             settings,
             self.jobs,
             self.watcher,
