@@ -12,8 +12,9 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -81,8 +82,12 @@ class RecordingSource:
         self._logs: dict[str, _Log] = {}
         self._maps: dict[tuple, _SourceMap] = {}
         self._layout = _Layout({}, edges)
+        self._laid_out: list[tuple[_Section, int]] = []
         self._plans: dict[_Section, _Plan] = {}
+        self._live = _Live()
         self._decoded: dict[tuple[str, int], _Decoded] = {}
+        self._odd: dict[str, _Decoded] = {}
+        self._import: tuple[object, Row, list[Problem]] = (None, _EMPTY, [])
 
     def watched(self) -> Sequence[str]:
         """The folder of the logs."""
@@ -101,21 +106,21 @@ class RecordingSource:
             When there is no recording, or none of it can be read.
         """
         problems = self._read_logs()
-        records = self._live_records()
-        current = {id(record.section): record.section for record in records}
+        self._live.update(self._logs.values())
         latest = max((s.started for s in self._sections()), default=0)
         run = next((s.run for s in self._sections() if s.started == latest), "")
-        sections = [s for s in self._sections() if id(s) in current or s.run == run]
+        sections = [s for s in self._sections() if s in self._live.sections or s.run == run]
         self._lay_out(sections)
         problems += [p for s in sections for p in s.problems]
-        records, gone = self._without_deleted(records)
+        problems += self._decode()
+        records, gone = self._without_deleted()
         problems += gone
-        decoded = self._decode(records, problems)
+        decoded = [record.decoded for record in records]
         return Evidence(
             source=self._name(),
-            tests=tuple(record.result for record in records),
+            tests=tuple([record.result for record in records]),
             files=self._layout.files,
-            rows=tuple(d.row for d in decoded),
+            rows=tuple([d.row for d in decoded]),
             at_import=self._outside(sections, problems),
             edges=self._edges(decoded, problems) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
@@ -194,28 +199,13 @@ class RecordingSource:
 
     # tests
 
-    def _live_records(self) -> list[_Record]:
-        """The last record of each test, in the order of the tests' names in the newest logs."""
-        everything = [record for log in self._logs.values() for record in log.records]
-        collections = [c for log in self._logs.values() for c in log.collections]
-        live = newest(((r.result.name, r.time) for r in everything), collections)
-        last = {r.result.name: r for r in everything if live.get(r.result.name) == r.time}
-        return list(last.values())
-
-    def _without_deleted(self, records: list[_Record]) -> tuple[list[_Record], list[Problem]]:
-        """Without the tests whose file is gone."""
-        exists: dict[str, bool] = {}
-        kept: list[_Record] = []
-        lost: dict[str, int] = {}
-        for record in records:
-            place = record.result.location
-            if place is not None and place.file not in exists:
-                exists[place.file] = (self.workspace / place.file).exists()
-            if place is None or exists[place.file]:
-                kept.append(record)
-            else:
-                lost[place.file] = lost.get(place.file, 0) + 1
-        return kept, [
+    def _without_deleted(self) -> tuple[list[_Record], list[Problem]]:
+        """The records without those of tests whose file is gone."""
+        records = list(self._live.records.values())
+        lost = {file: n for file, n in self._live.files.items() if not (self.workspace / file).exists()}
+        if lost:
+            records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
+        return records, [
             Problem(file, "", f"was deleted; its {count} recorded tests are left out", _AGAIN)
             for file, count in lost.items()
         ]
@@ -224,14 +214,34 @@ class RecordingSource:
 
     def _lay_out(self, sections: list[_Section]) -> None:
         """One version of each source, that of the newest section that has it."""
+        present = [(section, len(section.maps)) for section in sections]
+        if present == self._laid_out:
+            return
+        self._laid_out = present
         versions = {m.measured.path: m for section in sections for m in section.maps if m is not None}
         versions = dict(sorted(versions.items()))
         if list(versions.values()) != list(self._layout.versions.values()):
-            self._layout = _Layout(versions, self.edges)
+            before, self._layout = self._layout, _Layout(versions, self.edges)
             self._plans.clear()
-            self._decoded.clear()
+            self._move(_Move(before, self._layout))
         known = {id(m) for s in self._sections() for m in s.maps}
         self._maps = {key: m for key, m in self._maps.items() if id(m) in known}
+
+    def _move(self, move: _Move) -> None:
+        """Bring what was decoded to a new layout; what touches a source that changed is decoded again."""
+        changed: dict[_Section, np.ndarray] = {}
+        for record in self._live.records.values():
+            decoded, record.decoded = record.decoded, None
+            if decoded is None or decoded.damage:
+                continue
+            section = record.section
+            if section not in changed:
+                changed[section] = np.array([m is None or m.measured.path in move.changed for m in section.maps], bool)
+            if not changed[section][decoded.touched].any():
+                record.decoded = move.moved(decoded)
+        self._decoded = {(r.result.name, r.time): r.decoded for r in self._live.records.values() if r.decoded}
+        self._odd = {name: d for (name, _), d in self._decoded.items() if d.odd}
+        self._live.fresh = [r for r in self._live.records.values() if r.decoded is None]
 
     def _plan(self, section: _Section) -> _Plan:
         plan = self._plans.get(section)
@@ -239,32 +249,43 @@ class RecordingSource:
             plan = self._plans[section] = _Plan(section.maps, self._layout)
         return plan
 
-    def _decode(self, records: list[_Record], problems: list[Problem]) -> list[_Decoded]:
-        out: dict[tuple[str, int], _Decoded] = {}
-        stale: dict[str, int] = {}
-        for record in records:
-            key = (record.result.name, record.time)
-            decoded = self._decoded.get(key)
+    def _decode(self) -> list[Problem]:
+        """Decode what is new, and forget what it replaced.
+
+        Returns
+        -------
+        list of Problem
+            What is wrong with any row that counts.
+        """
+        live = self._live
+        for name, time in live.gone:
+            self._decoded.pop((name, time), None)
+            self._odd.pop(name, None)
+        for record in live.fresh:
+            name = record.result.name
+            decoded = self._decoded.get((name, record.time))
             if decoded is None:
                 try:
                     decoded = self._plan(record.section).decode(record.rows)
                 except (ValueError, struct.error) as error:
                     decoded = _Decoded(_EMPTY, _EMPTY, _EMPTY, (), _EMPTY, f"{error}")
-            if decoded.damage:
-                problems.append(
-                    Problem(
-                        self._name(),
-                        record.result.name,
-                        f"what the test executed is damaged: {decoded.damage}",
-                        "run the test again",
-                    )
-                )
-            for path in decoded.stale:
-                stale[path] = stale.get(path, 0) + 1
-            out[key] = decoded
-        self._decoded = out
-        self._plans = {s: p for s, p in self._plans.items() if any(s in log.sections for log in self._logs.values())}
-        problems += [
+            record.decoded = self._decoded[name, record.time] = decoded
+            self._odd.pop(name, None)
+            if decoded.odd:
+                self._odd[name] = decoded
+        live.fresh, live.gone = [], []
+        here = {section for log in self._logs.values() for section in log.sections}
+        self._plans = {section: plan for section, plan in self._plans.items() if section in here}
+        return self._oddities()
+
+    def _oddities(self) -> list[Problem]:
+        problems = [
+            Problem(self._name(), name, f"what the test executed is damaged: {decoded.damage}", "run the test again")
+            for name, decoded in self._odd.items()
+            if decoded.damage
+        ]
+        stale = Counter(path for decoded in self._odd.values() for path in decoded.stale)
+        return problems + [
             Problem(
                 path,
                 "",
@@ -272,12 +293,18 @@ class RecordingSource:
                 "nothing is known of them",
                 _AGAIN,
             )
-            for path, count in stale.items()
+            for path, count in sorted(stale.items())
         ]
-        return list(out.values())
 
     def _outside(self, sections: list[_Section], problems: list[Problem]) -> Row:
-        reached = np.zeros(self._layout.columns, bool)
+        state = (self._layout, [(section, len(section.maps), len(section.outside)) for section in sections])
+        if self._import[0] != state:
+            self._import = (state, *self._outside_of(sections))
+        problems += self._import[2]
+        return self._import[1]
+
+    def _outside_of(self, sections: list[_Section]) -> tuple[Row, list[Problem]]:
+        reached, problems = np.zeros(self._layout.columns, bool), []
         for section in sections:
             for rows in section.outside:
                 try:
@@ -285,7 +312,7 @@ class RecordingSource:
                 except (ValueError, struct.error) as error:
                     cause = f"what ran at import is damaged: {error}"
                     problems.append(Problem(self._name(), "", cause, _AGAIN))
-        return np.flatnonzero(reached).astype(np.int32)
+        return np.flatnonzero(reached).astype(np.int32), problems
 
 
 @dataclass(eq=False)
@@ -339,6 +366,14 @@ class _SourceMap:
         return cls(measured, cells, checksum, kind, cell, line, target, inside)
 
     @cached_property
+    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Cells, the number of the arc that each means; the arcs' ends, shape (k, 2), and functions."""
+        facts = np.flatnonzero(np.isin(self.kind, _ARCS) & (self.target != 0))
+        arcs = np.stack([self.line[facts], self.target[facts]], axis=1)
+        table, first, inverse = np.unique(arcs, axis=0, return_index=True, return_inverse=True)
+        return self.cell[facts], inverse.reshape(-1), table, self.function[facts][first]
+
+    @cached_property
     def statement_facts(self) -> tuple[np.ndarray, np.ndarray]:
         """Cells, and the statement that each means."""
         facts = self.kind == Kind.STATEMENT
@@ -364,6 +399,76 @@ class _Record:
     time: int
     section: _Section
     rows: bytes
+    decoded: _Decoded | None = None
+
+
+class _Live:
+    """The records that count: the last one of each test, oldest first, unless a later collection missed the test.
+
+    Attributes
+    ----------
+    records : dict of str to _Record
+    sections : Counter of _Section
+    files : Counter of str
+        Records by section, and by the file their test stands in.
+    fresh : list of _Record
+    gone : list of (str, int)
+        What came since the caller last emptied the list, and name and time of what went.
+    """
+
+    def __init__(self) -> None:
+        self.records: dict[str, _Record] = {}
+        self.sections: Counter[_Section] = Counter()
+        self.files: Counter[str] = Counter()
+        self.fresh: list[_Record] = []
+        self.gone: list[tuple[str, int]] = []
+        self._seen: dict[object, tuple[int, int]] = {}  # how many records and collections of each log
+        self._latest = 0
+
+    def update(self, logs: Iterable[_Log]) -> None:
+        """Take in what was appended to the logs; go through all of it only where that is not all that happened."""
+        logs = list(logs)
+        seen, self._seen = self._seen, {log.reading: (len(log.records), len(log.collections)) for log in logs}
+        appended = [record for log in logs for record in log.records[seen.get(log.reading, (0, 0))[0] :]]
+        appended.sort(key=lambda record: record.time)
+        grown = seen.keys() <= self._seen.keys()
+        collected = sum(len(log.collections) for log in logs) != sum(n for _, n in seen.values())
+        if not grown or collected or (appended and appended[0].time < self._latest):
+            self._start_over(logs)
+            return
+        collections = [c for log in logs for c in log.collections]
+        for record in appended:
+            if not any(c.forgets(record.result.name, record.time) for c in collections):
+                self._add(record)
+
+    def _start_over(self, logs: Sequence[_Log]) -> None:
+        everything = [record for log in logs for record in log.records]
+        live = newest(((r.result.name, r.time) for r in everything), [c for log in logs for c in log.collections])
+        chosen = {r.result.name: r for r in everything if live.get(r.result.name) == r.time}
+        last = {name: record.time for name, record in chosen.items()}
+        self.gone += [(name, record.time) for name, record in self.records.items() if last.get(name) != record.time]
+        self.records, self.sections, self.files, self.fresh = {}, Counter(), Counter(), []
+        for record in sorted(chosen.values(), key=lambda record: (record.time, record.result.name)):
+            self._add(record)
+
+    def _add(self, record: _Record) -> None:
+        before = self.records.get(record.result.name)
+        if before is not None:
+            self._drop(before)
+        self.records[record.result.name] = record
+        self.sections[record.section] += 1
+        if record.result.location is not None:
+            self.files[record.result.location.file] += 1
+        if record.decoded is None:
+            self.fresh.append(record)
+        self._latest = max(self._latest, record.time)
+
+    def _drop(self, record: _Record) -> None:
+        del self.records[record.result.name]
+        self.gone.append((record.result.name, record.time))
+        self.sections -= Counter([record.section])
+        if record.result.location is not None:
+            self.files -= Counter([record.result.location.file])
 
 
 class _Log:
@@ -373,6 +478,7 @@ class _Log:
         self._clear()
 
     def _clear(self) -> None:
+        self.reading = object()  # another one when the log is read from its start again
         self.offset = 0
         self.identity: tuple[int, int] | None = None
         self.sections: list[_Section] = []
@@ -501,6 +607,11 @@ class _Decoded:
     touched: np.ndarray  # the section's numbers of the sources
     damage: str = ""
 
+    @property
+    def odd(self) -> bool:
+        """Whether there is something to say about it."""
+        return bool(self.stale or self.damage)
+
 
 class _Layout:
     """The columns: one version of each source, and its edges."""
@@ -512,8 +623,10 @@ class _Layout:
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.columns = int(starts[-1])
         self.start = {path: int(start) for path, start in zip(versions, starts, strict=False)}
+        self.size = dict(zip(versions, sizes, strict=True))
         self.with_edges = edges
         self.edge_start: dict[str, int] = {}
+        self.edge_size: dict[str, int] = {}
         self.edges_of: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # cells, edges of the same facts
         if edges:
             self.edge_table = self._edges()
@@ -524,16 +637,52 @@ class _Layout:
         parts: list[np.ndarray] = []
         count = 0
         for number, (path, source) in enumerate(self.versions.items()):
-            facts = np.flatnonzero(np.isin(source.kind, _ARCS) & (source.target != 0))
-            arcs = np.stack([source.line[facts], source.target[facts]], axis=1)
-            table, first, inverse = np.unique(arcs, axis=0, return_index=True, return_inverse=True)
-            function = source.function[facts][first]
+            cells, inverse, table, function = source.arcs
             function = np.where(function >= 0, function + offsets[number], -1)
             parts.append(np.column_stack([np.full(len(table), number), table, function]))
-            self.edges_of[path] = source.cell[facts], inverse.reshape(-1) + count
+            self.edges_of[path] = cells, inverse + count
+            self.edge_start[path], self.edge_size[path] = count, len(table)
             count += len(table)
         columns = np.concatenate(parts) if parts else np.zeros((0, 4))
         return Edges(*columns.astype(np.int32).T.copy(), complete=False)
+
+
+class _Move:
+    """How columns of one layout stand in the next, for the sources that did not change."""
+
+    def __init__(self, before: _Layout, after: _Layout):
+        self.changed = {
+            path
+            for path in before.versions.keys() | after.versions.keys()
+            if before.versions.get(path) is not after.versions.get(path)
+        }
+        kept = [path for path in before.versions if path not in self.changed]
+        self._statements = _shifted([(before.start[p], after.start[p], before.size[p]) for p in kept], before.columns)
+        self._edges = np.zeros(0, np.int32)
+        if before.with_edges:
+            spans = [(before.edge_start[p], after.edge_start[p], before.edge_size[p]) for p in kept]
+            self._edges = _shifted(spans, len(before.edge_table))
+
+    def moved(self, decoded: _Decoded) -> _Decoded:
+        """Rows that touch no changed source, in the columns of the new layout; the same arrays where none moved."""
+        row, edges = _moved(decoded.row, self._statements), _moved(decoded.edges, self._edges)
+        return decoded if row is decoded.row and edges is decoded.edges else replace(decoded, row=row, edges=edges)
+
+
+def _shifted(spans: Sequence[tuple[int, int, int]], columns: int) -> np.ndarray:
+    """The new place of each column, from (old start, new start, size) of each source."""
+    place = np.full(columns, -1, np.int32)
+    for old, new, size in spans:
+        place[old : old + size] = np.arange(new, new + size, dtype=np.int32)
+    return place
+
+
+def _moved(row: Row, place: np.ndarray) -> Row:
+    """The row in its new place, itself where that is the old one."""
+    if not len(row):
+        return row
+    moved = place[row]
+    return row if np.array_equal(moved, row) else moved
 
 
 class _Plan:
@@ -679,6 +828,7 @@ class _Gather:
         return row, passed
 
 
+@lru_cache(maxsize=256)
 def _aligned(old: _SourceMap, new: _SourceMap) -> np.ndarray:
     """For each statement of the old version the same one in the new version, -1 where there is none."""
     out = np.full(len(old.checksum), -1, np.int64)
