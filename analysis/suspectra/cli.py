@@ -28,6 +28,7 @@ from suspectra.console import (
     build_options,
     evidence_options,
     localize,
+    place,
     say,
     technique_options,
     warn,
@@ -36,6 +37,7 @@ from suspectra.console import (
 )
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.cli import register as register_evaluation
+from suspectra.markov_command import register as register_markov
 
 if TYPE_CHECKING:
     from suspectra.localizer import Localizer
@@ -146,11 +148,14 @@ def rank(top: int | None, form: str, output: Path | None, workspace: Path, **cho
 def report(html: Path, top: int, workspace: Path, **chosen: Any) -> None:
     """Write a self-contained HTML page: suspects, sources, and what each test executed."""
     from suspectra.evidence.sources import Sources
+    from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.output.html import write_html
 
-    ranking = _ranking(localize(workspace, **chosen), top)
+    localizer = localize(workspace, edges=True, **chosen)
+    ranking = _ranking(localizer, top)
+    model = DebuggingModel.of(localizer.report, localizer.program)
     with written(html) as out:
-        write_html(ranking, out, Sources(workspace))
+        write_html(ranking, out, Sources(workspace), model)
     warn(ranking.problems)
     click.echo(f"wrote {html}")
 
@@ -158,14 +163,14 @@ def report(html: Path, top: int, workspace: Path, **chosen: Any) -> None:
 @cli.command()
 @evidence_options
 @technique_options
-@click.argument("place", metavar="FILE:LINE")
-def explain(place: str, workspace: Path, **chosen: Any) -> None:
+@click.argument("where", metavar="FILE:LINE")
+def explain(where: str, workspace: Path, **chosen: Any) -> None:
     """Say why a line stands where it stands in the ranking."""
     from suspectra.evidence.sources import Sources
     from suspectra.output.explanation import write_explanation
 
     localizer = localize(workspace, **chosen)
-    file, line = _place(workspace, place)
+    file, line = place(workspace, where)
     write_explanation(localizer.report, file, line, sys.stdout, Sources(workspace))
     warn(localizer.problems())
 
@@ -387,18 +392,5 @@ def _write(ranking: Ranking, form: str, out: TextIO, workspace: Path) -> None:
         write_markdown(ranking, out, Sources(workspace))
 
 
-def _place(workspace: Path, text: str) -> tuple[str, int]:
-    """FILE:LINE, the file relative to the current folder or to the workspace."""
-    from suspectra.evidence.sources import inside
-
-    file, colon, line = text.rpartition(":")
-    if not colon or not line.isdecimal() or int(line) < 1:
-        raise click.BadParameter(f"{text!r} is not of the form FILE:LINE.", param_hint="'FILE:LINE'")
-    for base in (Path.cwd(), workspace):
-        path = inside(workspace, base / file)
-        if path and (workspace / path).exists():
-            return path, int(line)
-    return inside(workspace, file) or file, int(line)
-
-
 register_evaluation(cli)
+register_markov(cli)

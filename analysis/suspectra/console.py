@@ -83,6 +83,7 @@ def localize(
     clone_failed: bool,
     break_ties: str | None,
     include_tests: bool,
+    edges: bool = False,
     **evidence: Any,
 ) -> Localizer:
     """A localizer that has ranked the evidence; problems of the evidence are said even when there is no ranking.
@@ -92,11 +93,13 @@ def localize(
     workspace : Path
     technique, parameters, clone_failed, break_ties, include_tests
         The values of `technique_options`.
+    edges : bool
+        Control-flow edges are wanted whether the technique needs them or not.
     **evidence
         Those of `evidence_options`.
     """
     chosen = _make_technique(technique, parameters, clone_failed, break_ties)  # a wrong name costs no reading
-    found = _source(workspace, edges=chosen.info.needs != "lines", **evidence).read()
+    found = _source(workspace, edges=edges or chosen.info.needs != "lines", **evidence).read()
 
     from suspectra.localizer import Localizer
 
@@ -162,6 +165,20 @@ def _value(text: str) -> float | int | bool | str:
         except ValueError:
             continue
     return text
+
+
+def place(workspace: Path, text: str) -> tuple[str, int]:
+    """FILE:LINE, the file relative to the current folder or to the workspace."""
+    from suspectra.evidence.sources import inside
+
+    file, colon, line = text.rpartition(":")
+    if not colon or not line.isdecimal() or int(line) < 1:
+        raise click.BadParameter(f"{text!r} is not of the form FILE:LINE.", param_hint="'FILE:LINE'")
+    for base in (Path.cwd(), workspace):
+        path = inside(workspace, base / file)
+        if path and (workspace / path).exists():
+            return path, int(line)
+    return inside(workspace, file) or file, int(line)
 
 
 def say(kind: str, problem: Problem) -> None:

@@ -77,6 +77,11 @@ class Localizer:
         self.report = report
         return report
 
+    @property
+    def program(self) -> Program | None:
+        """What the present evidence says of the program."""
+        return _program(self.evidence) if self.evidence else None
+
     def problems(self) -> list[Problem]:
         """Everything the reader of the present ranking should know: of the evidence, then of the ranking."""
         found = list(self.evidence.problems) if self.evidence else []

@@ -20,7 +20,7 @@ HOUSE = [
     {"localizer"},
     {"output"},
     {"console"},
-    {"evaluation"},
+    {"evaluation", "markov_command"},
     {"cli", "__main__"},
 ]
 # noun modules that a technique's report and the evidence share; they stand on the same floor

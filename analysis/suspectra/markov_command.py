@@ -1,0 +1,130 @@
+"""The command `markov`. Only click is imported here, since every command line loads this."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from suspectra.console import evidence_options, localize, place, technique_options, warn, written
+from suspectra.errors import NothingToRank, Problem, UsageError
+
+if TYPE_CHECKING:
+    from suspectra.markov.debugging_model import DebuggingModel
+    from suspectra.output.moves import Steps
+    from suspectra.report import RankedReport
+
+_PATH = click.Path(path_type=Path)
+_WEIGHT = click.FloatRange(min=0)
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line."""
+
+    @cli.command()
+    @evidence_options
+    @technique_options
+    @click.option("--around", metavar="FILE:LINE", help="Where the reader is.")
+    @click.option("--svg", type=_PATH, help="Write the chain around that place as a picture, too.")
+    @click.option("--p-jump", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Chance of a jump.")
+    @click.option("--same-function", type=_WEIGHT, default=1.0, help="Weight of other lines of the function.")
+    @click.option("--control-flow", type=_WEIGHT, default=1.0, help="Weight of what runs just before and after.")
+    @click.option("--calls", type=_WEIGHT, default=1.0, help="Weight of the other end of a call.")
+    @click.option("--estimate", is_flag=True, help="Walk at random instead of computing expected steps exactly.")
+    @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of these walks.")
+    @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many places.")
+    @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+    @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
+    def markov(
+        workspace: Path,
+        around: str | None,
+        svg: Path | None,
+        p_jump: float,
+        same_function: float,
+        control_flow: float,
+        calls: float,
+        estimate: bool,
+        seed: int,
+        top: int,
+        form: str,
+        output: Path | None,
+        **chosen: Any,
+    ) -> None:
+        """Say where to look next from a line, by the Markov debugging model.
+
+        Without --around: which statements a reader of the ranking gets to soonest.
+        """
+        if svg is not None and around is None:
+            raise click.UsageError("--svg draws the chain around a place: give --around, too.")
+        where = place(workspace, around) if around else None
+        localizer = localize(workspace, edges=True, **chosen)
+
+        from suspectra.evidence.sources import Sources
+        from suspectra.markov.chain import JumpModel
+        from suspectra.markov.debugging_model import DebuggingModel
+        from suspectra.output.moves import write_json, write_moves, write_steps
+
+        jumps = JumpModel(p_jump, same_function, control_flow, calls)
+        model = DebuggingModel.of(localizer.report, localizer.program, jumps)
+        element = _element(localizer.report, *where) if where else None
+        steps, sources = _steps(model, estimate, seed, needed=element is None), Sources(workspace)
+        with written(output) as out:
+            if form == "json":
+                write_json(model, element, steps, top, out)
+            elif element is None:
+                write_steps(model, steps, top, out, sources)
+            else:
+                write_moves(model, element, steps, top, out, sources)
+        if svg is not None:
+            _draw(model, element, svg, sources)
+        warn(localizer.problems())
+
+
+def _element(report: RankedReport, file: str, line: int) -> int:
+    element = report.spectrum.elements.at(file, line)
+    if element is None:
+        cure = "name a line of a file that was measured, as `suspectra rank` prints it"
+        raise UsageError(Problem(file, f"line {line}", "there is no statement on it", cure))
+    return element
+
+
+def _steps(model: DebuggingModel, estimate: bool, seed: int, needed: bool) -> Steps:
+    """Expected steps; where there are none, that is a reason to stop only if they were asked for."""
+    import numpy as np
+
+    from suspectra.output.moves import Steps
+
+    try:
+        if not estimate:
+            return Steps.exact(model)
+        if not sys.stderr.isatty():
+            return Steps.estimated(model, model.estimate(seed))
+        with click.progressbar(length=1000, label="Walking", file=sys.stderr) as bar:
+            sampled = model.estimate(seed, progress=lambda done: bar.update(int(1000 * done) - bar.pos))
+        return Steps.estimated(model, sampled)
+    except UsageError as error:
+        if needed:
+            raise
+        warn([error.problem])
+        nowhere = np.full(len(model.report.spectrum.elements), np.inf)
+        return Steps(nowhere, nowhere)
+
+
+def _draw(model: DebuggingModel, element: int, svg: Path, sources: Any) -> None:
+    from suspectra.output.chain_svg import Picture
+
+    elements = model.report.spectrum.elements
+
+    def source(element: int) -> str:
+        return sources.line(elements.files[elements.file[element]], int(elements.line[element]))
+
+    try:
+        picture = Picture.of(model, element, source=source)
+    except KeyError:
+        where = elements.location(element)
+        cause, cure = "it is in no place of the ranking, so no chain leads by it", "name a line that is ranked"
+        raise NothingToRank(Problem(where.file, f"line {where.line}", cause, cure)) from None
+    with written(svg) as out:
+        out.write(picture.svg() + "\n")

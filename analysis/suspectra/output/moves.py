@@ -1,0 +1,175 @@
+"""The debugging model for people and programs: where to look next from a statement, and suspects by expected steps."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+from suspectra.evidence.sources import Sources
+from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.markov.sampling import SampledHittingTimes
+from suspectra.output.chain_svg import Picture, chance
+from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+
+_GAP = "  "
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Expected steps from the top of the ranking, exact or estimated; all by element, infinite where nobody gets.
+
+    Parameters
+    ----------
+    steps, rank : ndarray of float64, shape (elements,)
+    low, high : ndarray of float64, shape (elements,), optional
+        The confidence interval of an estimate.
+    """
+
+    steps: np.ndarray
+    rank: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+
+    @classmethod
+    def exact(cls, model: DebuggingModel) -> Steps:
+        """What the model says."""
+        return cls(model.expected_steps, model.ht_rank)
+
+    @classmethod
+    def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> Steps:
+        """What random walks say."""
+
+        def by_element(values: np.ndarray) -> np.ndarray:
+            spread = np.full(len(model.report.spectrum.elements), np.inf)
+            spread[model.elements] = values
+            return spread
+
+        return cls(*(by_element(values) for values in (sampled.steps, sampled.rank, sampled.low, sampled.high)))
+
+    def of(self, element: int) -> dict[str, float | None]:
+        """The numbers of one element; JSON has no infinity, so None stands for it."""
+        fields = {"expected_steps": self.steps, "ht_rank": self.rank, "low": self.low, "high": self.high}
+        values = {name: float(array[element]) for name, array in fields.items() if array is not None}
+        return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+
+def entry(model: DebuggingModel, element: int, steps: Steps) -> dict[str, Any]:
+    """A statement under the field names of the JSON output."""
+    report = model.report
+    where, ranked = report.spectrum.elements.location(element), report.level[element] >= 0
+    suspect = report.suspect_of(element) if ranked else None
+    return {
+        "file": where.file,
+        "line": where.line,
+        "end_line": where.end_line,
+        "function": report.spectrum.elements.function_name(element),
+        "rank_best": suspect.rank_best if suspect else None,
+        "rank_worst": suspect.rank_worst if suspect else None,
+        **steps.of(element),
+    }
+
+
+def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
+    """Write where the reader of a statement goes next, as a table."""
+    style = Style(out)
+    own = entry(model, element, steps)
+    where = f"{own['file']}:{own['line']}" + (f" in {own['function']}" if own["function"] else "")
+    out.write(f"{style(safe(where), 'bold')}\n    {safe(sources.line(own['file'], own['line']).strip())}\n\n")
+    if own["rank_best"] is None:
+        out.write("It is not ranked.\n\n")
+    elif np.isfinite(steps.steps).any():
+        out.write(f"A reader who starts at the top of the ranking is expected here after {_many(own)}.\n\n")
+    rows = []
+    for move in model.next_moves(element, top):
+        there = entry(model, move.element, steps)
+        source = sources.line(there["file"], there["line"]).strip()
+        rows.append(
+            (chance(move.probability), f"{there['file']}:{there['line']}", ", ".join(move.reasons), safe(source))
+        )
+    if rows:
+        _write_table(("Chance", "Next", "Because", "Source"), rows, out, right={0})
+    else:
+        out.write("There is nowhere to go from here.\n")
+
+
+def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
+    """Write the statements that readers get to soonest, as a table."""
+    rows = []
+    for element in _soonest(model, steps, top):
+        own = entry(model, element, steps)
+        rank = f"{own['rank_best']}" + (f"–{own['rank_worst']}" if own["rank_worst"] != own["rank_best"] else "")
+        source = sources.line(own["file"], own["line"]).strip()
+        rows.append((f"{own['ht_rank']:g}", _number(own), rank, f"{own['file']}:{own['line']}", safe(source)))
+    _write_table(("HT_Rank", "Steps", "Rank", "Location", "Source"), rows, out, right={0, 1, 2})
+    known = f"from {model.chain.first_hub} states, p_jump {model.jumps.p_jump:g}"
+    out.write(f"\n{len(rows)} of {len(model.elements)} statements, by {model.report.technique.info.title}, {known}\n")
+
+
+def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: int, out: TextIO) -> None:
+    """Write the same as one JSON object; an infinite number of steps is null."""
+    jumps = model.jumps
+    answer: dict[str, Any] = {
+        "technique": model.report.technique.name,
+        "p_jump": jumps.p_jump,
+        "weights": {name: getattr(jumps, name) for name in ("same_function", "control_flow", "calls")},
+    }
+    if element is None:
+        answer["suspects"] = [entry(model, one, steps) for one in _soonest(model, steps, top)]
+    else:
+        answer["around"] = entry(model, element, steps)
+        answer["moves"] = [
+            {
+                **entry(model, move.element, steps),
+                "probability": move.probability,
+                "reasons": list(move.reasons),
+            }
+            for move in model.next_moves(element, top)
+        ]
+        answer["chain"] = _chain(model, element)
+    json.dump(answer, out, indent=1, allow_nan=False)
+    out.write("\n")
+
+
+def _chain(model: DebuggingModel, element: int) -> dict[str, Any] | None:
+    try:
+        picture = Picture.of(model, element)
+    except KeyError:
+        return None
+    return {
+        "nodes": [{"id": node.state, "kind": node.kind, "label": node.label} for node in picture.nodes],
+        "edges": [{**vars(edge), "reasons": list(edge.reasons)} for edge in picture.edges],
+    }
+
+
+def _soonest(model: DebuggingModel, steps: Steps, top: int) -> list[int]:
+    """The elements with the fewest steps; in the order of the ranking where these are equal."""
+    level = model.report.level[model.elements]
+    return model.elements[np.lexsort((level, steps.rank[model.elements]))[:top]].tolist()
+
+
+def _number(own: dict[str, Any]) -> str:
+    if own["expected_steps"] is None:
+        return "∞"
+    text = f"{own['expected_steps']:.5g}"
+    if own.get("low") is None:
+        return text
+    return f"{text} ({own['low']:.4g}–{own['high']:.4g})" if own["high"] is not None else f"> {own['low']:.4g}"
+
+
+def _many(own: dict[str, Any]) -> str:
+    return "more steps than can be counted" if own["expected_steps"] is None else f"{_number(own)} steps"
+
+
+def _write_table(headings: tuple[str, ...], rows: list[tuple[str, ...]], out: TextIO, right: set[int]) -> None:
+    """Columns as wide as they need, and the last with what is left of the line."""
+    style = Style(out)
+    widths = [max(map(width, column)) for column in zip(headings, *rows, strict=True)]
+    widths[-1] = max(len(headings[-1]), terminal_width(out) - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1))
+    for i, row in enumerate([headings, *rows]):
+        cells = [pad(fit(safe(cell), widths[k]), widths[k], right=k in right) for k, cell in enumerate(row)]
+        line = _GAP.join(cells).rstrip()
+        out.write((style(line, "bold") if i == 0 else line) + "\n")
