@@ -275,6 +275,8 @@ def _c_suite(
         raise click.UsageError("--command and --tests go together.")
     if config and not ctest:
         raise click.UsageError("--config goes with --ctest.")
+    if expect_stdout and not (template or shell):
+        raise click.UsageError("--expect-stdout goes with --command or --shell.")
     expected = expect_stdout and expect_stdout.absolute()
     suites = []
     if ctest:
@@ -289,8 +291,6 @@ def _c_suite(
         suites.append(c_suites.shell_suite(workspace, shell.absolute(), expected))
     if not suites:
         raise click.UsageError("Say what the tests are: --ctest, --gtest, --catch2, --command or --shell.")
-    if expected and not (template or shell):
-        raise click.UsageError("--expect-stdout goes with --command or --shell.")
     return reduce(add, suites)
 
 
