@@ -9,6 +9,7 @@ import numpy as np
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evaluation import scores
+from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.report import RankedReport
 
 TOP = (1, 3, 5, 10)
@@ -16,7 +17,11 @@ TOP = (1, 3, 5, 10)
 
 @dataclass(frozen=True)
 class FaultRank:
-    """Where one fault stands; of several statements of a fault the best-placed one counts."""
+    """Where one fault stands; of several statements of a fault the best-placed one counts.
+
+    `ht_rank` and `expected_steps` are those of the statement of the fault that a reader gets to soonest, where the
+    debugging model was asked; the steps are infinite where no reader gets.
+    """
 
     location: str
     score: float
@@ -25,6 +30,8 @@ class FaultRank:
     rank_worst: int
     standard_rank: float
     steimann_rank: float
+    ht_rank: float | None = None
+    expected_steps: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,20 +46,25 @@ class Appraisal:
         Best-placed first.
     lil : float
         Locality Information Loss of the whole ranking, in nats.
+    steimann_of_steps : tuple of float
+        HT_Rank in Steimann's form, which counts that any fault of a tie will do; empty where no model was asked.
     """
 
     n: int
     faults: tuple[FaultRank, ...]
     lil: float
+    steimann_of_steps: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, report: RankedReport, faults: list[np.ndarray]) -> Appraisal:
+    def of(cls, report: RankedReport, faults: list[np.ndarray], model: DebuggingModel | None = None) -> Appraisal:
         """Score a report.
 
         Parameters
         ----------
         faults : list of ndarray
             The elements of each fault.
+        model : DebuggingModel, optional
+            Of this report, to say HT_Rank too.
 
         Raises
         ------
@@ -71,6 +83,12 @@ class Appraisal:
             raise NothingToRank(Problem("", "", "none of the faults stands in the ranking", cure))
         every = np.unique(np.concatenate(faulty))
         steimann = scores.steimann_rank(suspiciousness, every)
+        ht_rank = model.ht_rank[ranked] if model else np.zeros(0)
+        expected = model.expected_steps[ranked] if model else np.zeros(0)
+
+        def steps(elements: np.ndarray) -> tuple[float, ...]:
+            return (float(ht_rank[elements].min()), float(expected[elements].min())) if model else ()
+
         found = []
         for elements in faulty:
             best = int(elements[np.argmax(suspiciousness[elements])])
@@ -84,11 +102,14 @@ class Appraisal:
                     suspect.rank_worst,
                     suspect.standard_rank,
                     float(steimann[best]),
+                    *steps(elements),
                 )
             )
         values = report.level_score[level[ranked]]
         found.sort(key=lambda fault: fault.rank_average)
-        return cls(len(ranked), tuple(found), scores.lil(values, every))
+        by_steps = scores.steimann_rank(-ht_rank, every) if model else ht_rank
+        own = tuple(float(by_steps[elements].min()) for elements in faulty) if model else ()
+        return cls(len(ranked), tuple(found), scores.lil(values, every), own)
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Scores by name: until the first fault is found, on average over the faults, and until the last."""
@@ -107,6 +128,11 @@ class Appraisal:
         table["Max expense"] = _spread([rank / self.n for rank in ranks["worst rank"]])
         unseen = [scores.expense(rank, self.n) for rank in ranks["worst rank"]]
         table["Expense (not examined)"] = _spread(unseen, best=max, worst=min)
+        if self.steimann_of_steps:
+            ht_rank = [fault.ht_rank for fault in self.faults]
+            table["HT_Rank"] = _spread(ht_rank)
+            table["HT_Rank (Steimann)"] = _spread(list(self.steimann_of_steps))
+            table["HT_Rank / statements"] = _spread([rank / self.n for rank in ht_rank])
         return table
 
     def top(self) -> dict[int, tuple[int, int, int]]:
@@ -119,11 +145,17 @@ class Appraisal:
         ways = ("best", "average", "worst")
         return {
             "elements": self.n,
-            "faults": [vars(fault) for fault in self.faults],
+            "faults": [_finite(vars(fault)) for fault in self.faults],
             "scores": self.figures(),
             "top": {str(n): dict(zip(ways, counts, strict=True)) for n, counts in self.top().items()},
             "lil": self.lil,
         }
+
+
+def _finite(fields: dict[str, Any]) -> dict[str, Any]:
+    """Without what was not asked for; JSON has no infinity, so None stands for one."""
+    endless = {name: None for name, value in fields.items() if value == float("inf")}
+    return {name: value for name, value in fields.items() if value is not None} | endless
 
 
 def _spread(values: list[float], best: Any = min, worst: Any = max) -> dict[str, float]:

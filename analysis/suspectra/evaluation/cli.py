@@ -17,8 +17,17 @@ if TYPE_CHECKING:
     from suspectra.evaluation.appraisal import Appraisal
     from suspectra.evaluation.config import AnySubject
     from suspectra.evaluation.study import Plan, StudyResult
+    from suspectra.localizer import Localizer
+    from suspectra.markov.debugging_model import DebuggingModel
 
 _PATH = click.Path(path_type=Path)
+_p_jump = click.option(
+    "--p-jump",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.5,
+    show_default=True,
+    help="Chance of a jump in that model.",
+)
 
 
 def register(cli: click.Group) -> None:
@@ -27,19 +36,23 @@ def register(cli: click.Group) -> None:
     @cli.command()
     @evidence_options
     @technique_options
+    @click.option("--ht-rank", is_flag=True, help="Say ranks by expected steps in the debugging model, too.")
+    @_p_jump
     @click.option("--faults", type=_PATH, required=True, help="A text file with FILE:LINE of each fault, one a line.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
-    def evaluate(faults: Path, form: str, output: Path | None, workspace: Path, **chosen: Any) -> None:
+    def evaluate(
+        ht_rank: bool, p_jump: float, faults: Path, form: str, output: Path | None, workspace: Path, **chosen: Any
+    ) -> None:
         """Score one ranking, given where the faults are."""
         from suspectra.evaluation.appraisal import Appraisal
         from suspectra.evaluation.faults import FaultList
 
         listed = FaultList.read(faults)
-        localizer = localize(workspace, **chosen)
+        localizer = localize(workspace, edges=ht_rank, **chosen)
         elements, problems = listed.elements(localizer.report.spectrum.elements)
         warn(problems)
-        appraisal = Appraisal.of(localizer.report, elements)
+        appraisal = Appraisal.of(localizer.report, elements, _model(localizer, p_jump) if ht_rank else None)
         with written(output) as out:
             if form == "json":
                 json.dump({"technique": localizer.technique.name, **appraisal.as_dict()}, out, indent=2)
@@ -61,6 +74,8 @@ def register(cli: click.Group) -> None:
     @click.option("--clone-failed", is_flag=True, help="Clone failed tests, for formulas.")
     @click.option("--both", is_flag=True, help="Formulas with and without cloning.")
     @click.option("--break-ties", metavar="NAME", help="Let this technique order what the others tie.")
+    @click.option("--ht-rank", is_flag=True, help="Rank by expected steps in the debugging model.")
+    @_p_jump
     @click.option("--unexecuted-last", is_flag=True, help="Formulas rank statements no test executes last.")
     @click.option("--reference", metavar="NAME", help="Compare the others with this one.  [default: the first]")
     @click.option("--results", type=_PATH, help="Keep results of single subjects here, and go on from what is there.")
@@ -88,7 +103,7 @@ def register(cli: click.Group) -> None:
         from suspectra.evaluation.curves import exam_curves
 
         if config is not None:
-            if any(chosen.values()):
+            if any(value for name, value in chosen.items() if name != "p_jump"):
                 raise click.UsageError("A study file says what to do: give it alone, or --corpus and --technique.")
             described = StudyConfig.read(config)
             plan, subjects, problems = described.plan, described.subjects, described.problems
@@ -105,6 +120,13 @@ def register(cli: click.Group) -> None:
         return 0 if result.results else 1
 
 
+def _model(localizer: Localizer, p_jump: float) -> DebuggingModel:
+    from suspectra.markov.chain import JumpModel
+    from suspectra.markov.debugging_model import DebuggingModel
+
+    return DebuggingModel.of(localizer.report, localizer.program, JumpModel(p_jump))
+
+
 def _described(
     corpora: Sequence[Path],
     names: Sequence[str],
@@ -112,6 +134,8 @@ def _described(
     both: bool,
     break_ties: str | None,
     unexecuted_last: bool,
+    ht_rank: bool,
+    p_jump: float,
 ) -> tuple[Plan, Sequence[AnySubject], Sequence[Problem]]:
     from suspectra.evaluation.config import read_corpora
     from suspectra.evaluation.study import Choice, Plan
@@ -122,7 +146,7 @@ def _described(
         raise click.UsageError("Name a technique with --technique.")
     clone = (False, True) if both else (clone_failed,)
     choices = tuple(Choice(f"{name}+{break_ties}" if break_ties else name) for name in dict.fromkeys(names))
-    plan = Plan(choices, clone, unexecuted_last)
+    plan = Plan(choices, clone, unexecuted_last, ht_rank, p_jump)
     plan.check()
     return plan, *read_corpora(corpora)
 
@@ -139,7 +163,7 @@ def _run(
     else:
         with click.progressbar(length=len(subjects), label="Ranking", file=sys.stderr) as bar:
             result = study.run(jobs, bar.update)
-    return StudyResult(result.results, (*problems, *result.problems))
+    return StudyResult(result.results, (*problems, *result.problems), result.ht_rank)
 
 
 def _formatted(result: StudyResult, form: str, reference: str | None) -> str:
@@ -156,7 +180,8 @@ def _write_appraisal(appraisal: Appraisal, technique: str, out: TextIO) -> None:
     out.write(f"{technique}: {len(appraisal.faults)} faults among {appraisal.n} statements\n\n")
     for fault in appraisal.faults:
         tie = f"{fault.rank_best}-{fault.rank_worst}" if fault.rank_best != fault.rank_worst else f"{fault.rank_best}"
-        out.write(f"  {fault.location}: rank {tie}, score {fault.score:.4g}\n")
+        steps = "" if fault.ht_rank is None else f", HT_Rank {fault.ht_rank:g} ({fault.expected_steps:.5g} steps)"
+        out.write(f"  {fault.location}: rank {tie}, score {fault.score:.4g}{steps}\n")
     out.write(f"\n  {'':24}{'first':>12}{'mean':>12}{'last':>12}\n")
     for name, figure in appraisal.figures().items():
         cells = "".join(f"{figure[key]:>12.6g}" for key in ("first", "mean", "last"))

@@ -5,6 +5,7 @@
     [study]
     techniques = ["ochiai", "cp", "ochiai+cp", { name = "dstar", exponent = 3, label = "DStar3" }]
     clone = "both"               # true, false or "both"
+    ht_rank = true               # rank by expected steps, with p_jump = 0.5 unless given
     corpus = ["corpora/siemens"] # folders in the corpus format
 
     [[subject]]                  # evidence of a program of your own
@@ -39,7 +40,7 @@ else:
     import tomli as tomllib
 
 _CLONE = {False: (False,), True: (True,), "both": (False, True)}
-_STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results"}
+_STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results", "ht_rank", "p_jump"}
 _SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", "include_tests"}
 
 
@@ -161,7 +162,13 @@ class _Parser:
         if clone not in (True, False, "both"):
             raise _wrong(self.path, "clone", f"it is {clone!r}", 'give true, false or "both"')
         choices = tuple(self.choice(entry) for entry in self.value(study, "techniques", list, []))
-        plan = Plan(choices, _CLONE[clone], self.value(study, "unexecuted_last", bool, False))
+        plan = Plan(
+            choices,
+            _CLONE[clone],
+            self.value(study, "unexecuted_last", bool, False),
+            self.value(study, "ht_rank", bool, False),
+            float(self.value(study, "p_jump", (int, float), 0.5)),
+        )
         plan.check()
         subjects, problems = read_corpora([self.folder / folder for folder in self.strings(study, "corpus")])
         own = [self.subject(entry, i) for i, entry in enumerate(self.value(data, "subject", list, []), 1)]
@@ -204,10 +211,11 @@ class _Parser:
             raise _wrong(self.path, key, "it is no list of folders", f'write {key} = ["…"]')
         return value
 
-    def value(self, table: dict[str, Any], key: str, kind: type, default: Any) -> Any:
+    def value(self, table: dict[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
         value = table.get(key, default)
         if not isinstance(value, kind):
-            raise _wrong(self.path, key, f"it is {value!r}", f"give a {kind.__name__}")
+            name = kind.__name__ if isinstance(kind, type) else "number"
+            raise _wrong(self.path, key, f"it is {value!r}", f"give a {name}")
         return value
 
     def known(self, place: str, table: dict[str, Any], keys: set[str]) -> None:

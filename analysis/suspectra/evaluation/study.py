@@ -21,6 +21,8 @@ import numpy as np
 from suspectra import __version__
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_subject
+from suspectra.markov.chain import JumpModel
+from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS, Formula
@@ -79,11 +81,18 @@ class Plan:
     unexecuted_last : bool
         Formulas rank statements that no test executes last, as the product does. Published tables rank them by
         their score like any other, and so does a study unless told otherwise.
+    ht_rank : bool
+        Ranks are those of expected steps in the debugging model (paper 003, Definition 25), so that reports of
+        different granularity can be compared.
+    p_jump : float
+        Of that model; below 1.
     """
 
     choices: tuple[Choice, ...]
     clone: tuple[bool, ...] = (False,)
     unexecuted_last: bool = False
+    ht_rank: bool = False
+    p_jump: float = 0.5
 
     def check(self) -> None:
         """Make every technique once.
@@ -95,6 +104,9 @@ class Plan:
         """
         if not self.choices:
             raise UsageError(Problem("", "", "no technique is chosen", "name one with --technique"))
+        if self.ht_rank and not 0 <= self.p_jump < 1:
+            cause = f"p_jump is {self.p_jump}, and a reader who never comes back has no expected steps"
+            raise UsageError(Problem("", "p_jump", cause, "give a probability from 0 to below 1"))
         for choice, clone in self.runs():
             choice.make(clone)
 
@@ -130,10 +142,11 @@ class Result:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """All results, and what kept others from being there."""
+    """All results, and what kept others from being there; `ht_rank` tells whether ranks are by expected steps."""
 
     results: tuple[Result, ...]
     problems: tuple[Problem, ...] = ()
+    ht_rank: bool = False
 
 
 @dataclass
@@ -156,7 +169,8 @@ def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Probl
             found = error.problem
             problems.append(Problem(subject.name, choice.title, found.cause, found.cure))
             continue
-        results.append(_result(report, subject, choice, clone))
+        ranks = _by_steps(report, subject, plan.p_jump) if plan.ht_rank else _by_rank(report, subject)
+        results.append(Result(subject.family, subject.name, choice.title, int(clone), len(report), *ranks))
     return results, problems
 
 
@@ -170,19 +184,20 @@ def _report(technique: Technique, subject: Subject, unexecuted_last: bool) -> Ra
     return technique.localize(spectrum, subject.program)
 
 
-def _result(report: RankedReport, subject: Subject, choice: Choice, clone: bool) -> Result:
+def _by_rank(report: RankedReport, subject: Subject) -> tuple[int, float, int]:
+    """Best, average and worst rank of the best-placed fault."""
     position = report.position[subject.faulty]
     best = int(np.min(position[position >= 0]))  # a higher position never has a better rank
-    return Result(
-        subject.family,
-        subject.name,
-        choice.title,
-        int(clone),
-        len(report),
-        int(report.rank_best[best]),
-        float(report.rank_average[best]),
-        int(report.rank_worst[best]),
-    )
+    return int(report.rank_best[best]), float(report.rank_average[best]), int(report.rank_worst[best])
+
+
+def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[int, float, int]:
+    """The same of the fault that a reader gets to soonest: what takes as many steps is a tie."""
+    model = DebuggingModel.of(report, subject.program, JumpModel(p_jump))
+    rank = model.ht_rank
+    own = float(rank[subject.faulty].min())
+    tied = int(np.count_nonzero(rank[model.elements] == own))
+    return round(own - tied / 2) + 1, own + 0.5, round(own + tied / 2)
 
 
 class Study:
@@ -233,6 +248,7 @@ class Study:
         return StudyResult(
             tuple(result for one in ordered for result in one.results),
             tuple(dict.fromkeys(problem for one in ordered for problem in one.problems)),
+            self.plan.ht_rank,
         )
 
     def _outcomes(self, waiting: list[int], jobs: int) -> Iterator[tuple[int, _Done]]:

@@ -83,8 +83,9 @@ def to_html(result: StudyResult, reference: Run | None = None) -> str:
 def _tables(result: StudyResult, reference: Run | None) -> list[tuple[str, Sequence[str], list[list[str]]]]:
     results = result.results
     families = list(dict.fromkeys(r.family for r in results))
+    how = ", ranked by expected steps (HT_Rank)" if result.ht_rank else ""
     parts: list[tuple[str, Sequence[str], list[list[str]]]] = [
-        ("All subjects", _SUMMARY, [_summary_row(one) for one in summarize(results)])
+        (f"All subjects{how}", _SUMMARY, [_summary_row(one) for one in summarize(results)])
     ]
     if len(families) > 1:
         for family in families:
