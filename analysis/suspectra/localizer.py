@@ -107,7 +107,7 @@ def require_suspects(report: RankedReport) -> None:
     if not len(report):
         cause = "no statement of the workspace was measured that may be a suspect"
         cure = "check what is measured; test code may be suspected when test files are included"
-    elif not report.spectrum.counts.ef[report.spectrum.candidates].any():
+    elif not report.spectrum.suspected:
         cause = "no failing test executes a measured statement that may be a suspect"
         cure = "measure the code that they test; test code may be suspected when test files are included"
     else:

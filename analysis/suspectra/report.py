@@ -115,45 +115,48 @@ class RankedReport:
             Elements that no test executes rank last, together, whatever their score says, and are given the
             lowest score of the report. False ranks them by their score like any other, as published tables do.
         """
-        distinct, kind = np.unique(scores, return_inverse=True)
-        return cls.from_kinds(technique, spectrum, kind, distinct, unexecuted_last=unexecuted_last)
-
-    @classmethod
-    def from_kinds(
-        cls,
-        technique: Technique,
-        spectrum: Spectrum,
-        kind: np.ndarray,
-        kind_score: np.ndarray,
-        *,
-        unexecuted_last: bool = True,
-    ) -> RankedReport:
-        """Rank candidates that fall into few kinds, all elements of a kind having one score.
-
-        Parameters
-        ----------
-        kind : ndarray of int, shape (elements,)
-            Index into `kind_score`.
-        kind_score : ndarray of float64, shape (kinds,)
-            As `scores` of :meth:`from_scores`; kinds may share a score.
-        """
         candidates, counts = spectrum.candidates, spectrum.counts
-        lowest_last = round_significant(np.nan_to_num(kind_score, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
-        executed = counts.ef + counts.ep > 0
-        ranked = candidates & executed if unexecuted_last else candidates
-        present = np.zeros(len(kind_score), bool)
-        present[kind[ranked]] = True
-        level_score, of_present = np.unique(-lowest_last[present], return_inverse=True)
-        of_kind = np.zeros(len(kind_score), np.int32)
-        of_kind[present] = of_present
-        level = np.where(ranked, of_kind[kind] if len(kind_score) else 0, -1).astype(np.int32)
+        known = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        ranked = candidates & (counts.ef + counts.ep > 0) if unexecuted_last else candidates
+        level_score, of_ranked = np.unique(-known[ranked], return_inverse=True)
+        level = np.full(len(candidates), -1, np.int32)
+        level[ranked] = of_ranked
         level_score = 0.0 - level_score  # and no negative zero
         rest = candidates & ~ranked
         if rest.any():
             level[rest] = len(level_score)
-            own = lowest_last[kind[np.argmax(rest)]]
-            level_score = np.append(level_score, np.min(level_score, initial=own))
+            level_score = np.append(level_score, np.min(level_score, initial=known[np.argmax(rest)]))
         return cls(technique, spectrum, level, level_score)
+
+    @classmethod
+    def from_pairs(
+        cls, technique: Technique, spectrum: Spectrum, scores: np.ndarray, *, unexecuted_last: bool = True
+    ) -> RankedReport:
+        """Rank as :meth:`from_scores`, given one score for each pair (ef, ep) instead of one for each element.
+
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (pairs,)
+            By the pairs of the spectrum.
+        """
+        pairs = spectrum.pairs
+        known = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        present = pairs.size > 0
+        executed = (pairs.ef > 0) | (pairs.ep > 0)
+        ranked = present & executed if unexecuted_last else present
+        level_score, of_ranked = np.unique(-known[ranked], return_inverse=True)
+        level_of = np.full(len(pairs) + 1, -1, np.int32)  # what is no candidate has pair -1, the last one
+        level_of[:-1][ranked] = of_ranked
+        level_score = 0.0 - level_score
+        rest = np.flatnonzero(present & ~ranked)
+        if len(rest):
+            level_of[rest] = len(level_score)
+            level_score = np.append(level_score, np.min(level_score, initial=known[rest[0]]))
+        report = cls(technique, spectrum, level_of[pairs.of], level_score)
+        sizes = np.zeros(len(level_score), np.int64)
+        np.add.at(sizes, level_of[:-1][present], pairs.size[present])
+        report.__dict__["_level_end"] = np.cumsum(sizes)
+        return report
 
     def __len__(self) -> int:
         return int(self._level_end[-1]) if len(self._level_end) else 0
@@ -227,10 +230,14 @@ class RankedReport:
         ValueError
             When the element is no candidate.
         """
+        return self._suspect(element, self.spectrum.failing_tests(element))
+
+    def _suspect(self, element: int, failing_tests: tuple[str, ...]) -> Suspect:
         level = int(self.level[element])
         if level < 0:
             raise ValueError(f"element {element} is no candidate")
         elements, counts = self.spectrum.elements, self.spectrum.counts
+        ef, ep = int(counts.ef[element]), int(counts.ep[element])
         end = int(self._level_end[level])
         start = int(self._level_end[level - 1]) if level else 0
         return Suspect(
@@ -242,17 +249,42 @@ class RankedReport:
             (start + 1 + end) / 2,
             end,
             (start + end) / 2,
-            int(counts.ef[element]),
-            int(counts.ep[element]),
-            int(counts.nf[element]),
-            int(counts.np[element]),
-            self.spectrum.failing_tests(element),
+            ef,
+            ep,
+            counts.failed - ef,
+            counts.passed - ep,
+            failing_tests,
         )
 
     def suspects(self, top: int | None = None) -> list[Suspect]:
         """The first `top` entries, or all."""
-        chosen = self.order if top is None else self.top(top)
-        return [self.suspect_of(element) for element in chosen.tolist()]
+        return self.suspects_of((self.order if top is None else self.top(top)).tolist())
+
+    def suspects_of(self, elements: Sequence[int]) -> list[Suspect]:
+        """The entries of several elements, which takes less than one by one.
+
+        Raises
+        ------
+        ValueError
+            When one of them is no candidate.
+        """
+        failing = self.spectrum.failing_tests_of(elements)
+        return [self._suspect(element, tests) for element, tests in zip(elements, failing, strict=True)]
+
+    def position_of(self, element: int) -> int:
+        """The position of an element, counted from 0, found without the whole order.
+
+        Raises
+        ------
+        ValueError
+            When it is no candidate.
+        """
+        level = int(self.level[element])
+        if level < 0:
+            raise ValueError(f"element {element} is no candidate")
+        if "order" in self.__dict__:
+            return int(self.position[element])
+        return int(self._level_start[level] + np.count_nonzero(self.level[:element] == level))
 
     def explain(self, position: int) -> Explanation:
         """Why the entry at a position stands there."""
@@ -271,7 +303,7 @@ class RankedReport:
                     "run passing tests too, best those near the failing ones",
                 )
             )
-        suspected = int(np.count_nonzero(counts.ef[self.level >= 0]))
+        suspected = self.spectrum.suspected
         tied = int(self._level_end[0]) if len(self) else 0
         if counts.passed and tied > 20 and tied > suspected / 2:
             found.append(

@@ -7,6 +7,7 @@ of one test independent of the size of the suite.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -17,6 +18,8 @@ import numpy as np
 from suspectra.location import Location
 
 Row = np.ndarray  # sorted, unique int32 column indices
+_ONE = np.int32(1)
+_MANY = 1_000  # elements from which on it pays to sort what all failing tests execute
 
 
 @dataclass(frozen=True)
@@ -159,19 +162,109 @@ class Counts:
         """Count from nothing."""
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
         for row, bad in zip(rows, failed.tolist(), strict=True):
-            (ef if bad else ep)[row] += 1
+            np.add.at(ef if bad else ep, row, _ONE)
         bad = int(np.count_nonzero(failed))
         return cls(ef, ep, bad, len(rows) - bad)
 
     def updated(self, removed: Sequence[tuple[Row, bool]], added: Sequence[tuple[Row, bool]]) -> Counts:
-        """The counts after some rows went and some came; `self` stays as it is."""
-        ef, ep = self.ef.copy(), self.ep.copy()
+        """The counts after some rows went and some came; `self` stays as it is, and what did not change is shared."""
+        ef, ep = self.ef, self.ep
         failed, passed = self.failed, self.passed
         for change, step in ((removed, -1), (added, 1)):
             for row, bad in change:
-                (ef if bad else ep)[row] += step
+                if bad:
+                    ef = ef.copy() if ef is self.ef else ef
+                    np.add.at(ef, row, np.int32(step))
+                else:
+                    ep = ep.copy() if ep is self.ep else ep
+                    np.add.at(ep, row, np.int32(step))
                 failed, passed = failed + step * bad, passed + step * (not bad)
         return Counts(ef, ep, failed, passed)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Candidates by their pair (ef, ep), which is all that a formula sees of them.
+
+    Parameters
+    ----------
+    of : ndarray of int32, shape (n,)
+        The number of each column's pair, -1 for a column that is no candidate.
+    ef, ep : ndarray of int64, shape (pairs,)
+    size : ndarray of int64, shape (pairs,)
+        How many candidates have each pair; 0 for one that was left behind when counts changed.
+    number : dict of int to int
+        The number of each pair, by :func:`pair_key`.
+    """
+
+    of: np.ndarray
+    ef: np.ndarray
+    ep: np.ndarray
+    size: np.ndarray
+    number: dict[int, int]
+
+    def __len__(self) -> int:
+        return len(self.ef)
+
+    @classmethod
+    def among(cls, counts: Counts, candidates: np.ndarray) -> Pairs:
+        """The pairs of the candidates."""
+        of, ef, ep = distinct_pairs(counts)
+        of = np.where(candidates, of, -1).astype(np.int32, copy=False)
+        size = np.bincount(of + 1, minlength=len(ef) + 1)[1:]
+        return cls(of, ef, ep, size, dict(zip(pair_key(ef, ep).tolist(), range(len(ef)), strict=True)))
+
+    def updated(self, counts: Counts, columns: np.ndarray) -> Pairs:
+        """The pairs after the counts of some columns changed; `self` stays as it is.
+
+        Parameters
+        ----------
+        counts : Counts
+        columns : ndarray of int
+            All columns whose counts changed, without repetition.
+        """
+        columns = columns[self.of[columns] >= 0]
+        keys, of_column = np.unique(pair_key(counts.ef[columns], counts.ep[columns]), return_inverse=True)
+        number = self.number.copy()
+        numbers = np.array([number.setdefault(key, len(number)) for key in keys.tolist()], np.int32)
+        new = keys[numbers >= len(self)]  # numbered in the order they stand in
+        of, after = self.of.copy(), numbers[of_column]
+        of[columns] = after
+        size = np.bincount(after, minlength=len(number)) - np.bincount(self.of[columns], minlength=len(number))
+        size[: len(self)] += self.size
+        ef, ep = np.concatenate([self.ef, new >> 32]), np.concatenate([self.ep, new & 0xFFFFFFFF])
+        return Pairs(of, ef, ep, size, number)
+
+    @property
+    def worn(self) -> bool:
+        """Whether so many pairs were left behind that it is better to start anew."""
+        return len(self) > 4096 + 2 * int(np.count_nonzero(self.size))
+
+
+def pair_key(ef: np.ndarray, ep: np.ndarray) -> np.ndarray:
+    """One integer for each pair of counts."""
+    return ef.astype(np.int64) << 32 | ep
+
+
+def distinct_pairs(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Columns by their pair (ef, ep): the pair's number for each column, then ef and ep of each pair.
+
+    Pairs are few where tests are few, so a table of all possible ones is quicker than sorting the columns.
+    """
+    base = counts.passed + 1
+    key = counts.ef.astype(np.int64) * base + counts.ep
+    possible = (counts.failed + 1) * base
+    if possible <= max(4 * len(key), 1 << 16):
+        seen = np.zeros(possible, bool)
+        seen[key] = True
+        pairs = np.flatnonzero(seen)
+        number = np.zeros(possible, np.int32)
+        number[pairs] = np.arange(len(pairs), dtype=np.int32)
+        of = number[key]
+    else:
+        pairs, of = np.unique(key, return_inverse=True)
+    ef, ep = np.divmod(pairs, base)
+    return of, ef, ep
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +339,16 @@ class Spectrum:
         return Counts.of(self.rows, self.failed, len(self.elements))
 
     @cached_property
+    def pairs(self) -> Pairs:
+        """The candidates by their pair (ef, ep)."""
+        return Pairs.among(self.counts, self.candidates)
+
+    @property
+    def suspected(self) -> int:
+        """How many candidates a failing test executes."""
+        return int(self.pairs.size[self.pairs.ef > 0].sum())
+
+    @cached_property
     def edge_hit_counts(self) -> Counts:
         """The four counts of every edge.
 
@@ -277,12 +380,22 @@ class Spectrum:
 
     def failing_tests(self, element: int) -> tuple[str, ...]:
         """The names of the failing tests that execute an element, in the order of the rows."""
-        starts, tests = self._failing_by_element
-        return tuple(self.tests[i] for i in tests[starts[element] : starts[element + 1]])
+        return self.failing_tests_of([element])[0]
+
+    def failing_tests_of(self, elements: Sequence[int]) -> list[tuple[str, ...]]:
+        """The names of the failing tests that execute each of some elements, in the order of the rows."""
+        if "_failing_by_element" in self.__dict__ or len(elements) > _MANY:
+            starts, tests = self._failing_by_element
+            return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
+        wanted, found = np.asarray(elements), [[] for _ in elements]
+        for i in np.flatnonzero(self.failed).tolist():
+            for place in np.flatnonzero(_hold(self.rows[i], wanted)).tolist():
+                found[place].append(self.tests[i])
+        return list(map(tuple, found))
 
     def tests_executing(self, element: int) -> np.ndarray:
         """Row numbers of all tests that execute an element."""
-        return np.array([i for i, row in enumerate(self.rows) if _holds(row, element)], np.int64)
+        return np.array([i for i, row in enumerate(self.rows) if _hold(row, element)], np.int64)
 
     def with_rows(
         self,
@@ -294,34 +407,68 @@ class Spectrum:
     ) -> Spectrum:
         """The spectrum over the same elements after a change of tests.
 
-        A row that is the same object as before counts as unchanged, so the element counts are carried over
-        and only what changed is counted again.
+        A row that is the same object as before counts as unchanged, so the counts of elements and edges are carried
+        over and only what changed is counted again.
         """
         after = replace(self, tests=tests, failed=failed, rows=rows, edge_rows=edge_rows, edge_counts=edge_counts)
         if "counts" in self.__dict__:
-            removed, added = _row_changes(self, after)
-            after.__dict__["counts"] = self.counts.updated(removed, added)
+            removed, added = _row_changes(self._marked_rows, after._marked_rows)
+            after.__dict__["counts"] = counts = self.counts.updated(removed, added)
+            if "pairs" in self.__dict__ and not self.pairs.worn:
+                changed = _changed_columns(self.counts, counts, removed, added)
+                after.__dict__["pairs"] = self.pairs.updated(counts, changed)
+        if "edge_hit_counts" in self.__dict__ and edge_rows is not None:
+            edges = _row_changes(self._marked_edge_rows, after._marked_edge_rows)
+            after.__dict__["edge_hit_counts"] = self.edge_hit_counts.updated(*edges)
         return after
 
+    @cached_property
+    def _marked_rows(self) -> MarkedRows:
+        return _marked(self.rows, self.failed)
 
-def _holds(row: Row, column: int) -> bool:
-    at = np.searchsorted(row, column)
-    return bool(at < len(row) and row[at] == column)
+    @cached_property
+    def _marked_edge_rows(self) -> MarkedRows:
+        return _marked(self.edge_rows or (), self.failed)
 
 
-def _row_changes(before: Spectrum, after: Spectrum) -> tuple[list[tuple[Row, bool]], list[tuple[Row, bool]]]:
-    """The (row, failed) pairs that only one of two spectra has, told apart by identity, not by content."""
-    removed, added = [], []
-    old = before.test_index
-    was_failed, is_failed = before.failed.tolist(), after.failed.tolist()
-    for i, name in enumerate(after.tests):
-        j = old.get(name)
-        if j is None:
-            added.append((after.rows[i], is_failed[i]))
-        elif after.rows[i] is not before.rows[j] or is_failed[i] != was_failed[j]:
-            removed.append((before.rows[j], was_failed[j]))
-            added.append((after.rows[i], is_failed[i]))
-    if len(after.tests) - len(added) + len(removed) != len(before.tests):
-        new = after.test_index
-        removed += [(before.rows[j], was_failed[j]) for n, j in old.items() if n not in new]
-    return removed, added
+def _hold(row: Row, columns: int | np.ndarray) -> np.ndarray:
+    """Whether a row holds a column, or each of several."""
+    at = np.searchsorted(row, columns)
+    return (
+        (at < len(row)) & (row[np.minimum(at, len(row) - 1)] == columns) if len(row) else np.zeros(np.shape(at), bool)
+    )
+
+
+MarkedRows = dict[object, tuple[Row, bool]]
+
+
+def _marked(rows: Sequence[Row], failed: np.ndarray) -> MarkedRows:
+    """Rows with the outcomes of their tests, by both: rows are told apart by identity, not by content."""
+    outcomes = failed.tolist()
+    marks = (np.fromiter(map(id, rows), np.uint64, len(rows)) << np.uint64(1) | failed).tolist()
+    found = dict(zip(marks, zip(rows, outcomes, strict=True), strict=True))
+    if len(found) < len(rows):  # rows that several tests share are numbered
+        seen: Counter[int] = Counter()
+        found = {}
+        for mark, row, bad in zip(marks, rows, outcomes, strict=True):
+            seen[mark] += 1
+            found[mark if seen[mark] == 1 else (mark, seen[mark])] = (row, bad)
+    return found
+
+
+def _row_changes(before: MarkedRows, after: MarkedRows) -> tuple[list[tuple[Row, bool]], list[tuple[Row, bool]]]:
+    """The rows that only one of two spectra has."""
+    return [before[mark] for mark in before.keys() - after.keys()], [after[m] for m in after.keys() - before.keys()]
+
+
+def _changed_columns(
+    before: Counts, after: Counts, removed: Sequence[tuple[Row, bool]], added: Sequence[tuple[Row, bool]]
+) -> np.ndarray:
+    """The columns of changed rows whose counts are others now."""
+    if not removed and not added:
+        return np.zeros(0, np.int64)
+    touched = np.concatenate([row for row, _ in (*removed, *added)])
+    differs = (before.ef[touched] != after.ef[touched]) | (before.ep[touched] != after.ep[touched])
+    changed = np.zeros(len(after.ef), bool)
+    changed[touched[differs]] = True
+    return np.flatnonzero(changed)

@@ -60,7 +60,7 @@ class Ranking:
     ) -> Ranking:
         """The first `top` suspects of a report. A line that no failing test executes is none."""
         counts = report.spectrum.counts
-        suspects = tuple(report.suspect_of(element) for element in _executed(report, top))
+        suspects = tuple(report.suspects_of(_executed(report, top)))
         message = f"{_many(counts.failed, 'failing test')}, {_many(counts.passed, 'passing test')}"
         return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects)
 
@@ -98,7 +98,7 @@ class Ranking:
 
     def explain(self, suspect: Suspect) -> Explanation:
         """Why a suspect stands where it stands."""
-        return self.report.explain(int(self.report.position[suspect.element]))
+        return self.report.explain(self.report.position_of(suspect.element))
 
 
 @dataclass(frozen=True)

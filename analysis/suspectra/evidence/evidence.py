@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from itertools import compress
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -28,15 +29,15 @@ class Verdict(str, Enum):
     XFAILED = "xfailed"  # failed as expected: no news, so neither passed nor failed
     XPASSED = "xpassed"  # passed although a failure was expected (strict: FAILED)
 
-    @property
-    def failing(self) -> bool:
-        """Whether the test counts as failed."""
-        return self in (Verdict.FAILED, Verdict.ERROR)
+    failing: bool
+    """Whether the test counts as failed."""
+    counted: bool
+    """Whether the test counts at all."""
 
-    @property
-    def counted(self) -> bool:
-        """Whether the test counts at all."""
-        return self not in (Verdict.SKIPPED, Verdict.XFAILED)
+    def __init__(self, value: str):
+        # attributes rather than properties: every change of the evidence asks for them test by test
+        self.failing = value in ("failed", "error")
+        self.counted = value not in ("skipped", "xfailed")
 
 
 @dataclass(frozen=True)
@@ -162,18 +163,18 @@ class Evidence:
         previous : Spectrum, optional
             The spectrum of the evidence before this; what did not change is shared with it.
         """
-        kept = [i for i, test in enumerate(self.tests) if test.verdict.counted]
-        tests = tuple(self.tests[i].name for i in kept)
-        failed = np.array([self.tests[i].verdict.failing for i in kept], bool)
-        rows = _take(self.rows, kept)
-        edge_rows = _take(self.edges.rows, kept) if self.edges else None
-        edge_counts = _take(self.edges.counts, kept) if self.edges and self.edges.counts else None
+        counted = [test.verdict.counted for test in self.tests]
+        tests = tuple([test.name for test in self.tests if test.verdict.counted])
+        failed = np.array([test.verdict.failing for test in self.tests if test.verdict.counted], bool)
+        rows = _take(self.rows, counted)
+        edge_rows = _take(self.edges.rows, counted) if self.edges else None
+        edge_counts = _take(self.edges.counts, counted) if self.edges and self.edges.counts else None
         candidates = self.candidates(include_tests)
         if (
             previous is not None
             and previous.elements is self.elements
             and previous.edges is (self.edges.edges if self.edges else None)
-            and np.array_equal(previous.candidates, candidates)
+            and previous.candidates is candidates
         ):
             return previous.with_rows(tests, failed, rows, edge_rows, edge_counts)
         return Spectrum(
@@ -188,10 +189,8 @@ class Evidence:
         )
 
     def candidates(self, include_tests: bool) -> np.ndarray:
-        """Which elements may be suspects, as a mask."""
-        sizes = [len(file.line) for file in self.files]
-        allowed = [include_tests or not file.is_test for file in self.files]
-        return np.repeat(np.array(allowed, bool), sizes)
+        """Which elements may be suspects, as a mask: the same object as long as the files are the same."""
+        return _candidates(self.files, include_tests)
 
 
 class EvidenceSource(Protocol):
@@ -238,5 +237,11 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
     )
 
 
-def _take(items: Sequence, kept: Sequence[int]) -> tuple:
-    return tuple(items[i] for i in kept)
+@lru_cache(maxsize=8)
+def _candidates(files: tuple[MeasuredFile, ...], include_tests: bool) -> np.ndarray:
+    sizes = [len(file.line) for file in files]
+    return np.repeat(np.array([include_tests or not file.is_test for file in files], bool), sizes)
+
+
+def _take(items: Sequence, kept: Sequence[bool]) -> tuple:
+    return tuple(items) if all(kept) else tuple(compress(items, kept))

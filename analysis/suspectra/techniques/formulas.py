@@ -14,7 +14,7 @@ import numpy as np
 
 from suspectra.errors import NothingToRank, Problem, UsageError
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import Counts, Spectrum
+from suspectra.spectrum import Counts, Spectrum, distinct_pairs
 from suspectra.techniques.technique import Technique, TechniqueInfo
 
 
@@ -486,20 +486,18 @@ class Formula(Technique):
 
     def score(self, counts: Counts) -> np.ndarray:
         """Suspiciousness of every column, shape (n,); may be infinite, never NaN."""
-        kind, scores = self._by_kind(counts)
-        return scores[kind]
+        of, ef, ep = distinct_pairs(counts)
+        return self._score(Counts(ef, ep, counts.failed, counts.passed))[of]
 
-    def _by_kind(self, counts: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """The distinct pairs (ef, ep): which one each column has, and the score of each."""
-        kind, ef, ep = distinct_pairs(counts)
-        four = Four.of(Counts(ef, ep, counts.failed, counts.passed), self.clone)
-        return kind, self.spec.score(four, **dict(self.parameters))
+    def _score(self, counts: Counts) -> np.ndarray:
+        return self.spec.score(Four.of(counts, self.clone), **dict(self.parameters))
 
     def localize(self, spectrum: Spectrum, program: object = None, *, unexecuted_last: bool = True) -> RankedReport:
         """Score every statement; the program's structure is not used."""
         require_failure(spectrum)
-        kind, scores = self._by_kind(spectrum.counts)
-        return RankedReport.from_kinds(self, spectrum, kind, scores, unexecuted_last=unexecuted_last)
+        pairs, counts = spectrum.pairs, spectrum.counts
+        scores = self._score(Counts(pairs.ef, pairs.ep, counts.failed, counts.passed))
+        return RankedReport.from_pairs(self, spectrum, scores, unexecuted_last=unexecuted_last)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The counts in words, and the formula with the numbers put in."""
@@ -522,25 +520,6 @@ class Formula(Technique):
             self.info.formula,
             f"{substituted} = {s.score:.6g}",
         )
-
-
-def distinct_pairs(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns by their pair (ef, ep): the pair's number for each column, then ef and ep of each pair.
-
-    Pairs are few where tests are few, so a table of all possible ones is quicker than sorting the columns.
-    """
-    base = counts.passed + 1
-    key = counts.ef.astype(np.int64) * base + counts.ep
-    possible = (counts.failed + 1) * base
-    if possible <= max(4 * len(key), 1 << 16):
-        pairs = np.flatnonzero(np.bincount(key, minlength=possible))
-        number = np.zeros(possible, np.int32)
-        number[pairs] = np.arange(len(pairs), dtype=np.int32)
-        kind = number[key]
-    else:
-        pairs, kind = np.unique(key, return_inverse=True)
-    ef, ep = np.divmod(pairs, base)
-    return kind, ef, ep
 
 
 def substitute(formula_text: str, numbers: dict[str, float]) -> str:
