@@ -9,6 +9,7 @@ import subprocess
 import sys
 import types
 import zlib
+from array import array
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 
 from suspectra.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
+from suspectra.instrumentation.imports import ImportHook
 from suspectra.instrumentation.probes import Kind
 from suspectra.instrumentation.rewriting import instrument
 from suspectra.instrumentation.source import LogicalLines
@@ -251,3 +253,19 @@ def test_damaged_counts_are_told(copy):
         parts.append(frame(kind, payload))
     log.write_bytes(b"".join(parts))
     assert sum("damaged" in problem.cause for problem in read(copy).problems) == 2
+
+
+def test_what_was_harvested_can_be_put_back():
+    hook = ImportHook(lambda path: path, counting=True)
+    module = types.ModuleType("counted")
+    exec(
+        hook.code("counted.py", "counted.py", b"def f():\n    return 1\nfor i in range(300):\n    f()\n"),
+        module.__dict__,
+    )
+    harvest = touched, bits = hook.harvest()
+    assert touched == [0]
+    assert array("Q", bits[1:]).tolist() == [1, 300, 1, 300, 1]
+    assert hook.harvest() == ([], b"")
+    hook.mark(*harvest)
+    module.f()
+    assert array("Q", hook.harvest()[1][1:]).tolist() == [1, 301, 1, 300, 1]
