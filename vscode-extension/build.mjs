@@ -1,5 +1,5 @@
-// Bundles the extension, and collects the licences of what went into the bundle.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// Bundles the extension, collects the licences of what went into the bundle, and lists the texts to translate.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
@@ -31,3 +31,11 @@ const notices = [...new Set(inputs.map(packageOf))].sort().map((folder) => {
   return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8').trim() : ''}\n`;
 });
 writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices.join(`\n${'-'.repeat(80)}\n\n`));
+
+// Every text of the sources is the key of its translation: t('…') with a literal in single quotes.
+const texts = readdirSync('src').flatMap((file) =>
+  [...readFileSync(join('src', file), 'utf8').matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) => text.replace(/\\(.)/g, '$1')),
+);
+mkdirSync('l10n', { recursive: true });
+const bundle = Object.fromEntries([...new Set(texts)].sort().map((text) => [text, text]));
+writeFileSync('l10n/bundle.l10n.json', `${JSON.stringify(bundle, undefined, 2)}\n`);

@@ -215,6 +215,13 @@ class Commands:
         await self._server.test_run.start(list(self._server.folders))
         return True
 
+    def cancel_tests(self) -> bool:
+        """Stop the tests that run."""
+        running = self._server.test_run.running
+        if running:
+            self._server.test_run.cancel()
+        return running
+
     # finding suspects
 
     def _all(self) -> list[Found]:

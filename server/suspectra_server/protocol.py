@@ -196,6 +196,13 @@ COMMANDS = (
         " with a progress bar that can cancel it. True once it has started. Refused in a workspace the client does not"
         " trust.",
     ),
+    Command(
+        "cancelTests",
+        "Cancel Test Run",
+        (),
+        "boolean",
+        "Stop the tests that `suspectra.runTests` started; what they recorded so far is ranked. True if there were any.",
+    ),
 )
 
 SUSPECTS_RESULT = (

@@ -14,10 +14,17 @@ from suspectra_server.protocol import COMMANDS, STATES, SUSPECT
 from suspectra_server.settings import SETTINGS
 
 EXTENSION = Path(__file__).parents[2] / "vscode-extension"
+TEXTS = json.loads((EXTENSION / "package.nls.json").read_text())
 MANIFEST = json.loads((EXTENSION / "package.json").read_text())
 PROPERTIES = MANIFEST["contributes"]["configuration"]["properties"]
 PROTOCOL = (EXTENSION / "src" / "protocol.ts").read_text()
-CLIENT_ONLY = {"suspectra.interpreter", "suspectra.importStrategy", "suspectra.trace.server"}
+CLIENT_ONLY = {
+    "suspectra.interpreter",
+    "suspectra.importStrategy",
+    "suspectra.trace.server",
+    "suspectra.decorations",
+    "suspectra.publishCoverage",
+}
 
 
 def test_the_settings_are_the_servers_and_a_few_of_the_clients_own():
@@ -35,7 +42,7 @@ def test_a_setting_has_the_servers_default_and_type(setting):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_a_command_has_a_twin_with_the_same_title(command):
-    titles = {item["command"]: item["title"] for item in MANIFEST["contributes"]["commands"]}
+    titles = {item["command"]: TEXTS[item["title"].strip("%")] for item in MANIFEST["contributes"]["commands"]}
     assert titles[f"suspectra.ui.{command.name}"] == command.title
     assert f"{command.name}: '{command.id}'" in PROTOCOL
 

@@ -159,6 +159,17 @@ def test_run_tests_can_be_cancelled_and_runs_once_at_a_time(client, shop):
     client.wait(lambda: client.progress[-1] == {"kind": "end", "message": "cancelled"})
 
 
+def test_a_command_cancels_the_tests(client, shop):
+    (shop / "tests/test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n")
+    client.start(shop)
+    assert client.command("cancelTests") is False
+    client.command("runTests")
+    client.wait(lambda: any(value.get("percentage") for value in client.progress))
+    assert client.command("cancelTests") is True
+    client.wait(lambda: client.progress[-1] == {"kind": "end", "message": "cancelled"})
+    assert client.command("cancelTests") is False
+
+
 def test_run_tests_is_refused_where_the_workspace_is_not_trusted(client, shop):
     client.start(shop, options={"trusted": False})
     with pytest.raises(client.Error, match="trust") as caught:

@@ -19,7 +19,7 @@ from suspectra_server.settings import SETTINGS, Settings, read_settings
 
 ROOT = Path(__file__).parent.parent.parent
 EXTENSION = ROOT / "vscode-extension"
-CLIENT_SETTINGS = {"interpreter", "trace.server", "importStrategy"}
+CLIENT_SETTINGS = {"interpreter", "trace.server", "importStrategy", "decorations", "publishCoverage"}
 
 
 @pytest.fixture(scope="module")

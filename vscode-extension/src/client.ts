@@ -216,11 +216,16 @@ export class Server implements vscode.Disposable {
               : answers;
           },
         },
-        executeCommand: (command, args) =>
-          // Without a name the server would ask in its own plain way; the quick pick is the better question.
-          command === serverCommands.selectTechnique && !args.length
-            ? vscode.commands.executeCommand('suspectra.ui.selectTechnique')
-            : this.command(command, ...args),
+        executeCommand: (command, args) => {
+          // What would have the server ask in its own plain way is asked by a list of the extension's.
+          if (command === serverCommands.selectTechnique && !args.length) {
+            return vscode.commands.executeCommand('suspectra.ui.selectTechnique');
+          }
+          if (command === serverCommands.jump && !args[1]) {
+            return vscode.commands.executeCommand('suspectra.ui.jump', args[0]);
+          }
+          return this.command(command, ...args);
+        },
       },
     };
   }

@@ -2,79 +2,99 @@
 
 import * as vscode from 'vscode';
 
+import type { Chains } from './chains';
 import type { Server } from './client';
-import { methods, serverCommands, type Suspect, type Suspects, type Technique } from './protocol';
+import { GROUPINGS } from './grouping';
+import { jump } from './jumpPicker';
+import { t } from './l10n';
+import type { Model } from './model';
+import { type Cursor, cursor, open, placeOf } from './places';
+import { type Learned, serverCommands, type Suspect } from './protocol';
+import type { StatusItem } from './status';
+import { suspectOf, type SuspectsView } from './suspectsView';
+import { selectTechnique } from './techniquePicker';
+import { learnedWords } from './words';
+
+interface Parts {
+  server: Server;
+  model: Model;
+  view: SuspectsView;
+  status: StatusItem;
+  chains: Chains;
+}
+
+type Run = (suspect: Suspect | undefined, argument: unknown) => Promise<unknown>;
 
 /** Register everything in the category “Suspectra”. */
-export function registerCommands(server: Server): vscode.Disposable {
-  const step = (command: string, ...from: (() => unknown)[]) => async () => {
-    if (!(await server.command(command, ...from.map((place) => place())))) {
-      vscode.window.setStatusBarMessage('$(search) There are no suspects to go to', 4000);
-    }
-  };
-  const commands: Record<string, (suspect?: Suspect) => Promise<unknown>> = {
+export function registerCommands(parts: Parts): vscode.Disposable {
+  const { server, model, view, status, chains } = parts;
+  const step =
+    (command: string, ...from: (() => unknown)[]): Run =>
+    async () => {
+      if (!(await server.command(command, ...from.map((place) => place() ?? null)))) {
+        say(command === serverCommands.back ? t('This is where you began') : t('There are no suspects to go to'));
+      }
+    };
+  const about =
+    (command: string): Run =>
+    async (suspect, argument) => {
+      const place: [string, number] = isPlace(argument) && !suspect ? [argument.uri, argument.line] : placeOf(suspect);
+      if (!(await server.command(command, ...place))) {
+        say(t('This line is no suspect'));
+      }
+    };
+  const commands: Record<string, Run> = {
     localize: () => server.command(serverCommands.localize),
     runTests: () => server.command(serverCommands.runTests),
+    cancelTests: () => server.command(serverCommands.cancelTests),
     nextSuspect: step(serverCommands.nextSuspect, cursor),
     previousSuspect: step(serverCommands.previousSuspect, cursor),
     firstSuspect: step(serverCommands.firstSuspect),
-    explain: async (suspect) => {
-      if (!(await server.command(serverCommands.explain, ...place(suspect)))) {
-        notASuspect();
-      }
-    },
-    markExamined: async (suspect) => {
-      if (!(await server.command(serverCommands.markExamined, ...place(suspect)))) {
-        notASuspect();
-      }
-    },
+    back: step(serverCommands.back),
+    explain: about(serverCommands.explain),
+    markExamined: about(serverCommands.markExamined),
+    markInnocent: about(serverCommands.markInnocent),
     clearExamined: () => server.command(serverCommands.clearExamined),
-    selectTechnique: () => selectTechnique(server),
+    jump: async (suspect, argument) => {
+      const from = suspect ? at(suspect.uri, suspect.range.start.line) : fromArgument(argument) ?? cursor();
+      const show = ({ origin }: { origin: { uri: string; line: number } }) => void chains.show(origin.uri, origin.line - 1);
+      if (!(await jump(server, from, show))) {
+        say(t('There is nowhere to go from here'));
+      }
+    },
+    showChain: async (suspect, argument) =>
+      chains.show(...(isPlace(argument) && !suspect ? ([argument.uri, argument.line] as const) : placeOf(suspect))),
+    showLearned: async () => {
+      const learned = (await server.command(serverCommands.showLearned)) as Learned;
+      await vscode.window.showInformationMessage(learnedWords(learned), {
+        modal: true,
+        detail: t('Kept on this machine in {0}', learned.file),
+      });
+    },
+    resetLearned: async () => {
+      const there = await server.command(serverCommands.resetLearned);
+      say(there ? t('What was learned from your moves is forgotten') : t('Nothing was learned yet'));
+    },
+    selectTechnique: () => selectTechnique(server, model),
+    open: async (suspect) => suspect && open(suspect.uri, suspect.range.start.line, suspect.range.start.character),
+    filter: async () => view.askForFilter(),
+    clearFilter: async () => view.setFilter(''),
+    showExamined: async () => view.showExamined(),
+    menu: () => status.menu(),
     restart: () => server.restart(),
     cancelInstallation: async () => server.cancelInstallation(),
     showOutput: async () => server.output.show(),
   };
+  for (const grouping of GROUPINGS) {
+    commands[`groupBy.${grouping}`] = () => view.group(grouping);
+  }
   return vscode.Disposable.from(
     ...Object.entries(commands).map(([name, run]) =>
       vscode.commands.registerCommand(`suspectra.ui.${name}`, (argument?: unknown) =>
-        answering(() => run(isSuspect(argument) ? argument : undefined)),
+        answering(() => run(suspectOf(argument), argument)),
       ),
     ),
   );
-}
-
-async function selectTechnique(server: Server): Promise<void> {
-  const [techniques, { technique: current, cloneFailed }] = await Promise.all([
-    server.request<Technique[]>(methods.techniques, {}),
-    server.request<Suspects>(methods.suspects, { limit: 1 }),
-  ]);
-  const currentFirst = techniques.toSorted((a, b) => Number(b.name === current) - Number(a.name === current));
-  const picked = await vscode.window.showQuickPick(
-    [
-      ...currentFirst.map(({ name, title, paper, description }) => ({
-        label: title,
-        description: name === current ? `${name} $(check)` : name,
-        detail: [paper, description].filter(Boolean).join(' · '),
-        choice: { name, cloneFailed },
-      })),
-      { label: '', kind: vscode.QuickPickItemKind.Separator, choice: undefined },
-      {
-        label: `$(${cloneFailed ? 'check' : 'blank'}) Clone failing tests`,
-        detail: 'Weigh the failing tests as if there were as many of them as passing ones',
-        choice: { name: current, cloneFailed: !cloneFailed },
-      },
-    ],
-    {
-      title: 'Rank the suspects with',
-      placeHolder: 'For this session. The setting suspectra.technique keeps a choice',
-      matchOnDescription: true,
-      matchOnDetail: true,
-    },
-  );
-  if (picked?.choice) {
-    const { name, cloneFailed } = picked.choice;
-    await server.command(serverCommands.selectTechnique, name, { cloneFailed });
-  }
 }
 
 /** A command that fails answers the person who gave it. */
@@ -86,27 +106,24 @@ async function answering(run: () => Promise<unknown>): Promise<void> {
   }
 }
 
-function cursor() {
-  const editor = vscode.window.activeTextEditor;
-  return editor && { uri: editor.document.uri.toString(), position: editor.selection.active };
+function say(words: string): void {
+  vscode.window.setStatusBarMessage(`$(search) ${words}`, 4000);
 }
 
-/** The place a command is about, as (uri, line): the row it was given on, else the line with the cursor. */
-function place(suspect: Suspect | undefined): [string, number] {
-  if (suspect) {
-    return [suspect.uri, suspect.range.start.line];
+function at(uri: string, line: number): Cursor {
+  return { uri, position: { line, character: 0 } };
+}
+
+/** Lenses and code actions say where the reader is; panels name a place. */
+function fromArgument(argument: unknown): Cursor | undefined {
+  if (isPlace(argument)) {
+    return at(argument.uri, argument.line);
   }
-  const here = cursor();
-  if (!here) {
-    throw new Error('Put the cursor on a suspect first.');
-  }
-  return [here.uri, here.position.line];
+  return typeof argument === 'object' && argument !== null && 'position' in argument ? (argument as Cursor) : undefined;
 }
 
-function notASuspect(): void {
-  vscode.window.setStatusBarMessage('$(search) This line is no suspect', 4000);
-}
-
-function isSuspect(argument: unknown): argument is Suspect {
-  return typeof argument === 'object' && argument !== null && 'uri' in argument && 'rankBest' in argument;
+function isPlace(argument: unknown): argument is { uri: string; line: number } {
+  return (
+    typeof argument === 'object' && argument !== null && 'uri' in argument && 'line' in argument && typeof argument.line === 'number'
+  );
 }

@@ -1,63 +1,103 @@
-/** The panel beside the code that explains a suspect. */
+/** The panel beside the code that explains a suspect, and keeps up with the ranking and with edits. */
 
 import * as vscode from 'vscode';
+import type { Location } from 'vscode-languageclient';
 
 import type { Server } from './client';
-import { type Explanation, serverCommands } from './protocol';
+import { type Action, ACTIONS, explanation, gone, STYLE, waiting } from './explanationPage';
+import { t } from './l10n';
+import { moved } from './lines';
+import type { Model } from './model';
+import { Panel } from './panel';
+import { open } from './places';
+import { destination, type Explanation, methods, type Reasons, serverCommands, type Test } from './protocol';
+import { placeWords } from './words';
 
 export class Explanations implements vscode.Disposable {
-  private readonly listener: vscode.Disposable;
-  private panel: vscode.WebviewPanel | undefined;
+  private readonly panel = new Panel('suspectra.explanation', t('Explain Suspect'), STYLE, (word) => this.said(word));
+  private readonly disposables: vscode.Disposable;
+  private at: { uri: string; line: number } | undefined;
+  private reasons: Reasons | undefined;
+  private asked = 0;
 
-  /** Shows what `suspectra.explain` answers, whoever asked. */
-  constructor(server: Server) {
-    this.listener = server.onDidExecute(({ command, result }) => {
-      if (command === serverCommands.explain && result) {
-        void this.show(result as Explanation);
-      }
-    });
+  /** Shows what `suspectra.explain` answers, whoever asked; while it is open it goes along with the steps. */
+  constructor(
+    private readonly server: Server,
+    private readonly model: Model,
+  ) {
+    this.disposables = vscode.Disposable.from(
+      this.panel,
+      server.onDidExecute((done) => {
+        const there = destination(done);
+        if (done.command === serverCommands.explain && done.result) {
+          void this.show((done.result as Explanation).location, true);
+        } else if (there && this.panel.open) {
+          void this.show(there, false);
+        }
+      }),
+      model.onDidChange(() => this.panel.open && void this.refresh()),
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (this.at?.uri === document.uri.toString()) {
+          this.at.line = moved(this.at.line, contentChanges);
+        }
+      }),
+    );
   }
 
   dispose(): void {
-    this.listener.dispose();
-    this.panel?.dispose();
+    this.disposables.dispose();
   }
 
-  private async show({ markdown }: Explanation): Promise<void> {
-    const html = await vscode.commands.executeCommand<string>('markdown.api.render', markdown);
-    this.panel ??= this.open();
-    this.panel.webview.html = page(html);
-    this.panel.reveal(undefined, true);
+  private async show({ uri, range }: Location, reveal: boolean): Promise<void> {
+    this.at = { uri: vscode.Uri.parse(uri).toString(), line: range.start.line };
+    await this.refresh(reveal);
   }
 
-  private open(): vscode.WebviewPanel {
-    // The reader goes on in the code: the panel never takes the focus.
-    const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
-    const panel = vscode.window.createWebviewPanel('suspectra.explanation', 'Explain Suspect', column);
-    panel.onDidDispose(() => {
-      this.panel = undefined;
-    });
-    return panel;
+  private async refresh(reveal = false): Promise<void> {
+    if (!this.at) {
+      return;
+    }
+    const { at } = this;
+    const question = ++this.asked;
+    const reasons = await this.server
+      .request<Reasons | null>(methods.explanation, { uri: at.uri, line: at.line })
+      .catch(() => undefined); // no server: the status item says so
+    if (question !== this.asked) {
+      return;
+    }
+    const place = this.reasons ? placeWords(this.reasons.place) : t('This line');
+    this.reasons = reasons ?? this.reasons;
+    const content = reasons ? explanation(reasons) : 'technique' in this.model.condition ? gone(place) : waiting(place);
+    if (reveal) {
+      this.panel.show(content);
+    } else {
+      this.panel.update(content);
+    }
   }
-}
 
-function page(body: string): string {
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<style>
-  body { line-height: 1.5; padding: 0 1.2em; }
-  h1, h2, h3 { font-weight: 600; line-height: 1.25; }
-  h1 { font-size: 1.4em; }
-  h2 { font-size: 1.2em; }
-  code { font-family: var(--vscode-editor-font-family); overflow-wrap: anywhere; }
-  table { border-collapse: collapse; margin: 1em 0; }
-  th, td { border: 1px solid var(--vscode-panel-border); padding: 0.2em 0.8em; text-align: left; }
-</style>
-<title>Explain Suspect</title>
-</head>
-<body>${body}</body>
-</html>`;
+  private said(word: string): void {
+    const { at, reasons } = this;
+    const [kind, index] = word.split(' ');
+    if (ACTIONS.includes(word as Action)) {
+      void this.act(word as Action);
+    } else if (kind === 'place' && at) {
+      void open(at.uri, at.line);
+    } else if (reasons && (kind === 'failing' || kind === 'passing')) {
+      const test: Test | undefined = reasons[kind][Number(index)];
+      if (test?.uri && test.line) {
+        void open(test.uri, test.line - 1);
+      }
+    }
+  }
+
+  private async act(action: Action): Promise<void> {
+    const names = {
+      next: 'nextSuspect',
+      jump: 'jump',
+      chain: 'showChain',
+      examined: 'markExamined',
+      innocent: 'markInnocent',
+    } as const;
+    await vscode.commands.executeCommand(`suspectra.ui.${names[action]}`, this.at);
+  }
 }

@@ -1,47 +1,50 @@
 import * as vscode from 'vscode';
 
+import { Chains } from './chains';
 import { Server } from './client';
 import { registerCommands } from './commands';
+import { Decorations } from './decorations';
 import { Explanations } from './explanations';
-import { methods, type Suspects } from './protocol';
+import { speak } from './l10n';
+import { Model } from './model';
+import { destination } from './protocol';
 import { onDidChangeInterpreter } from './pythonExtension';
 import { StatusItem } from './status';
 import { SuspectsView } from './suspectsView';
-import type { Condition } from './words';
+import { Testing } from './testing';
 
 let server: Server | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  speak((message, ...values) => vscode.l10n.t(message, ...values));
   const output = vscode.window.createOutputChannel('Suspectra', { log: true });
   const started = new Server(
     { folder: context.extensionPath, storage: context.globalStorageUri.fsPath, version: context.extension.packageJSON.version },
     output,
   );
   server = started;
-  const status = new StatusItem();
-  const view = new SuspectsView();
-
-  const show = async (condition: Condition) => {
-    status.show(condition);
-    await vscode.commands.executeCommand('setContext', 'suspectra.state', condition.state);
-    if (['starting', 'installing', 'noServer'].includes(condition.state)) {
-      view.show(undefined);
-    } else if (condition.state !== 'ranking' && condition.state !== 'runningTests') {
-      const limit = vscode.workspace.getConfiguration('suspectra').get<number>('top', 20);
-      view.show(await started.request<Suspects>(methods.suspects, { limit }));
-    }
-  };
+  const model = new Model(started);
+  const status = new StatusItem(model);
+  const view = new SuspectsView(model, context.workspaceState);
+  const chains = new Chains(started, model);
   const restart = () => void started.restart();
 
   context.subscriptions.push(
     output,
-    new Explanations(started),
+    model,
     status,
     view,
-    started.onDidChange((condition) => {
-      show(condition).catch((error: unknown) => output.warn(String(error)));
+    chains,
+    new Explanations(started, model),
+    new Decorations(model),
+    new Testing(started, model),
+    registerCommands({ server: started, model, view, status, chains }),
+    started.onDidExecute((done) => {
+      const there = destination(done);
+      if (there) {
+        view.reveal(there);
+      }
     }),
-    registerCommands(started),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (['interpreter', 'importStrategy'].some((name) => event.affectsConfiguration(`suspectra.${name}`))) {

@@ -196,4 +196,20 @@ export const serverCommands = {
   resetLearned: 'suspectra.resetLearned',
   selectTechnique: 'suspectra.selectTechnique',
   runTests: 'suspectra.runTests',
+  cancelTests: 'suspectra.cancelTests',
 } as const;
+
+const STEPS: ReadonlySet<string> = new Set([
+  serverCommands.nextSuspect,
+  serverCommands.previousSuspect,
+  serverCommands.firstSuspect,
+  serverCommands.back,
+]);
+
+/** Where a command took the reader, if it is one that does. */
+export function destination({ command, result }: { command: string; result: unknown }): Location | undefined {
+  if (command === serverCommands.jump) {
+    return (result as Jump | null)?.chosen ?? undefined;
+  }
+  return STEPS.has(command) ? ((result as Location | null) ?? undefined) : undefined;
+}

@@ -1,27 +1,80 @@
-/** The status bar item: what Suspectra is doing, one click from the suspects. */
+/** The status bar item: what Suspectra is doing, one click from what can be done about it. */
 
 import * as vscode from 'vscode';
 
+import { t } from './l10n';
+import type { Model } from './model';
 import { type Condition, statusWords } from './words';
+
+interface Action extends vscode.QuickPickItem {
+  command: string;
+}
 
 export class StatusItem implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('status', vscode.StatusBarAlignment.Left, 0);
+  private readonly listener: vscode.Disposable;
 
-  constructor() {
+  constructor(private readonly model: Model) {
     this.item.name = 'Suspectra';
+    this.item.command = 'suspectra.ui.menu';
+    this.listener = model.onDidChange(() => this.show());
+    this.show();
     this.item.show();
   }
 
-  show(condition: Condition): void {
-    const { text, tooltip, label, warning } = statusWords(condition);
-    this.item.text = text;
-    this.item.tooltip = tooltip;
-    this.item.accessibilityInformation = { label };
-    this.item.backgroundColor = warning ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
-    this.item.command = warning || condition.state === 'installing' ? 'suspectra.ui.showOutput' : 'suspectra.suspects.focus';
+  /** Offer what makes sense now. */
+  async menu(): Promise<void> {
+    const { condition } = this.model;
+    const picked = await vscode.window.showQuickPick(
+      actions(condition, this.model.suspects.length > 0, vscode.workspace.isTrusted),
+      { title: 'Suspectra', placeHolder: statusWords(condition).tooltip },
+    );
+    if (picked) {
+      await vscode.commands.executeCommand(picked.command);
+    }
   }
 
   dispose(): void {
+    this.listener.dispose();
     this.item.dispose();
   }
+
+  private show(): void {
+    const { text, tooltip, label, warning } = statusWords(this.model.condition);
+    this.item.text = text;
+    this.item.tooltip = tooltip;
+    this.item.accessibilityInformation = { label, role: 'button' };
+    this.item.backgroundColor = warning ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
+  }
+}
+
+function actions(condition: Condition, suspects: boolean, trusted: boolean): Action[] {
+  const action = (icon: string, label: string, command: string): Action => ({ label: `$(${icon}) ${label}`, command });
+  const output = action('output', t('Show Output'), 'suspectra.ui.showOutput');
+  const restart = action('debug-restart', t('Restart Server'), 'suspectra.ui.restart');
+  switch (condition.state) {
+    case 'starting':
+      return [output];
+    case 'installing':
+      return [output, action('stop-circle', t('Cancel the Installation of the Server'), 'suspectra.ui.cancelInstallation')];
+    case 'noServer':
+      return [output, restart];
+    case 'runningTests':
+      return [action('stop-circle', t('Cancel Test Run'), 'suspectra.ui.cancelTests'), output];
+  }
+  return [
+    ...(suspects
+      ? [
+          action('arrow-down', t('Next Suspect'), 'suspectra.ui.nextSuspect'),
+          action('list-ordered', t('Show the Suspects'), 'suspectra.suspects.focus'),
+          action('beaker', t('Select Technique…'), 'suspectra.ui.selectTechnique'),
+        ]
+      : []),
+    trusted
+      ? action('run-all', t('Run Tests and Localize'), 'suspectra.ui.runTests')
+      : action('shield', t('Manage Workspace Trust'), 'workbench.trust.manage'),
+    action('refresh', t('Localize Fault'), 'suspectra.ui.localize'),
+    output,
+    restart,
+  ];
 }

@@ -1,62 +1,241 @@
 /** The tree view of ranked suspects. */
 
 import * as vscode from 'vscode';
+import type { Location } from 'vscode-languageclient';
 
-import type { Suspect, Suspects } from './protocol';
-import { rankWords, reportWords, scoreWords, shortName, suspectDetails, suspectLabel, suspectPlace } from './words';
+import { filtered, type Group, grouped, type Grouping, GROUPINGS, groupingWords } from './grouping';
+import { t } from './l10n';
+import { picture } from './pictures';
+import type { Model } from './model';
+import type { Suspect } from './protocol';
+import { reportWords, rowDetail, rowTitle, suspectDetails, suspectLabel } from './words';
 
-const BAND_COLOR = {
-  high: 'charts.red',
-  medium: 'charts.yellow',
-  low: 'descriptionForeground',
-} as const;
+export interface GroupRow {
+  group: Group;
+  rows: SuspectRow[];
+}
 
-export class SuspectsView implements vscode.TreeDataProvider<Suspect>, vscode.Disposable {
+export interface SuspectRow {
+  suspect: Suspect;
+  parent: GroupRow | undefined;
+}
+
+type Row = GroupRow | SuspectRow;
+
+const GROUPING = 'suspectra.grouping';
+const DONE = 'suspectra-done';
+const FOLLOW_PAUSE = 150;
+
+export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDecorationProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
-  private readonly view: Pick<vscode.TreeView<Suspect>, 'dispose'> & { message?: string | undefined };
-  private report: Suspects | undefined;
+  private readonly view: vscode.TreeView<Row>;
+  private readonly disposables: vscode.Disposable[];
+  private readonly rowsOf = new Map<Suspect, SuspectRow>();
+  private rows: Row[] = [];
+  private grouping: Grouping;
+  private filter = '';
+  private showDone = false;
+  private following: NodeJS.Timeout | undefined;
 
   readonly onDidChangeTreeData = this.changed.event;
 
-  constructor() {
-    this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this });
+  constructor(
+    private readonly model: Model,
+    private readonly memory: vscode.Memento,
+  ) {
+    const remembered = memory.get<Grouping>(GROUPING, 'none');
+    this.grouping = GROUPINGS.includes(remembered) ? remembered : 'none';
+    this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this, showCollapseAll: true });
+    this.disposables = [
+      this.view,
+      this.changed,
+      model.onDidChange(() => this.refresh()),
+      vscode.window.registerFileDecorationProvider(this),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
+        const { document } = textEditor;
+        this.follow(document.uri.toString(), selections[0]?.active.line ?? 0);
+      }),
+      this.view.onDidChangeVisibility(() => this.followCursor()),
+    ];
+    this.refresh();
   }
 
-  /** Show a report; none empties the view, which then says what to do. */
-  show(report: Suspects | undefined): void {
-    this.report = report?.suspects.length ? report : undefined;
-    this.view.message = this.report && reportWords(this.report);
+  /** Group the rows, now and in this workspace from now on. */
+  async group(grouping: Grouping): Promise<void> {
+    this.grouping = grouping;
+    this.refresh();
+    await this.memory.update(GROUPING, grouping);
+  }
+
+  /** Ask for a filter, which takes effect as it is typed; Escape brings the last one back. */
+  askForFilter(): void {
+    const before = this.filter;
+    const input = vscode.window.createInputBox();
+    input.title = t('Filter the suspects');
+    input.placeholder = t('Words in their file, function or failing tests');
+    input.value = before;
+    let accepted = false;
+    input.onDidChangeValue((value) => this.setFilter(value));
+    input.onDidAccept(() => {
+      accepted = true;
+      input.hide();
+    });
+    input.onDidHide(() => {
+      if (!accepted) {
+        this.setFilter(before);
+      }
+      input.dispose();
+    });
+    input.show();
+  }
+
+  setFilter(filter: string): void {
+    this.filter = filter.trim();
+    this.refresh();
+  }
+
+  /** List the suspects though all of them are examined. */
+  showExamined(): void {
+    this.showDone = true;
+    this.refresh();
+  }
+
+  /** Select the row of a place the reader went to. */
+  reveal({ uri, range }: Location): void {
+    this.follow(uri, range.start.line);
+  }
+
+  getChildren(parent?: Row): Row[] {
+    return parent ? ('group' in parent ? parent.rows : []) : this.rows;
+  }
+
+  getParent(row: Row): Row | undefined {
+    return 'group' in row ? undefined : row.parent;
+  }
+
+  getTreeItem(row: Row): vscode.TreeItem {
+    return 'group' in row ? this.groupItem(row) : this.suspectItem(row);
+  }
+
+  resolveTreeItem(item: vscode.TreeItem, row: Row): vscode.TreeItem {
+    if ('suspect' in row) {
+      item.tooltip = new vscode.MarkdownString(suspectDetails(row.suspect, this.model.report?.technique ?? '', this.model.heatOf(row.suspect)));
+    }
+    return item;
+  }
+
+  /** Rows of examined suspects are as pale as what is ignored. */
+  provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
+    return uri.scheme === DONE ? { color: new vscode.ThemeColor('disabledForeground') } : undefined;
+  }
+
+  dispose(): void {
+    clearTimeout(this.following);
+    vscode.Disposable.from(...this.disposables).dispose();
+  }
+
+  private refresh(): void {
+    const { suspects, report } = this.model;
+    const done = suspects.length > 0 && suspects.every((suspect) => suspect.examined);
+    this.showDone &&= done;
+    const shown = done && !this.showDone ? [] : filtered(suspects, this.filter);
+    this.rowsOf.clear();
+    this.rows =
+      this.grouping === 'none'
+        ? shown.map((suspect) => this.row(suspect, undefined))
+        : grouped(shown, this.grouping).map((group) => {
+            const parent: GroupRow = { group, rows: [] };
+            parent.rows = group.suspects.map((suspect) => this.row(suspect, parent));
+            return parent;
+          });
+    this.view.description = groupingWords(this.grouping);
+    this.view.message = report && shown.length ? this.message(shown.length) : '';
+    this.context('state', this.model.condition.state);
+    this.context('hasSuspects', suspects.some((suspect) => !suspect.examined));
+    this.context('allExamined', done);
+    this.context('filtered', this.filter !== '');
+    this.context('grouping', this.grouping);
     this.changed.fire();
   }
 
-  getChildren(parent?: Suspect): Suspect[] {
-    return parent ? [] : (this.report?.suspects ?? []);
+  private message(shown: number): string {
+    const { report, suspects } = this.model;
+    const words = report ? reportWords(report) : '';
+    return this.filter ? `${words}\n${t('{0} of {1} match “{2}”', shown, suspects.length, this.filter)}` : words;
   }
 
-  getTreeItem(suspect: Suspect): vscode.TreeItem {
-    const item = new vscode.TreeItem(`${rankWords(suspect)}  ${shortName(suspect)}`);
-    item.description = `${suspectPlace(suspect).replace(/.*\//, '')} · ${scoreWords(suspect.score)}`;
-    item.tooltip = new vscode.MarkdownString(suspectDetails(suspect, this.report?.technique ?? ''));
-    item.accessibilityInformation = { label: suspectLabel(suspect) };
-    item.contextValue = suspect.examined ? 'suspect.examined' : 'suspect';
-    item.iconPath = suspect.examined
-      ? new vscode.ThemeIcon('check', new vscode.ThemeColor('disabledForeground'))
-      : new vscode.ThemeIcon('circle-filled', new vscode.ThemeColor(BAND_COLOR[suspect.band]));
-    item.command = {
-      command: 'vscode.open',
-      title: 'Open',
-      arguments: [vscode.Uri.parse(suspect.uri), { selection: start(suspect) }],
+  private row(suspect: Suspect, parent: GroupRow | undefined): SuspectRow {
+    const row = { suspect, parent };
+    if (!this.rowsOf.has(suspect)) {
+      this.rowsOf.set(suspect, row);
+    }
+    return row;
+  }
+
+  private groupItem({ group, rows }: GroupRow): vscode.TreeItem {
+    const item = new vscode.TreeItem(group.label, vscode.TreeItemCollapsibleState.Expanded);
+    item.id = `${this.grouping} ${group.key}`;
+    item.description = [group.description, rows.length].filter(Boolean).join(' · ');
+    item.tooltip = group.key;
+    item.contextValue = 'group';
+    item.iconPath = new vscode.ThemeIcon({ file: 'file-code', function: 'symbol-function', test: 'error', none: 'blank' }[this.grouping]);
+    item.accessibilityInformation = {
+      label: [group.label, group.description, rows.length === 1 ? t('1 suspect') : t('{0} suspects', rows.length)]
+        .filter(Boolean)
+        .join(', '),
     };
     return item;
   }
 
-  dispose(): void {
-    this.view.dispose();
-    this.changed.dispose();
+  private suspectItem({ suspect, parent }: SuspectRow): vscode.TreeItem {
+    const heat = this.model.heatOf(suspect);
+    const item = new vscode.TreeItem(rowTitle(suspect));
+    item.id = [parent?.group.key, suspect.uri, suspect.line, suspect.endLine].join(' ');
+    item.description = rowDetail(suspect);
+    item.accessibilityInformation = { label: suspectLabel(suspect) };
+    item.contextValue = suspect.examined ? 'suspect.examined' : 'suspect';
+    if (suspect.examined) {
+      item.resourceUri = vscode.Uri.from({ scheme: DONE, path: '/' });
+    }
+    item.iconPath = suspect.examined
+      ? new vscode.ThemeIcon(suspect.innocent ? 'pass' : 'check', new vscode.ThemeColor('disabledForeground'))
+      : { dark: picture(heat, 'dark'), light: picture(heat, 'light') };
+    item.command = { command: 'suspectra.ui.open', title: t('Open'), arguments: [suspect] };
+    return item;
+  }
+
+  private followCursor(): void {
+    const editor = vscode.window.activeTextEditor;
+    if (editor) {
+      this.follow(editor.document.uri.toString(), editor.selection.active.line);
+    }
+  }
+
+  /** Select the row of the suspect on a line, where the view can be seen; the focus stays where it is. */
+  private follow(uri: string, line: number): void {
+    clearTimeout(this.following);
+    this.following = setTimeout(() => {
+      const suspect = this.view.visible ? this.model.at(uri, line) : undefined;
+      const row = suspect && this.rowsOf.get(suspect);
+      const selected = this.view.selection[0];
+      if (row && !(selected && 'suspect' in selected && selected.suspect === suspect)) {
+        this.view.reveal(row, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
+      }
+    }, FOLLOW_PAUSE);
+  }
+
+  private context(name: string, value: unknown): void {
+    void vscode.commands.executeCommand('setContext', `suspectra.${name}`, value);
   }
 }
 
-function start(suspect: Suspect): vscode.Range {
-  const { line, character } = suspect.range.start;
-  return new vscode.Range(line, character, line, character);
+/** Whether a command was given on a row of the view, and on which suspect's. */
+export function suspectOf(argument: unknown): Suspect | undefined {
+  if (typeof argument !== 'object' || argument === null) {
+    return undefined;
+  }
+  if ('suspect' in argument) {
+    return suspectOf(argument.suspect);
+  }
+  return 'uri' in argument && 'rankBest' in argument ? (argument as Suspect) : undefined;
 }

@@ -1,6 +1,8 @@
 /** What people read: texts for statuses and suspects. Knows nothing of VS Code. */
 
-import type { Status, Suspect, Suspects } from './protocol';
+import { bar, type Heat } from './heat';
+import { t } from './l10n';
+import type { Jump, Learned, Move, Place, Status, Suspect, Suspects } from './protocol';
 
 /** What the extension itself may add to the server's states: it is on its way, or it can't be started. */
 export type Condition =
@@ -28,40 +30,46 @@ export function statusWords(condition: Condition): StatusWords {
   });
   switch (condition.state) {
     case 'starting':
-      return words('loading~spin', 'Suspectra', 'Starting the server');
+      return words('loading~spin', 'Suspectra', t('Starting the server'));
     case 'installing':
-      return words('loading~spin', 'Installing', `${condition.message}. Click to see the progress`);
+      return words('loading~spin', t('Installing'), t('{0}. Click to see the progress', condition.message));
     case 'noServer':
-      return words('warning', 'Suspectra', `${condition.problem}. To mend it: ${condition.cure}`, true);
+      return words('warning', 'Suspectra', t('{0}. To mend it: {1}', condition.problem, condition.cure), true);
     case 'noEvidence':
-      return words('search', 'No test run', condition.message || 'There is no recorded test run yet');
+      return words('search', t('No test run'), condition.message || t('There is no recorded test run yet'));
     case 'ranking':
-      return words('loading~spin', 'Ranking', condition.message || 'Ranking the suspects');
+      return words('loading~spin', t('Ranking'), condition.message || t('Ranking the suspects'));
     case 'runningTests':
-      return words('loading~spin', 'Running tests', condition.message || 'Recording a test run');
+      return words('loading~spin', t('Running tests'), condition.message || t('Recording a test run'));
     case 'noFailingTests':
-      return words('pass', 'No failing test', condition.message || 'No test failed in the last run');
+      return words('pass', t('No failing test'), condition.message || t('No test failed in the last run'));
     case 'error':
       return words('warning', 'Suspectra', condition.message, true);
     case 'ready':
-      return words('search', plural(condition.suspects, 'suspect'), runWords(condition));
+      return words('search', countWords(condition.suspects), runWords(condition));
     case 'stale':
       return words(
         'history',
-        plural(condition.suspects, 'suspect'),
-        condition.message || `${runWords(condition)}. The sources have changed since`,
+        countWords(condition.suspects),
+        condition.message || t('{0}. The sources have changed since', runWords(condition)),
       );
   }
 }
 
+function countWords(suspects: number): string {
+  return suspects === 1 ? t('1 suspect') : t('{0} suspects', suspects);
+}
+
 function runWords({ technique, failed, passed }: Status): string {
-  return `${technique} over ${plural(failed, 'failing test')} and ${passed} passing`;
+  return failed === 1
+    ? t('{0} over 1 failing test and {1} passing', technique, passed)
+    : t('{0} over {1} failing tests and {2} passing', technique, failed, passed);
 }
 
 /** The line above the suspects: what ranked them. */
 export function reportWords(report: Suspects): string {
-  const cloning = report.cloneFailed ? ' with cloning' : '';
-  return `${report.technique}${cloning} · ${report.failed} failed, ${report.passed} passed`;
+  const technique = report.cloneFailed ? t('{0} with cloning', report.technique) : report.technique;
+  return t('{0} · {1} failed, {2} passed', technique, report.failed, report.passed);
 }
 
 /** The rank as people read it: ties share a span. */
@@ -79,12 +87,12 @@ export function scoreWords(score: number): string {
 }
 
 /** What is suspected, by its qualified name. */
-export function suspectName(suspect: Suspect): string {
-  return suspect.function || '(module level)';
+export function suspectName(suspect: Pick<Suspect, 'function'>): string {
+  return suspect.function || t('(module level)');
 }
 
 /** The main text of a row. The class is left to the tooltip, so that the line number stays in sight. */
-export function shortName(suspect: Suspect): string {
+export function shortName(suspect: Pick<Suspect, 'function'>): string {
   return suspectName(suspect).replace(/.*\./, '');
 }
 
@@ -94,30 +102,112 @@ export function suspectPlace(suspect: Suspect): string {
   return `${suspect.file}:${lines}`;
 }
 
+/** The first text of a row: rank and name. What is done with is struck through. */
+export function rowTitle(suspect: Suspect): string {
+  const title = `${rankWords(suspect)}  ${shortName(suspect)}`;
+  return suspect.examined ? struck(title) : title;
+}
+
+/** The second text of a row: place, score, and why. */
+export function rowDetail(suspect: Suspect): string {
+  const place = suspectPlace(suspect).replace(/.*\//, '');
+  const state = suspect.innocent ? `${t('innocent')} · ` : '';
+  return `${place} · ${scoreWords(suspect.score)} · ${state}${whyWords(suspect)}`;
+}
+
+/** Why, in a few words. */
+export function whyWords({ ef, ep, nf, np }: Suspect): string {
+  return t('{0} of {1} failing, {2} of {3} passing', ef, ef + nf, ep, ep + np);
+}
+
+/** Struck through with combining characters: trees have no other way. A screen reader is given other words. */
+export function struck(text: string): string {
+  return [...text].map((character) => `${character}\u0336`).join('');
+}
+
 /** A row for a screen reader, colours and icons put into words. */
 export function suspectLabel(suspect: Suspect): string {
+  const suspicion = { high: t('high suspicion'), medium: t('medium suspicion'), low: t('low suspicion') };
   return [
-    `Rank ${rankWords(suspect).replace('–', ' to ')}`,
+    t('Rank {0}', rankWords(suspect).replace('–', ` ${t('to')} `)),
     suspectName(suspect),
-    suspectPlace(suspect).replace(/:(\d.*)$/, ', line $1'),
-    `score ${scoreWords(suspect.score)}`,
-    `${suspect.band} suspicion`,
-    ...(suspect.examined ? ['examined'] : []),
+    suspectPlace(suspect).replace(/:(\d.*)$/, `, ${t('line')} $1`),
+    t('score {0}', scoreWords(suspect.score)),
+    suspicion[suspect.band],
+    ...(suspect.innocent ? [t('innocent')] : suspect.examined ? [t('examined')] : []),
   ].join(', ');
 }
 
 /** Everything about a row, as Markdown. */
-export function suspectDetails(suspect: Suspect, technique: string): string {
+export function suspectDetails(suspect: Suspect, technique: string, heat: Heat): string {
   const shown = suspect.failingTests.slice(0, 8).map((test) => `- \`${test}\``);
   const more = suspect.failingTests.length - shown.length;
+  const steps = suspect.steps === null ? [] : [t('Expected steps from the top of the ranking: {0}', stepsWords(suspect.steps))];
   return [
-    `**Rank ${rankWords(suspect)}** · ${technique} ${scoreWords(suspect.score)}`,
+    `**${t('Rank {0}', rankWords(suspect))}** · ${technique} ${scoreWords(suspect.score)} ${bar(heat)}`,
     `\`${suspectName(suspect)}\`, ${suspectPlace(suspect)}`,
-    `${suspect.ef} of ${suspect.ef + suspect.nf} failing and ${suspect.ep} of ${suspect.ep + suspect.np} passing tests execute it.`,
-    ...(shown.length ? [[`Failing tests:`, '', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')] : []),
+    t(
+      '{0} of {1} failing and {2} of {3} passing tests execute it.',
+      suspect.ef,
+      suspect.ef + suspect.nf,
+      suspect.ep,
+      suspect.ep + suspect.np,
+    ),
+    ...steps,
+    ...(shown.length
+      ? [[t('Failing tests:'), '', ...shown, ...(more > 0 ? [`- ${t('and {0} more', more)}`] : [])].join('\n')]
+      : []),
   ].join('\n\n');
 }
 
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+/** A number of steps; nobody counts beyond a million. */
+export function stepsWords(steps: number): string {
+  return steps >= 1e6 ? t('over a million') : steps.toFixed(steps < 100 ? 1 : 0);
+}
+
+/** A probability. */
+export function percentWords(probability: number): string {
+  const percent = probability * 100;
+  return `${percent >= 1 || percent === 0 ? Math.round(percent) : percent >= 0.1 ? percent.toFixed(1) : '<0.1'} %`;
+}
+
+/** A place, as short as it is clear. */
+export function placeWords(place: Pick<Place, 'file' | 'line'>): string {
+  return `${place.file}:${place.line}`;
+}
+
+/** A place to go to next: what a list shows. */
+export function moveWords(move: Move): { label: string; description: string; detail: string } {
+  const rank =
+    move.rankBest === null || move.rankWorst === null
+      ? ''
+      : ` · ${t('rank {0}', rankWords({ rankBest: move.rankBest, rankWorst: move.rankWorst }))}`;
+  return {
+    label: `${percentWords(move.probability)}  ${shortName(move)}`,
+    description: `${placeWords(move)}${rank}`,
+    detail: [move.reasons.join(', '), move.source].filter(Boolean).join(' · '),
+  };
+}
+
+/** The title of a list of moves. */
+export function jumpTitle(jump: Jump): string {
+  return t('Where to look next from {0}', placeWords(jump.origin));
+}
+
+/** What a recorded run came to. */
+export function runMessage(failed: number, tests: number, suspects: number): string {
+  return t('{0} of {1} tests failed. {2} suspects are ranked in the Suspects view.', failed, tests, suspects);
+}
+
+/** What was learned from the reader's moves. */
+export function learnedWords({ consent, jumps, returns, pJump, low, high }: Learned): string {
+  const seen = jumps + returns;
+  const chance = t('The chance of a jump is taken as {0} (between {1} and {2}).', ...[pJump, low, high].map(percentWords));
+  return [
+    seen ? t('{0} of your {1} moves were jumps.', jumps, seen) : t('No moves were counted yet.'),
+    seen ? chance : '',
+    consent ? '' : t('Nothing is counted or used: the setting learnJumps is off.'),
+  ]
+    .filter(Boolean)
+    .join(' ');
 }

@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
+import { GUTTER, HEATS } from '../src/heat';
 import { serverCommands } from '../src/protocol';
 
 const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
+const texts: Record<string, string> = JSON.parse(readFileSync(join(import.meta.dirname, '../package.nls.json'), 'utf8'));
 const commands: string[] = manifest.contributes.commands.map((item: { command: string }) => item.command);
 
 describe('the manifest', () => {
@@ -18,8 +20,8 @@ describe('the manifest', () => {
   });
 
   it('refers only to commands that exist', () => {
-    const text = JSON.stringify([manifest.contributes.menus, manifest.contributes.viewsWelcome]);
-    const used = [...text.matchAll(/suspectra\.ui\.\w+/g)].map(([id]) => id);
+    const text = JSON.stringify([manifest.contributes.menus, manifest.contributes.keybindings, manifest.contributes.walkthroughs, texts]);
+    const used = [...text.matchAll(/suspectra\.ui\.\w+(?:\.\w+)?/g)].map(([id]) => id);
     expect([...new Set(used)].filter((id) => !commands.includes(id))).toEqual([]);
   });
 
@@ -28,4 +30,106 @@ describe('the manifest', () => {
     expect(supported).toBe('limited');
     expect(restrictedConfigurations).toEqual(expect.arrayContaining(['suspectra.interpreter', 'suspectra.testCommand']));
   });
+
+  it('has all its texts where they can be translated', () => {
+    const used = [...JSON.stringify(manifest).matchAll(/"%([\w.]+)%"/g)].map(([, key]) => key);
+    expect([...new Set(used)].sort()).toEqual(Object.keys(texts).sort());
+    const shown = /"(?:title|description|markdownDescription|contents|altText|label)":"(?!%)[^"]+"/g;
+    const own = JSON.stringify(manifest).match(shown)?.filter((text) => !['"title":"Suspectra"'].includes(text));
+    expect(own).toEqual([]);
+  });
+
+  it('binds chords, and only while there are suspects', () => {
+    for (const { key, mac, when } of manifest.contributes.keybindings) {
+      expect(key).toMatch(/^ctrl\+; \w$/);
+      expect(mac).toBe(key.replace('ctrl', 'cmd'));
+      expect(when).toMatch(/^suspectra\.hasSuspects\b/);
+    }
+  });
+
+  it('has a picture for each step of the walkthrough', () => {
+    const steps = manifest.contributes.walkthroughs.flatMap((walkthrough: { steps: unknown[] }) => walkthrough.steps);
+    expect(steps).toHaveLength(5);
+    for (const { media } of steps) {
+      expect(readFileSync(join(import.meta.dirname, '..', media.svg), 'utf8')).toMatch(/^<svg xmlns=/);
+    }
+  });
 });
+
+describe('the colours', () => {
+  // the default themes: background, text, and the palest of their syntax colours
+  const themes = {
+    dark: { background: '#1f1f1f', text: ['#cccccc', '#6a9955'] },
+    light: { background: '#ffffff', text: ['#3b3b3b', '#008000'] },
+    highContrast: { background: '#000000', text: ['#ffffff', '#7ca668'] },
+    highContrastLight: { background: '#ffffff', text: ['#292929', '#515151'] },
+  };
+  const colors: { id: string; defaults: Record<string, string> }[] = manifest.contributes.colors;
+
+  it('are five degrees, each for marks and for backgrounds', () => {
+    const ids = HEATS.flatMap((heat) => [`suspectra.heat${heat}`, `suspectra.heat${heat}Background`]);
+    expect(colors.map(({ id }) => id).sort()).toEqual(ids.sort());
+  });
+
+  it.each(Object.entries(themes))('pass in %s', (theme, { background, text }) => {
+    for (const { id, defaults } of colors) {
+      const color = defaults[theme] as string;
+      if (id.endsWith('Background')) {
+        const behind = over(color, background);
+        // WCAG 2: 4.5 for text; what starts below that must lose little
+        for (const ink of text) {
+          expect(contrast(ink, behind), `${ink} on ${id}`).toBeGreaterThan(Math.min(4.5, 0.8 * contrast(ink, background)));
+        }
+      } else {
+        expect(contrast(color, background), id).toBeGreaterThan(3); // WCAG 2 for graphics
+      }
+    }
+  });
+
+  it('are those of the gutter', () => {
+    for (const theme of ['dark', 'light'] as const) {
+      for (const heat of HEATS) {
+        expect(colors.find(({ id }) => id === `suspectra.heat${heat}`)?.defaults[theme]).toBe(GUTTER[theme][heat]);
+      }
+    }
+  });
+});
+
+describe('the texts of the sources', () => {
+  it('are listed for translation', () => {
+    const bundle = JSON.parse(readFileSync(join(import.meta.dirname, '../l10n/bundle.l10n.json'), 'utf8'));
+    const folder = join(import.meta.dirname, '../src');
+    for (const file of readdirSync(folder)) {
+      const source = readFileSync(join(folder, file), 'utf8');
+      for (const [, text] of source.matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)) {
+        expect(bundle, file).toHaveProperty([text as string]);
+      }
+    }
+  });
+});
+
+type Rgb = [number, number, number];
+
+function rgb(color: string): Rgb {
+  return [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16)) as Rgb;
+}
+
+/** A colour with transparency laid over a background. */
+function over(color: string, background: string): string {
+  const alpha = Number.parseInt(color.slice(7) || 'ff', 16) / 255;
+  const mixed = rgb(color).map((part, i) => Math.round(part * alpha + (rgb(background)[i] as number) * (1 - alpha)));
+  return `#${mixed.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** The contrast ratio of WCAG 2. */
+function contrast(one: string, other: string): number {
+  const luminance = (color: string) => {
+    const [r, g, b] = rgb(color).map((part) => {
+      const share = part / 255;
+      return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    }) as Rgb;
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [dark, bright] = [luminance(one), luminance(other)].sort((a, b) => a - b) as [number, number];
+  return (bright + 0.05) / (dark + 0.05);
+}

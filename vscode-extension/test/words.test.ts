@@ -1,31 +1,24 @@
 import { describe, expect, it } from 'vitest';
 
-import type { State, Status, Suspect } from '../src/protocol';
-import { rankWords, reportWords, scoreWords, statusWords, suspectDetails, suspectLabel, suspectPlace } from '../src/words';
+import type { Move, State, Status } from '../src/protocol';
+import {
+  learnedWords,
+  moveWords,
+  percentWords,
+  rankWords,
+  reportWords,
+  rowDetail,
+  rowTitle,
+  scoreWords,
+  statusWords,
+  stepsWords,
+  suspectDetails,
+  suspectLabel,
+  suspectPlace,
+} from '../src/words';
+import { suspect } from './samples';
 
 const status: Status = { state: 'ready', message: '', technique: 'ochiai', suspects: 1, failed: 3, passed: 45 };
-
-const suspect: Suspect = {
-  uri: 'file:///project/shop/cart.py',
-  range: { start: { line: 11, character: 4 }, end: { line: 12, character: 9 } },
-  file: 'shop/cart.py',
-  line: 12,
-  endLine: 13,
-  function: 'Cart.total',
-  score: 0.70710678,
-  rankBest: 2,
-  rankAverage: 3,
-  rankWorst: 4,
-  ef: 3,
-  ep: 3,
-  nf: 0,
-  np: 42,
-  failingTests: Array.from({ length: 10 }, (_, i) => `tests/test_cart.py::test_${i}`),
-  examined: false,
-  innocent: false,
-  steps: null,
-  band: 'high',
-};
 
 describe('statusWords', () => {
   it('counts suspects and names the run', () => {
@@ -91,9 +84,64 @@ describe('a suspect', () => {
   });
 
   it('is detailed with counts and a bounded list of failing tests', () => {
-    const details = suspectDetails(suspect, 'ochiai');
-    expect(details).toContain('**Rank 2–4** · ochiai 0.707\n\n`Cart.total`, shop/cart.py:12-13\n\n');
+    const details = suspectDetails(suspect, 'ochiai', 4);
+    expect(details).toContain('**Rank 2–4** · ochiai 0.707 ▰▰▰▰▱\n\n`Cart.total`, shop/cart.py:12-13\n\n');
     expect(details).toContain('3 of 3 failing and 3 of 45 passing tests execute it.');
     expect(details).toContain('- `tests/test_cart.py::test_7`\n- and 2 more');
+  });
+
+  it('is a row with rank, name, place, score and reason', () => {
+    expect(rowTitle(suspect)).toBe('2–4  total');
+    expect(rowDetail(suspect)).toBe('cart.py:12-13 · 0.707 · 3 of 3 failing, 3 of 45 passing');
+  });
+
+  it('is struck through once it is examined, but not for a screen reader', () => {
+    const examined = { ...suspect, examined: true };
+    expect(rowTitle(examined).replaceAll('\u0336', '')).toBe(rowTitle(suspect));
+    expect(rowTitle(examined)).toHaveLength(2 * rowTitle(suspect).length);
+    expect(suspectLabel(examined)).not.toContain('\u0336');
+    expect(suspectLabel({ ...examined, innocent: true })).toMatch(/, innocent$/);
+    expect(rowDetail({ ...examined, innocent: true })).toContain('innocent');
+  });
+
+  it('tells expected steps where they are known', () => {
+    expect(suspectDetails(suspect, 'ochiai', 4)).toContain('Expected steps from the top of the ranking: 12.3');
+    expect(suspectDetails({ ...suspect, steps: null }, 'ochiai', 4)).not.toContain('steps');
+    expect([1, 123.4, 1e30].map(stepsWords)).toEqual(['1.0', '123', 'over a million']);
+  });
+});
+
+describe('a place to go next', () => {
+  const { uri, range, file, line } = suspect;
+  const move: Move = {
+    ...{ uri, range, file, line, function: 'Cart.total', source: 'return sum', rankBest: 2, rankWorst: 4, steps: 3 },
+    probability: 0.3456,
+    reasons: ['runs just before', 'same function'],
+  };
+
+  it('says how likely, where and why', () => {
+    expect(moveWords(move)).toEqual({
+      label: '35 %  total',
+      description: 'shop/cart.py:12 · rank 2–4',
+      detail: 'runs just before, same function · return sum',
+    });
+    expect(moveWords({ ...move, rankBest: null, rankWorst: null }).description).toBe('shop/cart.py:12');
+  });
+
+  it('has a probability of any size', () => {
+    expect([1, 0.014, 0.0034, 0.00001, 0].map(percentWords)).toEqual(['100 %', '1 %', '0.3 %', '<0.1 %', '0 %']);
+  });
+});
+
+describe('what was learned', () => {
+  const learned = { consent: true, jumps: 3, returns: 1, pJump: 0.7, low: 0.3, high: 0.9, file: '/x' };
+
+  it('is told with its uncertainty, and whether it is used', () => {
+    expect(learnedWords(learned)).toBe(
+      '3 of your 4 moves were jumps. The chance of a jump is taken as 70 % (between 30 % and 90 %).',
+    );
+    expect(learnedWords({ ...learned, consent: false, jumps: 0, returns: 0 })).toBe(
+      'No moves were counted yet. Nothing is counted or used: the setting learnJumps is off.',
+    );
   });
 });

@@ -1,0 +1,53 @@
+/** What the panel says that shows the debugging model around a statement. Knows nothing of VS Code. */
+
+import { Html, html } from './html';
+import { t } from './l10n';
+import type { Chain } from './protocol';
+import { percentWords, placeWords } from './words';
+
+export const STYLE = `
+body { max-width: none; }
+svg { height: auto; max-width: 100%;
+  --chain-ink: var(--vscode-editor-foreground); --chain-soft: var(--vscode-descriptionForeground);
+  --chain-paper: var(--vscode-editor-background); --chain-line: var(--vscode-editorIndentGuide-activeBackground1, currentColor);
+  --chain-accent: var(--vscode-textLink-foreground); }
+svg [data-node] { cursor: pointer; }
+table { border-collapse: collapse; margin: 0.5em 0; }
+th, td { border-bottom: 1px solid var(--vscode-panel-border, currentColor); padding: 0.2em 1em 0.2em 0; text-align: left; }
+td.number { text-align: right; }
+`;
+
+/** The picture, and the same as a table of the moves from where the reader is. */
+export function chainPage(chain: Chain, from: string): Html {
+  const [here] = chain.nodes;
+  const names = new Map(chain.nodes.map(({ id, label }) => [id, label]));
+  const moves = chain.edges
+    .filter(({ source }) => source === here?.id)
+    .toSorted((a, b) => b.probability - a.probability);
+  return html`<h1>${t('Where a reader goes from {0}', from)}</h1>
+<div>${clickable(chain)}</div>
+<h2>${t('The next step')}</h2>
+<table>
+<tr><th>${t('to')}</th><th>${t('probability')}</th><th>${t('because')}</th></tr>
+${moves.map(
+  ({ target, probability, reasons }) => html`<tr><td>${link(chain, target, names.get(target) ?? '')}</td>
+<td class="number">${percentWords(probability)}</td><td>${reasons.join(', ')}</td></tr>`,
+)}
+</table>`;
+}
+
+/** What is said where there is no chain. */
+export function noChain(from: string): Html {
+  return html`<h1>${from}</h1>
+<p class="notice">${t('There is no model around this line: it was not measured, or it was marked as innocent.')}</p>`;
+}
+
+function link(chain: Chain, id: number, label: string): Html {
+  const place = chain.nodes.find((node) => node.id === id)?.place;
+  return place ? html`<button data-say="node ${id}">${placeWords(place)}</button>` : html`${label}`;
+}
+
+/** The server's picture, its nodes made to be clicked. It is escaped by the server and can run nothing here. */
+function clickable({ svg }: Chain): Html {
+  return new Html(svg.replace(/data-node="(\d+)"/g, 'data-node="$1" data-say="node $1" tabindex="0" role="link"'));
+}

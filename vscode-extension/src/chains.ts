@@ -1,0 +1,76 @@
+/** The panel beside the code that shows the debugging model around where the reader is. */
+
+import * as vscode from 'vscode';
+
+import { chainPage, noChain, STYLE } from './chainPage';
+import type { Server } from './client';
+import { t } from './l10n';
+import type { Model } from './model';
+import { Panel } from './panel';
+import { open } from './places';
+import { type Chain, destination, methods } from './protocol';
+import { placeWords } from './words';
+
+export class Chains implements vscode.Disposable {
+  private readonly panel = new Panel('suspectra.chain', t('Where to Look Next'), STYLE, (word) => this.said(word));
+  private readonly disposables: vscode.Disposable;
+  private at: { uri: string; line: number } | undefined;
+  private chain: Chain | null | undefined;
+  private asked = 0;
+
+  constructor(
+    private readonly server: Server,
+    model: Model,
+  ) {
+    this.disposables = vscode.Disposable.from(
+      this.panel,
+      server.onDidExecute((done) => {
+        const there = destination(done);
+        if (there && this.panel.open) {
+          this.at = { uri: there.uri, line: there.range.start.line };
+          void this.refresh(false);
+        }
+      }),
+      model.onDidChange(() => this.panel.open && void this.refresh(false)),
+    );
+  }
+
+  /** Show the model around a line, counted from 0. */
+  async show(uri: string, line: number): Promise<void> {
+    this.at = { uri, line };
+    await this.refresh(true);
+  }
+
+  dispose(): void {
+    this.disposables.dispose();
+  }
+
+  private async refresh(reveal: boolean): Promise<void> {
+    if (!this.at) {
+      return;
+    }
+    const { uri, line } = this.at;
+    const question = ++this.asked;
+    const chain = await this.server.request<Chain | null>(methods.chain, { uri, line }).catch(() => undefined);
+    if (question !== this.asked || chain === undefined) {
+      return;
+    }
+    this.chain = chain;
+    const place = chain?.nodes[0]?.place;
+    const from = place ? placeWords(place) : `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false)}:${line + 1}`;
+    const content = chain ? chainPage(chain, from) : noChain(from);
+    if (reveal) {
+      this.panel.show(content);
+    } else {
+      this.panel.update(content);
+    }
+  }
+
+  private said(word: string): void {
+    const [kind, id] = word.split(' ');
+    const place = this.chain?.nodes.find((node) => node.id === Number(id))?.place;
+    if (kind === 'node' && place) {
+      void open(place.uri, place.range.start.line, place.range.start.character);
+    }
+  }
+}

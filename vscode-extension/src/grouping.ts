@@ -1,0 +1,68 @@
+/** What stands in the Suspects view: filtered, and in groups. Knows nothing of VS Code. */
+
+import { t } from './l10n';
+import type { Suspect } from './protocol';
+import { suspectName } from './words';
+
+export const GROUPINGS = ['none', 'file', 'function', 'test'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+export interface Group {
+  /** Unlike that of any other group. */
+  key: string;
+  label: string;
+  description: string;
+  suspects: Suspect[];
+}
+
+/** The suspects in groups, the group of the best one first; a suspect is in the group of each failing test. */
+export function grouped(suspects: readonly Suspect[], grouping: Exclude<Grouping, 'none'>): Group[] {
+  const groups = new Map<string, Group>();
+  for (const suspect of suspects) {
+    for (const { key, label, description } of groupsOf(suspect, grouping)) {
+      let group = groups.get(key);
+      if (!group) {
+        group = { key, label, description, suspects: [] };
+        groups.set(key, group);
+      }
+      group.suspects.push(suspect);
+    }
+  }
+  return [...groups.values()];
+}
+
+function groupsOf(suspect: Suspect, grouping: Exclude<Grouping, 'none'>): Omit<Group, 'suspects'>[] {
+  const [folder, name] = /^(?:(.*)\/)?([^/]*)$/.exec(suspect.file)?.slice(1) ?? [];
+  switch (grouping) {
+    case 'file':
+      return [{ key: suspect.uri, label: name ?? suspect.file, description: folder ?? '' }];
+    case 'function':
+      return [
+        {
+          key: `${suspect.uri} ${suspect.function}`,
+          label: suspectName(suspect),
+          description: suspect.file,
+        },
+      ];
+    case 'test':
+      return suspect.failingTests.map((test) => ({
+        key: test,
+        label: test.replace(/^.*?::/, ''),
+        description: test.includes('::') ? test.replace(/::.*$/, '') : '',
+      }));
+  }
+}
+
+/** The suspects with every word of the filter in their file, function or failing tests; case does not matter. */
+export function filtered(suspects: readonly Suspect[], filter: string): Suspect[] {
+  const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+  return suspects.filter((suspect) => {
+    const text = [suspect.file, suspect.function, ...suspect.failingTests].join('\n').toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
+}
+
+/** What a grouping is called after “grouped”. */
+export function groupingWords(grouping: Grouping): string {
+  return { none: '', file: t('by file'), function: t('by function'), test: t('by failing test') }[grouping];
+}

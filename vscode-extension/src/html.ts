@@ -1,0 +1,38 @@
+/** HTML that holds any text safely. Knows nothing of VS Code. */
+
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+type Value = Html | string | number | readonly Html[];
+
+/** A template whose values are escaped, unless they are HTML themselves. */
+export function html(parts: TemplateStringsArray, ...values: Value[]): Html {
+  return new Html(parts.reduce((text, part, index) => text + safe(values[index - 1] ?? '') + part));
+}
+
+function safe(value: Value): string {
+  if (value instanceof Html) {
+    return value.text;
+  }
+  return Array.isArray(value) ? value.map(safe).join('') : escaped(String(value));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** A whole page for a webview: no script but its own, and nothing from anywhere else. */
+export function page(title: string, style: string, script: string, nonce: string): string {
+  return html`<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-${nonce}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body><main id="content" aria-live="polite"></main><script nonce="${nonce}">${new Html(script)}</script></body>
+</html>`.text;
+}

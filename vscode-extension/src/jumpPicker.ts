@@ -1,0 +1,57 @@
+/** The list of places to look at next, with probabilities and reasons. */
+
+import * as vscode from 'vscode';
+
+import type { Server } from './client';
+import { t } from './l10n';
+import type { Cursor } from './places';
+import { type Jump, type Move, serverCommands } from './protocol';
+import { jumpTitle, moveWords } from './words';
+
+const MOST_MOVES = 20;
+
+/** Offer where to go from the cursor, and go there. Resolves to whether there was a place to go from. */
+export async function jump(server: Server, cursor: Cursor | undefined, showChain: (from: Jump) => void): Promise<boolean> {
+  const offer = (await server.command(serverCommands.jump, cursor ?? null, { ask: false, limit: MOST_MOVES })) as Jump | null;
+  if (!offer?.moves.length) {
+    return false;
+  }
+  const move = await choose(offer, showChain);
+  if (move) {
+    const to = { uri: move.uri, line: move.range.start.line };
+    await server.command(serverCommands.jump, cursor ?? null, { ask: false, limit: 1, to });
+  }
+  return true;
+}
+
+async function choose(offer: Jump, showChain: (from: Jump) => void): Promise<Move | undefined> {
+  const graph: vscode.QuickInputButton = {
+    iconPath: new vscode.ThemeIcon('type-hierarchy'),
+    tooltip: t('Show as a graph'),
+  };
+  const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { move: Move }>();
+  pick.title = jumpTitle(offer);
+  pick.placeholder = t('The likeliest place first');
+  pick.matchOnDescription = true;
+  pick.matchOnDetail = true;
+  pick.buttons = [graph];
+  pick.items = offer.moves.map((move) => ({ ...moveWords(move), move }));
+  return new Promise((done) => {
+    const listeners = vscode.Disposable.from(
+      pick.onDidTriggerButton(() => {
+        showChain(offer);
+        pick.hide();
+      }),
+      pick.onDidAccept(() => {
+        done(pick.selectedItems[0]?.move);
+        pick.hide();
+      }),
+      pick.onDidHide(() => {
+        listeners.dispose();
+        pick.dispose();
+        done(undefined);
+      }),
+    );
+    pick.show();
+  });
+}

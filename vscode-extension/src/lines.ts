@@ -1,0 +1,23 @@
+/** Lines that move with edits, until the server has said where they are. Knows nothing of VS Code. */
+
+interface Change {
+  range: { start: { line: number; character: number }; end: { line: number; character: number } };
+  text: string;
+}
+
+/** Where a line stands after changes made at once, all in positions from before them. */
+export function moved(line: number, changes: readonly Change[]): number {
+  let shift = 0;
+  for (const { range, text } of changes) {
+    const added = text.split('\n').length - 1;
+    const removed = range.end.line - range.start.line;
+    if (range.end.line < line || (range.end.line === line && range.end.character === 0 && range.start.line < line)) {
+      shift += added - removed;
+    } else if (range.start.line < line) {
+      shift -= line - range.start.line; // it went into the change: its place is where that began
+    } else if (range.start.line === line && range.start.character === 0 && range.end.line === line && range.end.character === 0) {
+      shift += added; // lines put in above it
+    }
+  }
+  return line + shift;
+}

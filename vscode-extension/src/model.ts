@@ -1,0 +1,91 @@
+/** What everything on the screen shows: how the server is, and its ranking as it stands in the documents. */
+
+import * as vscode from 'vscode';
+
+import type { Server } from './client';
+import { type Heat, heats } from './heat';
+import { methods, type Suspect, type Suspects } from './protocol';
+import type { Condition } from './words';
+
+export class Model implements vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<void>();
+  private readonly listener: vscode.Disposable;
+  private readonly heat = new Map<Suspect, Heat>();
+  private fetching = false;
+  private fetchAgain = false;
+
+  condition: Condition = { state: 'starting' };
+  report: Suspects | undefined;
+
+  /** Fires after every change of the condition or of the report. */
+  readonly onDidChange = this.changed.event;
+
+  constructor(private readonly server: Server) {
+    this.listener = server.onDidChange((condition) => this.take(condition));
+  }
+
+  /** Best first. */
+  get suspects(): readonly Suspect[] {
+    return this.report?.suspects ?? [];
+  }
+
+  /** How hot a suspect of the report is. */
+  heatOf(suspect: Suspect): Heat {
+    return this.heat.get(suspect) ?? 1;
+  }
+
+  /** The suspect on a line, counted from 0. */
+  at(uri: string, line: number): Suspect | undefined {
+    return this.suspects.find((s) => s.uri === uri && s.line - 1 <= line && line <= s.endLine - 1);
+  }
+
+  dispose(): void {
+    this.listener.dispose();
+    this.changed.dispose();
+  }
+
+  private take(condition: Condition): void {
+    this.condition = condition;
+    switch (condition.state) {
+      case 'starting':
+      case 'installing':
+      case 'noServer':
+        return this.show(undefined);
+      case 'ranking':
+      case 'runningTests':
+        return this.changed.fire();
+      default:
+        void this.fetch();
+    }
+  }
+
+  /** One request at a time: what comes meanwhile is answered by one more. */
+  private async fetch(): Promise<void> {
+    if (this.fetching) {
+      this.fetchAgain = true;
+      return;
+    }
+    this.fetching = true;
+    try {
+      do {
+        this.fetchAgain = false;
+        const report = await this.server.request<Suspects>(methods.suspects, {});
+        if ('technique' in this.condition) {
+          this.show(report); // unless the server went away meanwhile
+        }
+      } while (this.fetchAgain);
+    } catch (error) {
+      this.server.output.warn(String(error)); // the server went away; the next one says where it stands
+    } finally {
+      this.fetching = false;
+    }
+  }
+
+  private show(report: Suspects | undefined): void {
+    this.report = report;
+    this.heat.clear();
+    const scores = this.suspects.map((suspect) => suspect.score);
+    heats(scores).forEach((heat, index) => this.heat.set(this.suspects[index] as Suspect, heat));
+    this.changed.fire();
+  }
+}

@@ -1,0 +1,104 @@
+/** The list of techniques. Moving through it shows each one's order at once: in the view, the lenses and the marks. */
+
+import * as vscode from 'vscode';
+
+import type { Server } from './client';
+import { t } from './l10n';
+import type { Model } from './model';
+import { methods, serverCommands, type Technique } from './protocol';
+
+interface Choice {
+  name: string;
+  cloneFailed: boolean;
+}
+
+interface Item extends vscode.QuickPickItem {
+  choice?: Choice;
+}
+
+const PREVIEW_PAUSE = 150;
+
+/** Enter keeps the technique for this session, its pin for the workspace; Escape goes back to the one before. */
+export async function selectTechnique(server: Server, model: Model): Promise<void> {
+  const techniques = await server.request<Technique[]>(methods.techniques, {});
+  const before: Choice = { name: model.report?.technique ?? '', cloneFailed: model.report?.cloneFailed ?? false };
+  const pin: vscode.QuickInputButton = {
+    iconPath: new vscode.ThemeIcon('pin'),
+    tooltip: t('Keep it in the settings of this workspace'),
+  };
+  const pick = vscode.window.createQuickPick<Item>();
+  pick.title = t('Rank the suspects with');
+  pick.placeholder = t('Moving shows each order. Enter keeps it for this session, Escape goes back');
+  pick.matchOnDescription = true;
+  pick.matchOnDetail = true;
+  pick.items = items(techniques, before, pin);
+
+  let used = before;
+  let pending: NodeJS.Timeout | undefined;
+  const use = async (choice: Choice) => {
+    clearTimeout(pending);
+    if (choice.name !== used.name || choice.cloneFailed !== used.cloneFailed) {
+      used = choice;
+      await server.command(serverCommands.selectTechnique, choice.name, { cloneFailed: choice.cloneFailed });
+    }
+  };
+  const complain = (error: unknown) => void vscode.window.showErrorMessage(`Suspectra: ${String(error)}`);
+
+  await new Promise<void>((done) => {
+    let chosen: Choice | undefined;
+    const listeners = vscode.Disposable.from(
+      pick.onDidChangeActive(([item]) => {
+        clearTimeout(pending);
+        const choice = item?.choice;
+        if (choice) {
+          pending = setTimeout(() => void use(choice).catch(complain), PREVIEW_PAUSE);
+        }
+      }),
+      pick.onDidAccept(() => {
+        chosen = pick.selectedItems[0]?.choice;
+        pick.hide();
+      }),
+      pick.onDidTriggerItemButton(({ item }) => {
+        chosen = item.choice;
+        if (chosen) {
+          keep(chosen).catch(complain);
+        }
+        pick.hide();
+      }),
+      pick.onDidHide(() => {
+        listeners.dispose();
+        pick.dispose();
+        use(chosen ?? before).catch(complain).finally(done);
+      }),
+    );
+    pick.show();
+  });
+}
+
+function items(techniques: Technique[], { name: current, cloneFailed }: Choice, pin: vscode.QuickInputButton): Item[] {
+  const currentFirst = techniques.toSorted((a, b) => Number(b.name === current) - Number(a.name === current));
+  return [
+    ...currentFirst.map(({ name, title, paper, description }) => ({
+      label: title,
+      description: name === current ? `${name} $(check)` : name,
+      detail: [paper, description].filter(Boolean).join(' · '),
+      buttons: [pin],
+      choice: { name, cloneFailed },
+    })),
+    { label: '', kind: vscode.QuickPickItemKind.Separator },
+    {
+      label: `$(${cloneFailed ? 'check' : 'blank'}) ${t('Clone failing tests')}`,
+      detail: t('Weigh the failing tests as if there were as many of them as passing ones'),
+      buttons: [pin],
+      choice: { name: current, cloneFailed: !cloneFailed },
+    },
+  ];
+}
+
+async function keep({ name, cloneFailed }: Choice): Promise<void> {
+  const settings = vscode.workspace.getConfiguration('suspectra');
+  await settings.update('technique', name, vscode.ConfigurationTarget.Workspace);
+  if (settings.get<boolean>('cloneFailed') !== cloneFailed) {
+    await settings.update('cloneFailed', cloneFailed, vscode.ConfigurationTarget.Workspace);
+  }
+}

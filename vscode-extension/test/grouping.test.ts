@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+
+import { filtered, grouped } from '../src/grouping';
+import { suspect } from './samples';
+
+const total = { ...suspect, failingTests: ['tests/test_cart.py::test_sum', 'tests/test_cart.py::test_tax[10]'] };
+const tax = {
+  ...suspect,
+  uri: 'file:///project/tax.py',
+  file: 'tax.py',
+  function: '',
+  failingTests: ['tests/test_cart.py::test_tax[10]'],
+};
+const again = { ...total, line: 20, endLine: 20 };
+const all = [tax, total, again];
+
+describe('grouped', () => {
+  it('by file, the file of the best suspect first', () => {
+    expect(grouped(all, 'file')).toEqual([
+      { key: tax.uri, label: 'tax.py', description: '', suspects: [tax] },
+      { key: total.uri, label: 'cart.py', description: 'shop', suspects: [total, again] },
+    ]);
+  });
+
+  it('by function', () => {
+    expect(grouped(all, 'function').map(({ label, description }) => [label, description])).toEqual([
+      ['(module level)', 'tax.py'],
+      ['Cart.total', 'shop/cart.py'],
+    ]);
+  });
+
+  it('by failing test: a suspect is in each of its tests', () => {
+    expect(grouped(all, 'test').map(({ label, description, suspects }) => [label, description, suspects])).toEqual([
+      ['test_tax[10]', 'tests/test_cart.py', all],
+      ['test_sum', 'tests/test_cart.py', [total, again]],
+    ]);
+  });
+
+  it('tells the same function name in two files apart', () => {
+    expect(grouped([total, { ...total, uri: 'file:///project/other.py', file: 'other.py' }], 'function')).toHaveLength(2);
+  });
+});
+
+describe('filtered', () => {
+  it('takes every word, from file, function or tests, in any case', () => {
+    expect(filtered(all, '')).toEqual(all);
+    expect(filtered(all, '  CART.total ')).toEqual([total, again]);
+    expect(filtered(all, 'test_tax tax.py')).toEqual([tax]);
+    expect(filtered(all, 'nothing')).toEqual([]);
+  });
+
+  it('is quick enough to follow typing', () => {
+    const many = Array.from({ length: 5000 }, (_, i) => ({ ...suspect, line: i }));
+    expect(filtered(many, 'cart total')).toHaveLength(5000);
+    expect(grouped(many, 'test')).toHaveLength(10);
+  });
+});

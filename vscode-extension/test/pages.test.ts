@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+
+import { chainPage, noChain } from '../src/chainPage';
+import { explanation, gone } from '../src/explanationPage';
+import { html, page } from '../src/html';
+import { filled, speak, t } from '../src/l10n';
+import type { Chain, Place, Reasons, Test } from '../src/protocol';
+
+const place: Place = {
+  uri: 'file:///project/shop/cart.py',
+  range: { start: { line: 11, character: 4 }, end: { line: 11, character: 20 } },
+  file: 'shop/cart.py',
+  line: 12,
+  function: 'Cart.total',
+  source: 'return a < b',
+  rankBest: 1,
+  rankWorst: 1,
+  steps: 1,
+};
+
+const test: Test = { name: 'tests/t.py::test_<x>', verdict: 'failed', message: 'assert 1 == "2"', seconds: 0, uri: place.uri, line: 3 };
+
+const reasons: Reasons = {
+  place,
+  technique: 'Ochiai',
+  score: 0.7,
+  ef: 3,
+  ep: 8,
+  nf: 1,
+  np: 40,
+  headline: 'Rank 1',
+  sentences: ['First.', 'Second.'],
+  formula: 'ef / √(F·(ef + ep))',
+  substituted: '3 / √(4·11)',
+  failing: [test],
+  passing: [{ ...test, name: 'tests/t.py::test_ok', verdict: 'passed', message: '', uri: null, line: null }],
+  examined: false,
+  innocent: false,
+};
+
+describe('html', () => {
+  it('escapes everything but HTML', () => {
+    expect(html`<p title="${'"'}">${'<b>&'}${html`<i>${1}</i>`}${[html`a`, html`b`]}</p>`.text).toBe(
+      '<p title="&#34;">&#60;b>&#38;<i>1</i>ab</p>'.replace('b>&', 'b&#62;&'),
+    );
+  });
+
+  it('makes pages that load nothing and run one script', () => {
+    const text = page('A & B', 'p {}', 'run()', 'once');
+    expect(text).toContain("default-src 'none'");
+    expect(text).toContain("script-src 'nonce-once'");
+    expect(text).not.toMatch(/https?:/);
+    expect(text.match(/<script/g)).toHaveLength(1);
+  });
+});
+
+describe('an explanation', () => {
+  const text = explanation(reasons).text;
+
+  it('says counts in words beside the chart', () => {
+    expect(text).toContain('aria-label="failing: 3 of 4"');
+    expect(text).toContain('class="failing" width="75"');
+    expect(text).toContain('<span>8 of 48</span>');
+  });
+
+  it('escapes sources, names and messages', () => {
+    expect(text).toContain('return a &#60; b');
+    expect(text).toContain('test_&#60;x&#62;');
+    expect(text).toContain('assert 1 == &#34;2&#34;');
+  });
+
+  it('lets tests be opened whose place is known, and says how many are left out', () => {
+    expect(text).toContain('data-say="failing 0"');
+    expect(text).not.toContain('data-say="passing 0"');
+    expect(text).toContain('and 2 more');
+    expect(text).toContain('and 7 more');
+  });
+
+  it('says what the reader marked, and offers what is left to mark', () => {
+    expect(text).toContain('data-say="examined"');
+    const marked = explanation({ ...reasons, examined: true, innocent: true }).text;
+    expect(marked).toContain('You marked it as innocent');
+    expect(marked).not.toContain('data-say="examined"');
+    expect(marked).not.toContain('data-say="innocent"');
+  });
+
+  it('says when a line is no suspect any more', () => {
+    expect(gone('a.py:3').text).toContain('no suspect any more');
+  });
+});
+
+describe('a chain', () => {
+  const chain: Chain = {
+    svg: '<svg><g data-node="0"></g><g data-node="7"></g></svg>',
+    nodes: [
+      { id: 0, kind: 'location', label: 'cart.py:12', place },
+      { id: 7, kind: 'location', label: 'tax.py:3', place: { ...place, file: 'tax.py', line: 3 } },
+      { id: 9, kind: 'place', label: 'rank 2', place: null },
+    ],
+    edges: [
+      { source: 0, target: 9, probability: 0.25, reasons: [] },
+      { source: 0, target: 7, probability: 0.75, reasons: ['calls this', 'same function'] },
+      { source: 7, target: 0, probability: 1, reasons: [] },
+    ],
+  };
+
+  it('is a picture to click and a table to read, the likeliest first', () => {
+    const text = chainPage(chain, 'cart.py:12').text;
+    expect(text).toContain('<g data-node="7" data-say="node 7" tabindex="0" role="link">');
+    expect([...text.matchAll(/<td class="number">(\d+ %)/g)].map(([, percent]) => percent)).toEqual(['75 %', '25 %']);
+    expect(text).toContain('calls this, same function');
+    expect(text).toContain('<td>rank 2</td>');
+  });
+
+  it('says when there is none', () => {
+    expect(noChain('a.py:1').text).toContain('no model around this line');
+  });
+});
+
+describe('texts', () => {
+  it('are filled in, and translated once there is a translator', () => {
+    expect(t('{0} of {1}', 1, 2)).toBe('1 of 2');
+    expect(filled('{1} {0} {2}', 'a')).toBe('{1} a {2}');
+    speak((message) => `[${message}]`);
+    expect(t('{0} of {1}', 1, 2)).toBe('[{0} of {1}]');
+    speak(filled);
+  });
+});

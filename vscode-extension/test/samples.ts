@@ -1,0 +1,23 @@
+import type { Suspect } from '../src/protocol';
+
+export const suspect: Suspect = {
+  uri: 'file:///project/shop/cart.py',
+  range: { start: { line: 11, character: 4 }, end: { line: 12, character: 9 } },
+  file: 'shop/cart.py',
+  line: 12,
+  endLine: 13,
+  function: 'Cart.total',
+  score: 0.70710678,
+  rankBest: 2,
+  rankAverage: 3,
+  rankWorst: 4,
+  ef: 3,
+  ep: 3,
+  nf: 0,
+  np: 42,
+  failingTests: Array.from({ length: 10 }, (_, i) => `tests/test_cart.py::test_${i}`),
+  examined: false,
+  innocent: false,
+  steps: 12.34,
+  band: 'high',
+};
