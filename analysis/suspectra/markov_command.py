@@ -34,6 +34,9 @@ def register(cli: click.Group) -> None:
     @click.option("--calls", type=_WEIGHT, default=1.0, help="Weight of the other end of a call.")
     @click.option("--estimate", is_flag=True, help="Walk at random instead of computing expected steps exactly.")
     @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of these walks.")
+    @click.option(
+        "--max-steps", type=click.IntRange(min=1), default=20_000, show_default=True, help="Of each of 500 walks."
+    )
     @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many places.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
@@ -47,6 +50,7 @@ def register(cli: click.Group) -> None:
         calls: float,
         estimate: bool,
         seed: int,
+        max_steps: int,
         top: int,
         form: str,
         output: Path | None,
@@ -69,7 +73,8 @@ def register(cli: click.Group) -> None:
         jumps = JumpModel(p_jump, same_function, control_flow, calls)
         model = DebuggingModel.of(localizer.report, localizer.program, jumps)
         element = _element(localizer.report, *where) if where else None
-        steps, sources = _steps(model, estimate, seed, needed=element is None), Sources(workspace)
+        walks = {"seed": seed, "max_steps": max_steps} if estimate else None
+        steps, sources = _steps(model, walks, needed=element is None), Sources(workspace)
         with written(output) as out:
             if form == "json":
                 write_json(model, element, steps, top, out)
@@ -90,19 +95,19 @@ def _element(report: RankedReport, file: str, line: int) -> int:
     return element
 
 
-def _steps(model: DebuggingModel, estimate: bool, seed: int, needed: bool) -> Steps:
-    """Expected steps; where there are none, that is a reason to stop only if they were asked for."""
+def _steps(model: DebuggingModel, walks: dict[str, int] | None, needed: bool) -> Steps:
+    """Expected steps, exact or by random walks; where there are none, that is fatal only if they were asked for."""
     import numpy as np
 
     from suspectra.output.moves import Steps
 
     try:
-        if not estimate:
+        if walks is None:
             return Steps.exact(model)
         if not sys.stderr.isatty():
-            return Steps.estimated(model, model.estimate(seed))
+            return Steps.estimated(model, model.estimate(**walks))
         with click.progressbar(length=1000, label="Walking", file=sys.stderr) as bar:
-            sampled = model.estimate(seed, progress=lambda done: bar.update(int(1000 * done) - bar.pos))
+            sampled = model.estimate(**walks, progress=lambda done: bar.update(int(1000 * done) - bar.pos))
         return Steps.estimated(model, sampled)
     except UsageError as error:
         if needed:
