@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult
-from suspectra.report import Explanation, RankedReport, Suspect
+from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport, Suspect
 from suspectra.techniques.technique import Technique
 from suspectra_server.documents import Placement
 from suspectra_server.protocol import State
@@ -149,6 +149,33 @@ class Mark:
         return self.first <= line <= self.last
 
 
+@dataclass(frozen=True)
+class Region:
+    """Statements one after the other that belong to one suspicious behaviour.
+
+    Parameters
+    ----------
+    number : int
+        Position of the subgraph in the report, counted from 1.
+    subgraph : Subgraph
+    part, parts : int
+        Which of its regions this is, counted from 1, and how many there are.
+    marks : tuple of Mark
+        Of its statements, in the order of lines; none is examined.
+    """
+
+    number: int
+    subgraph: Subgraph
+    part: int
+    parts: int
+    marks: tuple[Mark, ...]
+
+    @property
+    def best(self) -> Mark:
+        """Its most suspicious statement."""
+        return min(self.marks, key=lambda mark: mark.suspect.rank_best)
+
+
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """A ranking laid over the texts as they are at one moment.
@@ -191,6 +218,28 @@ class Snapshot:
             return None
         steps = float(self.guide.steps[element])
         return steps if math.isfinite(steps) else None
+
+    @cached_property
+    def regions(self) -> tuple[Region, ...]:
+        """The subgraphs that hold suspects, as regions of the text; a statement belongs to its best subgraph.
+
+        Empty for a report without subgraphs.
+        """
+        report = self.ranking.report
+        if not isinstance(report, SubgraphReport):
+            return ()
+        shown = {suspect.element for suspect in self.ranking.suspects}
+        taken: set[int] = set()
+        regions: list[Region] = []
+        for number, subgraph in enumerate(report.subgraphs, 1):
+            own = [element for element in subgraph.elements.tolist() if element not in taken]
+            taken.update(own)
+            if shown.isdisjoint(own):
+                continue
+            marks = [mark for element in own if (mark := self._mark(report.suspect_of(element))) and not mark.examined]
+            runs = _runs(marks)
+            regions += [Region(number, subgraph, i, len(runs), tuple(run)) for i, run in enumerate(runs, 1)]
+        return tuple(regions)
 
     @cached_property
     def by_file(self) -> Mapping[str, tuple[Mark, ...]]:
@@ -281,6 +330,19 @@ def _executed(report: RankedReport, top: int) -> list[int]:
         if len(executed) == top or len(first) < wanted:
             return executed.tolist()
         wanted *= 8
+
+
+def _runs(marks: list[Mark]) -> list[list[Mark]]:
+    """Marks in the order of elements, parted where another statement stands between two."""
+    runs: list[list[Mark]] = []
+    for mark in marks:
+        before = runs[-1][-1] if runs else None
+        follows = before and before.file == mark.file and before.suspect.element + 1 == mark.suspect.element
+        if follows and before.last <= mark.first:
+            runs[-1].append(mark)
+        else:
+            runs.append([mark])
+    return runs
 
 
 def _end(line: str) -> int:

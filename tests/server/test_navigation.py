@@ -387,3 +387,36 @@ def test_the_trail_follows_lines_into_a_new_run_and_forgets_what_is_gone():
     assert not trail.saw(stops[1])
     trail.begin_again()
     assert [stop.place[1] for stop in (Stop("b", ("x.py", 9)), trail.here) if trail.saw(stop)] == [11]
+
+
+# regions
+
+
+def test_a_report_of_subgraphs_is_shown_as_regions(client, shop, vouchers, find_line):
+    client.start(shop, options={"technique": "sbbfl"})
+    uri = vouchers.as_uri()
+    regions = [d for d in client.diagnostics[uri] if "subgraph" in d["data"]]
+    assert regions
+    whole = vouchers.read_text().splitlines()
+    fault = find_line(vouchers, "off = off - amount")
+    holding = [d for d in regions if d["range"]["start"]["line"] <= fault <= d["range"]["end"]["line"]]
+    assert len(holding) == 1, "regions do not overlap"
+    region = holding[0]
+    start, end = region["range"]["start"], region["range"]["end"]
+    assert end["line"] > start["line"], "all its lines"
+    assert end["character"] == len(whole[end["line"]])
+    assert region["message"].startswith("Suspicious behaviour ")
+    assert "SBBFL" in region["message"]
+    assert (region["data"]["line"], region["data"]["endLine"]) == (start["line"] + 1, end["line"] + 1)
+    same = [d for d in regions if d["data"]["subgraph"] == region["data"]["subgraph"]]
+    assert sorted(d["data"]["part"] for d in same) == list(range(1, len(same) + 1))
+    assert {d["data"]["parts"] for d in regions if d["data"]["subgraph"] == region["data"]["subgraph"]} >= {len(same)}
+    # a line that was examined parts its region
+    client.command("markExamined", uri, fault)
+    client.wait(
+        lambda: (
+            not [
+                d for d in client.diagnostics[uri] if d["range"]["start"]["line"] <= fault <= d["range"]["end"]["line"]
+            ]
+        )
+    )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from suspectra.evidence.sources import inside
-from suspectra_server.convert import first_line_of, number, plain, version_of, whole_line
-from suspectra_server.features.wording import headline
-from suspectra_server.snapshot import Band, Mark
+from suspectra_server.convert import first_line_of, number, plain, range_of, version_of, whole_line
+from suspectra_server.features.wording import behaviour, headline
+from suspectra_server.snapshot import Band, Mark, Region
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
@@ -62,10 +62,13 @@ class Published:
 
     def _diagnostics(self, folder: Folder) -> dict[str, list[lsp.Diagnostic]]:
         snapshot = folder.snapshot
-        wanted = {
-            path: [self._diagnostic(folder, mark) for mark in marks if not mark.examined]
-            for path, marks in snapshot.by_file.items()
-        }
+        wanted: dict[str, list[lsp.Diagnostic]] = {path: [] for path in snapshot.by_file}
+        for region in snapshot.regions:
+            wanted.setdefault(region.marks[0].file, []).append(self._region(folder, region))
+        within = {mark.suspect.element for region in snapshot.regions for mark in region.marks}
+        for path, marks in snapshot.by_file.items():
+            alone = [mark for mark in marks if not mark.examined and mark.suspect.element not in within]
+            wanted[path] += [self._diagnostic(folder, mark) for mark in alone]
         for path, count in snapshot.unplaceable.items():
             if (folder.root / path).is_file():
                 wanted[path] = [_lost(count)]
@@ -100,6 +103,36 @@ class Published:
                 "band": mark.band.value,
             },
         )
+
+    def _region(self, folder: Folder, region: Region) -> lsp.Diagnostic:
+        """A part of a suspicious behaviour, all its lines."""
+        first, last = region.marks[0], region.marks[-1]
+        diagnostic = self._diagnostic(folder, region.best)
+        diagnostic.range = self._range(folder, region)
+        diagnostic.message = plain(behaviour(folder.snapshot.ranking, region))
+        diagnostic.data |= {
+            "line": first.first + 1,
+            "endLine": last.last + 1,
+            "subgraph": region.number,
+            "part": region.part,
+            "parts": region.parts,
+        }
+        if self._server.can("text_document.publish_diagnostics.related_information"):
+            others = [one for one in folder.snapshot.regions if one.number == region.number and one is not region]
+            parts = [
+                lsp.DiagnosticRelatedInformation(
+                    lsp.Location(folder.uri_of(one.marks[0].file), self._range(folder, one)),
+                    f"part {one.part} of suspicious behaviour {one.number}",
+                )
+                for one in others[:MOST_RELATED]
+            ]
+            diagnostic.related_information = [*parts, *(diagnostic.related_information or [])] or None
+        return diagnostic
+
+    def _range(self, folder: Folder, region: Region) -> lsp.Range:
+        lines = folder.snapshot.placements[region.marks[0].file].now
+        first, last = (range_of(mark, lines, self._server.units) for mark in (region.marks[0], region.marks[-1]))
+        return lsp.Range(first.start, last.end)
 
     def _related(self, folder: Folder, mark: Mark) -> list[lsp.DiagnosticRelatedInformation] | None:
         """The failing tests that execute it, where it is known where they stand."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from suspectra.report import Suspect
 from suspectra_server.convert import code, markdown, plain
-from suspectra_server.snapshot import Ranking, Snapshot
+from suspectra_server.snapshot import Ranking, Region, Snapshot
 
 MOST_TESTS = 10
 
@@ -31,6 +31,19 @@ def headline(ranking: Ranking, suspect: Suspect) -> str:
     """One line for lists: rank, technique, score, and the first reason."""
     explanation = ranking.explain(suspect)
     return " · ".join([explanation.headline, *explanation.sentences[:1]])
+
+
+def behaviour(ranking: Ranking, region: Region) -> str:
+    """One line about a part of a suspicious behaviour."""
+    graph, counts = region.subgraph, ranking.report.spectrum.counts
+    part = f", part {region.part} of {region.parts}" if region.parts > 1 else ""
+    statements = "1 statement" if len(graph.elements) == 1 else f"{len(graph.elements)} statements"
+    score = score_words(region.best.suspect.score)
+    return (
+        f"Suspicious behaviour {region.number} of {len(ranking.report.subgraphs)}{part}:"
+        f" {ranking.technique.info.title} {score} · {statements} that {graph.ef} of {counts.failed} failing and"
+        f" {graph.ep} of {counts.passed} passing tests traverse"
+    )
 
 
 def steps_words(steps: float) -> str:
