@@ -1,0 +1,277 @@
+--- Suspectra for Neovim 0.7 and newer: signs with the ranks, a command, and lists to choose from.
+---
+--- It talks to the language server that runs under the name `suspectra`; how to start that is in docs/editors/neovim.md.
+--- Nothing here is needed for diagnostics, hovers and code actions.
+
+local M = {}
+
+local GROUP = 'suspectra'
+local QUIET = 100 -- milliseconds without new diagnostics after which the signs are drawn
+
+local bands = { high = 'SuspectraHigh', medium = 'SuspectraMedium', low = 'SuspectraLow' }
+
+local function client()
+  local running = vim.lsp.get_clients and vim.lsp.get_clients() or vim.lsp.get_active_clients()
+  for _, one in pairs(running) do
+    if one.name == 'suspectra' then
+      return one
+    end
+  end
+end
+
+local function say(text, level)
+  vim.notify('Suspectra: ' .. text, level or vim.log.levels.INFO)
+end
+
+--- Ask the server; `done` gets its result. What goes wrong is told, unless the question was nobody's wish.
+local function ask(method, params, done, quiet)
+  local server = client()
+  if not server then
+    return quiet or say('the server is not running here', vim.log.levels.WARN)
+  end
+  local function answered(problem, result)
+    if not problem then
+      done(result ~= vim.NIL and result or nil)
+    elseif not quiet then
+      say(problem.message, vim.log.levels.ERROR)
+    end
+  end
+  if vim.fn.has('nvim-0.11') == 1 then
+    server:request(method, params, answered)
+  else
+    server.request(method, params, answered)
+  end
+end
+
+local function command(name, arguments, done)
+  ask('workspace/executeCommand', { command = 'suspectra.' .. name, arguments = arguments }, done or function() end)
+end
+
+local function cursor()
+  local server = client()
+  local here = vim.lsp.util.make_position_params(0, server and server.offset_encoding or 'utf-16')
+  return { uri = here.textDocument.uri, position = here.position }
+end
+
+--- Go to a place, leaving a mark in the jump list: CTRL-O leads back.
+local function go(place)
+  local file, line = vim.uri_to_fname(place.uri), place.range.start.line + 1
+  if vim.api.nvim_buf_get_name(0) == file and vim.api.nvim_win_get_cursor(0)[1] == line then
+    return -- where the server can ask Neovim to show a place, it has done so already
+  end
+  vim.cmd("normal! m'")
+  local buffer = vim.uri_to_bufnr(place.uri)
+  vim.bo[buffer].buflisted = true
+  vim.api.nvim_win_set_buf(0, buffer)
+  vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(buffer)), 0 })
+  vim.cmd('normal! ^zv')
+end
+
+local function step(name, ...)
+  command(name, { ... }, function(place)
+    if place then
+      go(place)
+    else
+      say('there is nowhere to go')
+    end
+  end)
+end
+
+local function rank(suspect)
+  local best, worst = suspect.rankBest, suspect.rankWorst
+  return best == worst and tostring(best) or best .. '-' .. worst
+end
+
+local function where(place)
+  return place.file .. ':' .. place.line
+end
+
+function M.next()
+  step('nextSuspect', cursor())
+end
+
+function M.previous()
+  step('previousSuspect', cursor())
+end
+
+function M.first()
+  step('firstSuspect')
+end
+
+function M.back()
+  step('back')
+end
+
+--- Choose among all suspects.
+function M.suspects()
+  ask('suspectra/suspects', { limit = 1000 }, function(report)
+    if #report.suspects == 0 then
+      return say('there are no suspects')
+    end
+    vim.ui.select(report.suspects, {
+      prompt = report.technique .. ': ' .. report.failed .. ' failed, ' .. report.passed .. ' passed',
+      kind = 'suspectra',
+      format_item = function(suspect)
+        local name = suspect['function'] ~= '' and suspect['function'] or '(module level)'
+        local done = suspect.examined and ', examined' or ''
+        return string.format('%s  %s  %s  %.3g%s', rank(suspect), name, where(suspect), suspect.score, done)
+      end,
+    }, function(chosen)
+      return chosen and go(chosen)
+    end)
+  end)
+end
+
+--- Choose where to look next from here: by the debugging model, likeliest first.
+function M.jump()
+  local here = cursor()
+  command('jump', { here, { ask = false } }, function(found)
+    if not found or #found.moves == 0 then
+      return say('nothing leads on from here')
+    end
+    vim.ui.select(found.moves, {
+      prompt = 'From ' .. where(found.origin) .. ' to',
+      kind = 'suspectra',
+      format_item = function(move)
+        local why = table.concat(move.reasons, ', ')
+        return string.format('%3.0f %%  %s  %s  (%s)', 100 * move.probability, where(move), vim.trim(move.source), why)
+      end,
+    }, function(move)
+      if move then
+        local to = { uri = move.uri, line = move.range.start.line }
+        command('jump', { here, { ask = false, to = to } }, function(result)
+          return result and result.chosen and go(result.chosen)
+        end)
+      end
+    end)
+  end)
+end
+
+--- Choose the technique that ranks.
+function M.technique()
+  ask('suspectra/techniques', vim.empty_dict(), function(techniques)
+    vim.ui.select(techniques, {
+      prompt = 'Rank the suspects with',
+      kind = 'suspectra',
+      format_item = function(technique)
+        return technique.title .. '  ' .. technique.paper
+      end,
+    }, function(technique)
+      return technique and command('selectTechnique', { technique.name })
+    end)
+  end)
+end
+
+--- Why the line under the cursor is suspected, in a window beside it.
+function M.explain()
+  local here = cursor()
+  command('explain', { here.uri, here.position.line }, function(found)
+    if found then
+      vim.lsp.util.open_floating_preview(vim.split(found.markdown, '\n'), 'markdown', { focus_id = 'suspectra' })
+    else
+      say('this line is no suspect')
+    end
+  end)
+end
+
+local function mark(name)
+  return function()
+    local here = cursor()
+    command(name, { here.uri, here.position.line }, function(there)
+      return there or say('this line is no suspect')
+    end)
+  end
+end
+
+M.examined = mark('markExamined')
+M.innocent = mark('markInnocent')
+
+function M.clear()
+  command('clearExamined', {})
+end
+
+--- Run the tests and rank.
+function M.run()
+  command('runTests', {})
+end
+
+--- Rank again now.
+function M.localize()
+  command('localize', {})
+end
+
+--- Draw the ranks in the sign column of every loaded buffer.
+function M.draw()
+  ask('suspectra/suspects', { limit = 1000 }, function(report)
+    local buffers = {}
+    for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.api.nvim_buf_is_loaded(buffer) then
+        buffers[vim.api.nvim_buf_get_name(buffer)] = buffer
+      end
+    end
+    vim.fn.sign_unplace(GROUP)
+    for _, suspect in ipairs(report.suspects) do
+      local buffer = buffers[vim.uri_to_fname(suspect.uri)]
+      if buffer and not suspect.examined then
+        local text = suspect.rankBest < 100 and tostring(suspect.rankBest) or '>>'
+        local name = bands[suspect.band] .. text
+        vim.fn.sign_define(name, { text = text, texthl = bands[suspect.band] })
+        vim.fn.sign_place(0, GROUP, name, buffer, { lnum = suspect.line, priority = 20 })
+      end
+    end
+  end, true)
+end
+
+local waiting
+
+local function draw_soon()
+  if waiting then
+    waiting:stop()
+    waiting:close()
+  end
+  waiting = vim.defer_fn(function()
+    waiting = nil
+    M.draw()
+  end, QUIET)
+end
+
+local verbs = {
+  'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
+  'run', 'localize',
+}
+
+--- Set everything up.
+--- @param options table|nil
+---   signs: false for none;
+---   keys: keys by verb, such as { next = ']u', previous = '[u' }; none by default.
+function M.setup(options)
+  options = options or {}
+  for band, link in pairs({ High = 'DiagnosticWarn', Medium = 'DiagnosticInfo', Low = 'DiagnosticHint' }) do
+    vim.cmd('highlight default link Suspectra' .. band .. ' ' .. link)
+  end
+  vim.api.nvim_create_user_command('Suspectra', function(given)
+    if vim.tbl_contains(verbs, given.args) then
+      M[given.args]()
+    else
+      say('there is no "' .. given.args .. '"; there are ' .. table.concat(verbs, ', '), vim.log.levels.ERROR)
+    end
+  end, {
+    nargs = 1,
+    desc = 'Suspectra: go through the suspects',
+    complete = function(start)
+      return vim.tbl_filter(function(verb)
+        return vim.startswith(verb, start)
+      end, verbs)
+    end,
+  })
+  for verb, keys in pairs(options.keys or {}) do
+    vim.keymap.set('n', keys, M[verb], { desc = 'Suspectra: ' .. verb })
+  end
+  if options.signs ~= false then
+    local group = vim.api.nvim_create_augroup(GROUP, {})
+    vim.api.nvim_create_autocmd({ 'DiagnosticChanged', 'BufWinEnter' }, { group = group, callback = draw_soon })
+    draw_soon()
+  end
+end
+
+return M
