@@ -304,3 +304,20 @@ def test_more_moves_say_more():
     assert width(1000) < width(10) < width(0)
     with pytest.raises(UsageError):
         JumpHabit(-1, 0)
+
+
+# suspicious behaviours
+
+
+def test_suspicious_behaviours_are_listed_with_their_lines(suspectra):
+    _, out, _ = suspectra("rank", "--technique", "sbbfl", "--top", 2)
+    listed = out.partition("Suspicious behaviours\n")[2].splitlines()
+    assert listed[0].startswith("1. ")
+    assert "shop/vouchers.py:" in listed[0]
+    assert listed[0].endswith("passed tests)")
+    _, out, _ = suspectra("rank", "--technique", "sbbfl", "--format", "json")
+    found = json.loads(out)["subgraphs"]
+    assert [graph["score"] for graph in found] == sorted((graph["score"] for graph in found), reverse=True)
+    assert {"file": "shop/vouchers.py", "line": 17, "end_line": 17} in found[0]["statements"]
+    _, out, _ = suspectra("rank", "--format", "json")
+    assert "subgraphs" not in json.loads(out)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TextIO
 
+from suspectra.output.behaviours import behaviours
 from suspectra.output.ranking import Ranking
+from suspectra.report import SubgraphReport
 
 
 def write_json(ranking: Ranking, out: TextIO) -> None:
@@ -25,6 +27,8 @@ def write_json(ranking: Ranking, out: TextIO) -> None:
         "elements": len(report),
         "problems": [problem.as_dict() for problem in ranking.problems],
     }
+    if isinstance(report, SubgraphReport):
+        head["subgraphs"] = list(behaviours(report))
     out.write(json.dumps(head, indent=1, allow_nan=False)[:-2])
     out.write(',\n "suspects": [')
     encode = json.JSONEncoder(allow_nan=False).encode

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TextIO
 
 from suspectra.evidence.sources import Sources
+from suspectra.output.behaviours import sentences
 from suspectra.output.ranking import LARGEST, Ranking
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 
@@ -27,6 +28,9 @@ def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
         if i + 1 == len(entries) or _group(entries[i + 1]) != _group(entry):
             indent = " " * (widths[0] + len(_GAP))
             out.write(style(indent + _tests(entry["failing_tests"], columns - len(indent)), "dim") + "\n")
+    if told := sentences(ranking.report):
+        out.write("\n" + style("Suspicious behaviours", "bold") + "\n")
+        out.writelines(safe(line) + "\n" for line in told)
     out.write("\n" + safe(summary(ranking)) + "\n")
 
 
