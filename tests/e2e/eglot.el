@@ -5,6 +5,7 @@
 
 (package-initialize)
 (require 'json)
+(require 'cl-lib)
 (require 'flymake)
 (setq eglot-sync-connect 15 debug-on-error t)
 
@@ -49,6 +50,13 @@
   (push (cons 'second (e2e-place)) result)
   (suspectra-previous-suspect)
   (push (cons 'back (e2e-place)) result)
+
+  (cl-letf (((symbol-function 'completing-read)
+             (lambda (_prompt choices &rest _) (push (cons 'choices (mapcar #'car choices)) result) (caar choices))))
+    (suspectra-jump))
+  (push (cons 'jumped (e2e-place)) result)
+  (suspectra-back)
+  (push (cons 'retraced (e2e-place)) result)
 
   (with-current-buffer buffer
     (goto-char (point-min))

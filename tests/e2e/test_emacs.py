@@ -40,3 +40,6 @@ def test_marks_explains_steps_and_follows(ledger, snippet, tmp_path):
     assert seen["first"] == places[0]
     assert seen["second"] == places[1]
     assert seen["back"] == places[0]
+    file, line = seen["jumped"]
+    assert f"/{file}:{line} · " in seen["choices"][0]
+    assert seen["retraced"] == places[0]

@@ -120,6 +120,25 @@ def test_marks_come_and_go_with_the_examined(ledger, neovim, wait):
     wait(lambda: neovim.marked(ledger) == before, "all marks are back")
 
 
+def test_offers_where_to_look_next_goes_there_and_back(ledger, neovim, wait):
+    neovim.start(ledger, TAX)
+    wait(neovim.diagnostics, "diagnostics")
+    first = next(s for s in ledger.rank()["suspects"] if s["file"] == TAX)
+    cursor = {"uri": ledger.uri(TAX), "position": {"line": first["line"] - 1, "character": 8}}
+
+    moves = neovim.command("suspectra.jump", cursor, {"ask": False})["moves"]
+    assert moves[0]["probability"] >= moves[-1]["probability"] > 0
+    assert {"same function", "runs just before"} & {reason for move in moves for reason in move["reasons"]}
+    to = {"uri": moves[0]["uri"], "line": moves[0]["line"] - 1}
+    chosen = neovim.command("suspectra.jump", cursor, {"to": to, "ask": False})["chosen"]
+    assert chosen["range"]["start"]["line"] == to["line"]
+    assert neovim.command("suspectra.back")["range"]["start"]["line"] == first["line"] - 1
+
+    assert neovim.command("suspectra.markInnocent", to["uri"], to["line"]) is True
+    left = neovim.command("suspectra.jump", cursor, {"ask": False})["moves"]
+    assert to["line"] + 1 not in {move["line"] for move in left if move["uri"] == to["uri"]}
+
+
 def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim):
     neovim.start(unrecorded, TAX)
     assert neovim.command("suspectra.nextSuspect") is None
