@@ -5,13 +5,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := examples/ledger
 
-.PHONY: help setup demo test test-python test-extension e2e lint format docs package bench clean
+.PHONY: help setup demo test test-python test-extension e2e lint format docs package bench bench-peers fuzz clean
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
 	@echo "make test     all tests that need Python 3.10+, Node 20+ and a C compiler"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
+	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   every reader, and the server"
 	@echo "make package  the wheel and the VS Code extension"
 	@echo "make lint · make format · make docs · make clean"
 
@@ -45,6 +46,14 @@ test-extension: node_modules/.ready $(VENV)/.ready
 
 e2e: setup
 	tests/e2e/run
+
+bench-peers: $(VENV)/.ready
+	$(BIN)/python benchmarks/peers.py $(PEERS)
+
+SECONDS ?= 60
+fuzz: $(VENV)/.ready
+	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=2.3'
+	$(BIN)/python tests/fuzz/fuzz.py --all --seconds $(SECONDS)
 
 lint: setup
 	$(BIN)/ruff check

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import CAssembler, TestProfile
-from suspectra.evidence.c_store import FOLDER, CRecording, StoredTest
+from suspectra.evidence.c_store import FOLDER, CRecording, StoredTest, unpacked
 from suspectra.evidence.c_tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
@@ -19,6 +18,7 @@ from suspectra.location import Location
 from suspectra.program.c_object import CObject, parse_notes
 
 _AGAIN = "run suspectra record-c again"
+_LARGEST_COUNTERS = 1 << 30  # bytes of one test's counters
 
 
 class CRecordingSource:
@@ -48,6 +48,7 @@ class CRecordingSource:
         self._settings: tuple | None = None
         self._evidence: Evidence | None = None
         self._was_torn = False
+        self._damaged: list[str] = []
 
     def watched(self) -> Sequence[str]:
         """The log of the recording."""
@@ -73,8 +74,15 @@ class CRecordingSource:
             problem = Problem(str(recording.log), "", "no test was recorded yet", _AGAIN)
             raise EvidenceError(problems[0] if problems else problem)
         outdated: dict[str, set[str]] = {}
+        self._damaged.clear()
         profiles = [self._profile(test, objects, newest, outdated) for test in recording.tests.values()]
         problems += [_outdated(path, sorted(names)) for path, names in sorted(outdated.items())]
+        if self._damaged:
+            some = "; ".join(self._damaged[:3])
+            cause = (
+                f"the counters of {len(self._damaged)} tests can't be used ({some}), which count as executing nothing"
+            )
+            problems.append(Problem(str(recording.log), "", cause, f"{_AGAIN} for these tests"))
         assembler = self._assembled_with()
         source = str(recording.log)
         self._evidence = assembler.evidence(source, objects, self._digests(), profiles, problems)
@@ -103,6 +111,9 @@ class CRecordingSource:
         if self._recording.torn:
             cause = "its last record is not whole: the recorder was stopped while it wrote it"
             problems.append(Problem(str(self._recording.log), "", cause, f"{_AGAIN} for the tests that are missing"))
+        if self._recording.odd:
+            cause = f"{self._recording.odd} of its records can't be understood and are left out"
+            problems.append(Problem(str(self._recording.log), "", cause, f"delete it, then {_AGAIN}"))
         return problems
 
     def _notes(self, digest: str, path: str) -> CObject | EvidenceError:
@@ -121,13 +132,17 @@ class CRecordingSource:
         outdated: dict[str, set[str]],
     ) -> TestProfile:
         counters: dict[str, np.ndarray] = {}
-        packed = np.frombuffer(zlib.decompress(test.counters), "<i8")
-        at = 0
+        recorded_objects = []
         for number in test.objects:
-            stored = self._recording.objects[number]
-            recorded = self._notes(stored.digest, stored.path)
-            if isinstance(recorded, EvidenceError):
+            stored = self._recording.objects.get(number)
+            recorded = self._notes(stored.digest, stored.path) if stored else None
+            if not isinstance(recorded, CObject):
                 break  # without its notes, where its counters end is not known
+            recorded_objects.append((stored, recorded))
+        whole = len(recorded_objects) == len(test.objects)
+        packed = self._counters(test, sum(recorded.counters for _, recorded in recorded_objects), whole)
+        at = 0
+        for stored, recorded in recorded_objects if packed is not None else ():
             values = packed[at : at + recorded.counters]
             at += recorded.counters
             present = objects.get(stored.path)
@@ -148,6 +163,20 @@ class CRecordingSource:
             seconds=fields.get("seconds", 0.0),
         )
         return TestProfile(result, test.key, counters)
+
+    def _counters(self, test: StoredTest, count: int, whole: bool) -> np.ndarray | None:
+        """The counters of a test; None, and a problem, where they are not what its objects have.
+
+        Where the notes of an object are missing, more than `count` may be there.
+        """
+        try:
+            data = unpacked(test.counters, 8 * count if whole else _LARGEST_COUNTERS)
+            if len(data) < 8 * count or len(data) % 8:
+                raise ValueError("there are fewer than its objects have")
+        except ValueError as error:
+            self._damaged.append(f"{test.name}: {error}")
+            return None
+        return np.frombuffer(data, "<i8")
 
 
 def _outdated(path: str, names: list[str]) -> Problem:

@@ -14,6 +14,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import struct
 import tempfile
 import zlib
@@ -23,6 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.evidence.evidence import Verdict
+from suspectra.location import Location
 
 FOLDER = Path(".suspectra", "recording-c")
 """Below the workspace."""
@@ -30,6 +33,9 @@ FOLDER = Path(".suspectra", "recording-c")
 _MAGIC = b"suspectra-c 1\n"
 _FRAME = struct.Struct("<II")  # length and CRC-32 of what follows
 _HEAD = struct.Struct("<I")  # length of the JSON before the counters
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LARGEST_NOTES = 1 << 28  # bytes of one object's notes
 
 _RECORD = "run suspectra record-c"
 
@@ -92,6 +98,8 @@ class CRecording:
     run: dict[str, Any] = field(default_factory=dict)
     offset: int = 0
     torn: bool = False
+    odd: int = 0
+    """How many records can't be understood."""
     _inode: int = -1
 
     @property
@@ -115,7 +123,7 @@ class CRecording:
         with file:
             stat = os.fstat(file.fileno())
             if stat.st_ino != self._inode or stat.st_size < self.offset:
-                self.objects, self.tests, self.run, self.offset = {}, {}, {}, 0
+                self.objects, self.tests, self.run, self.offset, self.odd = {}, {}, {}, 0, 0
                 self._inode = stat.st_ino
                 if file.read(len(_MAGIC)) != _MAGIC:
                     cause = "it is no recording, or of another version of Suspectra"
@@ -125,7 +133,10 @@ class CRecording:
             file.seek(self.offset)
             data = file.read()
         for payload, key, size in _records(data):
-            self._take(payload, key)
+            try:
+                self._take(payload, key)
+            except (ValueError, KeyError, TypeError, AttributeError, struct.error, RecursionError):
+                self.odd += 1  # its checksum is right, but no recorder writes such a record
             self.offset += size
         self.torn = self.offset - before < len(data)
         return self.offset > before
@@ -135,12 +146,21 @@ class CRecording:
         fields = json.loads(payload[_HEAD.size : _HEAD.size + size])
         kind = fields.pop("kind")
         if kind == "object":
-            self.objects[fields["id"]] = StoredObject(fields["path"], fields["digest"], fields["sources"])
+            path, digest, sources = fields["path"], fields["digest"], fields["sources"]
+            _all(str, path, digest, *sources, *sources.values())
+            _all(int, fields["id"])
+            if not _DIGEST.fullmatch(digest):  # it names a file
+                raise ValueError("not a digest")
+            self.objects[fields["id"]] = StoredObject(path, digest, sources)
         elif kind == "test":
             name, objects = fields.pop("name"), tuple(fields.pop("objects"))
+            _check_test(name, objects, fields)
             self.tests.pop(name, None)
             self.tests[name] = StoredTest(name, fields, objects, payload[_HEAD.size + size :], key)
         elif kind == "run":
+            _all(str, *(path for pair in fields.get("mapping", ()) for path in pair), *fields.get("test_patterns", ()))
+            if any(len(pair) != 2 for pair in fields.get("mapping", ())):
+                raise ValueError("not a pair")
             self.run = fields
         elif kind == "end":  # a run of the whole suite: what it did not have is no more
             kept = set(fields["tests"])
@@ -161,8 +181,8 @@ class CRecording:
         """
         path = self.folder / "objects" / f"{digest}.gcno.z"
         try:
-            data = zlib.decompress(path.read_bytes())
-        except (OSError, zlib.error) as error:
+            data = unpacked(path.read_bytes(), _LARGEST_NOTES)
+        except (OSError, ValueError) as error:
             cause = f"the notes of a recorded object can't be read ({error})"
             raise EvidenceError(Problem(str(path), "", cause, f"{_RECORD} again")) from None
         if hashlib.sha256(data).hexdigest() != digest:
@@ -279,6 +299,49 @@ def _framed(fields: Mapping[str, Any], blob: bytes = b"") -> bytes:
     head = json.dumps(fields, separators=(",", ":")).encode()
     payload = _HEAD.pack(len(head)) + head + blob
     return _FRAME.pack(len(payload), zlib.crc32(payload)) + payload
+
+
+def unpacked(data: bytes, most: int) -> bytes:
+    """What zlib packed, if it is whole and not more than so many bytes.
+
+    Raises
+    ------
+    ValueError
+    """
+    stream = zlib.decompressobj()
+    try:
+        content = stream.decompress(data, most + 1)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if len(content) > most:
+        raise ValueError(f"it unpacks to more than {most} bytes")
+    if not stream.eof:
+        raise ValueError("it is cut off")
+    return content
+
+
+def _check_test(name: object, objects: tuple, fields: Mapping[str, Any]) -> None:
+    """See that a test's record has the fields the recorder writes.
+
+    Raises
+    ------
+    ValueError, KeyError, TypeError
+    """
+    _all(str, name, fields.get("message", ""), *(text for problem in fields["problems"] for text in problem))
+    _all(int, *objects)
+    _all((int, float), fields.get("seconds", 0.0))
+    Verdict(fields["verdict"])
+    if any(len(problem) != 4 for problem in fields["problems"]):
+        raise ValueError("not a problem")
+    if place := fields.get("location"):
+        Location(*place)
+        _all(str, place[0])
+        _all(int, *place[1:])
+
+
+def _all(kind: type | tuple[type, ...], *values: object) -> None:
+    if not all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
+        raise TypeError("a field of another type")
 
 
 def _records(data: bytes) -> Iterator[tuple[bytes, tuple[int, int], int]]:
