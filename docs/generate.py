@@ -26,6 +26,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every generated page: where it stands, and its text."""
     yield ROOT / "docs" / "settings.md", settings_page()
     yield ROOT / "docs" / "lsp-extensions.md", protocol_page()
+    yield ROOT / "docs" / "techniques.md", techniques_page()
     techniques = ROOT / "server" / "suspectra_server" / "docs" / "techniques"
     for info in technique_infos():
         yield techniques / f"{info.name}.md", technique_page(info)
@@ -46,9 +47,25 @@ be used is named in one message, and the default holds.
 
 `initializationOptions` may also hold `trusted`: with `false` the server does not run tests.
 
-The VS Code extension has further settings of its own, such as the interpreter to run the server with; the settings editor
-describes them.
+## Of the VS Code extension alone
+
+{_table(("setting", "type", "default", "what it does"), list(_settings_of_the_extension()))}
 """
+
+
+def _settings_of_the_extension() -> Iterator[tuple[str, ...]]:
+    """What the extension declares beyond the server's settings."""
+    extension = ROOT / "vscode-extension"
+    declared = json.loads((extension / "package.json").read_text("utf-8"))["contributes"]["configuration"]["properties"]
+    words = json.loads((extension / "package.nls.json").read_text("utf-8"))
+    servers = {f"suspectra.{setting.name}" for setting in SETTINGS}
+    for name, setting in declared.items():
+        if name not in servers:
+            text = setting.get("markdownDescription") or setting["description"]
+            text = words[text.strip("%")] if text.startswith("%") else text
+            kind = " | ".join(map(json.dumps, setting.get("enum", ()))) or setting["type"]
+            kind = kind.replace("array", "array of strings")
+            yield f"`{name}`", _code(kind), _code(json.dumps(setting["default"])), text.replace("#", "")
 
 
 def protocol_page() -> str:
@@ -157,18 +174,53 @@ changes, and whenever the suspects do.
 """
 
 
+NEEDS = {
+    "lines": "which lines each test executes: any recording, or coverage.py data with contexts",
+    "edges": "which branches each test takes: any recording (`suspectra record`), or coverage.py data with contexts measured\n"
+    "with `--branch`",
+    "counts": "how often each test takes a branch: a recording made with `suspectra record --counts`",
+}
+
+
+def techniques_page() -> str:
+    """All techniques in one table."""
+    pages = "../server/suspectra_server/docs/techniques"
+    rows = [(f"[{i.title}]({pages}/{i.name}.md)", f"`{i.name}`", i.needs, i.advice, i.paper) for i in technique_infos()]
+    needs = "\n".join(f"- **{name}**: {text.replace(chr(10), ' ')}." for name, text in NEEDS.items())
+    return f"""{NOTE}
+# Techniques
+
+Each has a page of its own, to which its marks in the editor link. Without a reason for another, keep Ochiai. What a technique
+needs:
+
+{needs}
+
+{_table(("technique", "name", "needs", "when to use it", "published by"), rows)}
+"""
+
+
 def technique_page(info: TechniqueInfo) -> str:
     """One technique: the page that diagnostics link to."""
     same = [other for other in technique_infos() if info.group and other.group == info.group and other is not info]
+    counts = (
+        "A statement's score is computed from four counts: of the failing tests, `ef` execute it and `nf` do not; of the\n"
+        "passing tests, `ep` execute it and `np` do not. `F` and `P` are all failing and all passing tests."
+    )
+    order = (
+        "Only the order of the scores means something: statements with the same score are tied, and the tie's ranks are\n"
+        "shown as a range."
+    )
+    known = (
+        "To compare with other work that uses it. Without a reason for it, [Ochiai](ochiai.md) is the better choice."
+    )
     parts = [
         NOTE,
         f"# {info.title}",
         f"```text\n{info.formula}\n```",
-        info.advice,
-        "A statement's score is computed from four counts: of the failing tests, `ef` execute it and `nf` do not; of the\n"
-        "passing tests, `ep` execute it and `np` do not. `F` and `P` are all failing and all passing tests. Only the order\n"
-        "of the scores means something: statements with the same score are tied, and the tie's ranks are shown as a range.",
-        f"Published by: {info.paper}.",
+        f"**When to use it.** {info.advice or known}",
+        f"**What it needs.** To know {NEEDS[info.needs]}.",
+        f"{counts} {order}" if info.family == "formula" else order,
+        f"**Published by.** {info.paper}.",
         f"Always gives the same order as {', '.join(f'[{o.title}]({o.name}.md)' for o in same)}." if same else "",
         f"To choose it: the setting `suspectra.technique`, the command *Select Technique…*, or\n"
         f"`suspectra rank --technique {info.name}`.",
