@@ -18,7 +18,9 @@ import numpy as np
 from suspectra.location import Location
 
 Row = np.ndarray  # sorted, unique int32 column indices
+Change = list[tuple[Row, bool]]  # rows that came or went, each with whether its test failed
 _ONE = np.int32(1)
+_TABLE = 1 << 21  # a table of so many entries is quicker than to sort some thousand columns
 _MANY = 1_000  # elements from which on it pays to sort what all failing tests execute
 
 
@@ -224,8 +226,9 @@ class Pairs:
             All columns whose counts changed, without repetition.
         """
         columns = columns[self.of[columns] >= 0]
-        keys, of_column = np.unique(pair_key(counts.ef[columns], counts.ep[columns]), return_inverse=True)
-        number = self.number.copy()
+        changed = Counts(counts.ef[columns], counts.ep[columns], counts.failed, counts.passed)
+        of_column, ef, ep = distinct_pairs(changed)
+        keys, number = pair_key(ef, ep), self.number.copy()
         numbers = np.array([number.setdefault(key, len(number)) for key in keys.tolist()], np.int32)
         new = keys[numbers >= len(self)]  # numbered in the order they stand in
         of, after = self.of.copy(), numbers[of_column]
@@ -254,11 +257,11 @@ def distinct_pairs(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     base = counts.passed + 1
     key = counts.ef.astype(np.int64) * base + counts.ep
     possible = (counts.failed + 1) * base
-    if possible <= max(4 * len(key), 1 << 16):
+    if possible <= max(4 * len(key), _TABLE):
         seen = np.zeros(possible, bool)
         seen[key] = True
         pairs = np.flatnonzero(seen)
-        number = np.zeros(possible, np.int32)
+        number = np.empty(possible, np.int32)
         number[pairs] = np.arange(len(pairs), dtype=np.int32)
         of = number[key]
     else:
@@ -412,22 +415,26 @@ class Spectrum:
         """
         after = replace(self, tests=tests, failed=failed, rows=rows, edge_rows=edge_rows, edge_counts=edge_counts)
         if "counts" in self.__dict__:
-            removed, added = _row_changes(self._marked_rows, after._marked_rows)
+            before, now = self._marked_rows, after._marked_rows
+            removed = _only(before, now, self.rows, self.failed)
+            added = _only(now, before, rows, failed)
             after.__dict__["counts"] = counts = self.counts.updated(removed, added)
             if "pairs" in self.__dict__ and not self.pairs.worn:
                 changed = _changed_columns(self.counts, counts, removed, added)
                 after.__dict__["pairs"] = self.pairs.updated(counts, changed)
         if "edge_hit_counts" in self.__dict__ and edge_rows is not None:
-            edges = _row_changes(self._marked_edge_rows, after._marked_edge_rows)
-            after.__dict__["edge_hit_counts"] = self.edge_hit_counts.updated(*edges)
+            before, now = self._marked_edge_rows, after._marked_edge_rows
+            after.__dict__["edge_hit_counts"] = self.edge_hit_counts.updated(
+                _only(before, now, self.edge_rows or (), self.failed), _only(now, before, edge_rows, failed)
+            )
         return after
 
     @cached_property
-    def _marked_rows(self) -> MarkedRows:
+    def _marked_rows(self) -> dict[object, int]:
         return _marked(self.rows, self.failed)
 
     @cached_property
-    def _marked_edge_rows(self) -> MarkedRows:
+    def _marked_edge_rows(self) -> dict[object, int]:
         return _marked(self.edge_rows or (), self.failed)
 
 
@@ -439,31 +446,25 @@ def _hold(row: Row, columns: int | np.ndarray) -> np.ndarray:
     )
 
 
-MarkedRows = dict[object, tuple[Row, bool]]
-
-
-def _marked(rows: Sequence[Row], failed: np.ndarray) -> MarkedRows:
-    """Rows with the outcomes of their tests, by both: rows are told apart by identity, not by content."""
-    outcomes = failed.tolist()
+def _marked(rows: Sequence[Row], failed: np.ndarray) -> dict[object, int]:
+    """The places of rows by what tells them apart: identity, not content, and the outcome of the test."""
     marks = (np.fromiter(map(id, rows), np.uint64, len(rows)) << np.uint64(1) | failed).tolist()
-    found = dict(zip(marks, zip(rows, outcomes, strict=True), strict=True))
-    if len(found) < len(rows):  # rows that several tests share are numbered
+    found: dict[object, int] = dict(zip(marks, range(len(marks)), strict=True))
+    if len(found) < len(marks):  # rows that several tests share are numbered
         seen: Counter[int] = Counter()
         found = {}
-        for mark, row, bad in zip(marks, rows, outcomes, strict=True):
+        for place, mark in enumerate(marks):
             seen[mark] += 1
-            found[mark if seen[mark] == 1 else (mark, seen[mark])] = (row, bad)
+            found[mark if seen[mark] == 1 else (mark, seen[mark])] = place
     return found
 
 
-def _row_changes(before: MarkedRows, after: MarkedRows) -> tuple[list[tuple[Row, bool]], list[tuple[Row, bool]]]:
-    """The rows that only one of two spectra has."""
-    return [before[mark] for mark in before.keys() - after.keys()], [after[m] for m in after.keys() - before.keys()]
+def _only(marked: Mapping[object, int], other: Mapping[object, int], rows: Sequence[Row], failed: np.ndarray) -> Change:
+    """The rows, with their outcomes, that another spectrum does not have."""
+    return [(rows[place], bool(failed[place])) for mark, place in marked.items() if mark not in other]
 
 
-def _changed_columns(
-    before: Counts, after: Counts, removed: Sequence[tuple[Row, bool]], added: Sequence[tuple[Row, bool]]
-) -> np.ndarray:
+def _changed_columns(before: Counts, after: Counts, removed: Change, added: Change) -> np.ndarray:
     """The columns of changed rows whose counts are others now."""
     if not removed and not added:
         return np.zeros(0, np.int64)

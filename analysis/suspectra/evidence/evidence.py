@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -69,6 +70,9 @@ class TestResult:
     message: str = ""
     seconds: float = 0.0
     flaky: bool = False
+
+
+_NAME, _COUNTED, _FAILING = attrgetter("name"), attrgetter("verdict.counted"), attrgetter("verdict.failing")
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +167,9 @@ class Evidence:
         previous : Spectrum, optional
             The spectrum of the evidence before this; what did not change is shared with it.
         """
-        counted = [test.verdict.counted for test in self.tests]
-        tests = tuple([test.name for test in self.tests if test.verdict.counted])
-        failed = np.array([test.verdict.failing for test in self.tests if test.verdict.counted], bool)
+        counted = list(map(_COUNTED, self.tests))
+        tests = _take(tuple(map(_NAME, self.tests)), counted)
+        failed = np.fromiter(map(_FAILING, self.tests), bool, len(self.tests))[counted]
         rows = _take(self.rows, counted)
         edge_rows = _take(self.edges.rows, counted) if self.edges else None
         edge_counts = _take(self.edges.counts, counted) if self.edges and self.edges.counts else None

@@ -202,7 +202,8 @@ class RecordingSource:
     def _without_deleted(self) -> tuple[list[_Record], list[Problem]]:
         """The records without those of tests whose file is gone."""
         records = list(self._live.records.values())
-        lost = {file: n for file, n in self._live.files.items() if not (self.workspace / file).exists()}
+        root = str(self.workspace)  # paths are slow to make, and this is done at every change
+        lost = {file: n for file, n in self._live.files.items() if not os.path.exists(f"{root}/{file}")}
         if lost:
             records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
         return records, [
