@@ -233,6 +233,24 @@ def record_c(workspace: Path, make: str | None, **chosen: Any) -> int:
 
 
 @cli.command()
+@click.argument("out", type=_PATH)
+@click.argument("inputs", type=_PATH, nargs=-1, required=True, metavar="IN...")
+def merge(out: Path, inputs: tuple[Path, ...]) -> None:
+    """Combine recordings of shards and re-runs into the folder OUT.
+
+    Inputs are folders of recordings, or projects that hold one. Of each test the newest record counts. For example:
+    suspectra merge .suspectra/recording shard-1 shard-2
+    """
+    from suspectra.recording import merging
+
+    merged = merging.merge(out, inputs)
+    warn(merged.problems)
+    tests = f"{merged.tests} test{'s' * (merged.tests != 1)}"
+    older = f", {merged.replaced} older records left out" if merged.replaced else ""
+    click.echo(f"suspectra: merged {tests} of {merged.runs} run{'s' * (merged.runs != 1)}{older} in {merged.folder}")
+
+
+@cli.command()
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output (the default).")
 @click.option("--tcp", metavar="HOST:PORT", help="Listen on a TCP socket instead.")
 @click.option("--ws", metavar="HOST:PORT", help="Listen on a web socket instead.")
