@@ -304,7 +304,7 @@ class RankedReport:
                 )
             )
         suspected = self.spectrum.suspected
-        tied = int(self._level_end[0]) if len(self) else 0
+        tied = int(np.count_nonzero(counts.ef[self.level == 0]))
         if counts.passed and tied > 20 and tied > suspected / 2:
             found.append(
                 Problem(

@@ -71,11 +71,11 @@ class TieBroken(Technique):
         suspect = report.suspect(position)
         tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
         shared = own.suspect_of(element).tied
-        broken = (
-            (f"{shared} statements share this score; {self.breaker.info.title} orders them.", *second.sentences[1:])
-            if shared > 1
-            else ()
-        )
+        broken = ()
+        if shared > 1:
+            did = "tells them apart" if suspect.tied < shared else "can't tell them apart either"
+            said = f"{shared} statements share this score; {self.breaker.info.title} {did}."
+            broken = (said, *second.sentences[1:])
         return Explanation(
             f"Suspect {suspect.rank_best} of {len(report)}{tie}: {self.technique.info.title} {suspect.score:.4g}",
             (*first.sentences, *broken),
