@@ -73,7 +73,7 @@ class TieBroken(Technique):
         shared = own.suspect_of(element).tied
         broken = ()
         if shared > 1:
-            did = "tells them apart" if suspect.tied < shared else "can't tell them apart either"
+            did = "orders them" if suspect.tied < shared else "can't tell them apart either"
             said = f"{shared} statements share this score; {self.breaker.info.title} {did}."
             broken = (said, *second.sentences[1:])
         return Explanation(
