@@ -18,6 +18,7 @@ from suspectra_server.snapshot import Mark
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
 _MARKUP = re.compile(r"([\\`*_\[\]<>&~$|])")
 LONGEST_NAME = 300
+LONGEST_MESSAGE = 2000
 
 
 def path_of(uri: str) -> Path | None:
@@ -29,7 +30,7 @@ def path_of(uri: str) -> Path | None:
     return Path(path) if path and "\0" not in path else None
 
 
-def plain(text: str) -> str:
+def plain(text: str, longest: int = LONGEST_NAME) -> str:
     r"""Text of foreign origin on one line, without characters that control or disguise, cut when overlong.
 
     Examples
@@ -38,7 +39,7 @@ def plain(text: str) -> str:
     'a [31m b'
     """
     text = _INVISIBLE.sub(" ", text)
-    return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def markdown(text: str) -> str:

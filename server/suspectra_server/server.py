@@ -17,7 +17,7 @@ from pygls.uris import from_fs_path
 
 import suspectra
 from suspectra_server import commands, wire
-from suspectra_server.convert import path_of, plain
+from suspectra_server.convert import LONGEST_MESSAGE, path_of, plain
 from suspectra_server.documents import Document, Documents, Units
 from suspectra_server.features import (
     chain,
@@ -321,7 +321,7 @@ class SuspectraServer(LanguageServer):
         self._told[text] = None
         if len(self._told) > 1000:
             self._told.pop(next(iter(self._told)))
-        shown = plain(text) if len(text) <= 300 else text[:2000]
+        shown = plain(text, LONGEST_MESSAGE)
         if kind.value <= _LOUDNESS[settings.show_notifications]:
             self.window_show_message(lsp.ShowMessageParams(kind, shown))
         else:
@@ -329,7 +329,7 @@ class SuspectraServer(LanguageServer):
 
     def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Say something to a user who asked for it."""
-        self.window_show_message(lsp.ShowMessageParams(kind, plain(text)))
+        self.window_show_message(lsp.ShowMessageParams(kind, plain(text, LONGEST_MESSAGE)))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Errors go to the log; nobody is served by a message box about a client's bad request."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import plain
+from suspectra_server.convert import LONGEST_MESSAGE, plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
@@ -100,7 +100,7 @@ class TestRun:
             status = _USAGE
         finally:
             self._process = None
-        text = "\n".join(plain(line) for line in output)
+        text = "\n".join(plain(line, LONGEST_MESSAGE) for line in output)
         self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
         if status >= _USAGE and not self._cancelled:
             last = next((line for line in reversed(output) if line.strip()), "no output")

@@ -207,6 +207,14 @@ def test_an_interpreter_without_pytest_is_named(client, shop, tmp_path):
     assert "install pytest for it" in client.messages[0]["message"]
 
 
+def test_a_long_message_keeps_its_cure(client, shop, tmp_path):
+    python = tmp_path / ("long" * 50) / ("path" * 50) / "python"
+    client.start(shop, options={"testInterpreter": str(python)})
+    client.command("runTests")
+    client.wait(lambda: client.messages)
+    assert "correct --python" in client.messages[0]["message"]
+
+
 def test_the_programs_of_the_servers_own_environment_do_not_stand_before_the_users(monkeypatch):
     assert test_run.environment()["PATH"].startswith(os.path.dirname(sys.executable))
     monkeypatch.setattr(test_run, "find_spec", lambda name: None)
