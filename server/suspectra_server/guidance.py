@@ -10,7 +10,7 @@ from suspectra_server.guide import Guide, Guides, Terms
 from suspectra_server.jobs import Jobs, Token
 from suspectra_server.snapshot import Ranking
 
-QUIET = 0.3  # seconds after a ranking in which the next one may come: a test run gives many
+QUIET = 1.0  # seconds after a ranking in which the next one may come, as while tests run: it must find the way free
 Answer = TypeVar("Answer")
 
 
