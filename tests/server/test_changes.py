@@ -425,3 +425,28 @@ def test_what_a_run_of_some_tests_left_old_is_told_once_when_it_is_over(client, 
     client.command("localize")
     client.wait_for_state("ready", after=len(client.statuses))
     assert old_evidence(client) == [told]
+
+
+# evidence of another checkout
+
+
+def test_coverage_of_another_checkout_is_used_and_said(client, covered_shop):
+    moved = covered_shop.rename(covered_shop.with_name("another"))
+    client.configuration = {"showNotifications": "onWarning"}
+    client.start(moved)
+    client.wait(lambda: client.messages)
+    assert "it was recorded in another folder" in client.messages[0]["message"]
+    assert "run the tests here" in client.messages[0]["message"]
+    assert vouchers(client, moved) == [5, 7, 16, 17, 18]
+
+
+def test_a_recording_of_other_sources_marks_no_wrong_line(client, shop):
+    vouchers_py, basket_py = shop / "shop" / "vouchers.py", shop / "shop" / "basket.py"
+    vouchers_py.write_text("# another branch\n" * 40)
+    basket_py.unlink()
+    client.start(shop)
+    client.open(vouchers_py)
+    client.wait(lambda: client.diagnostics.get(vouchers_py.as_uri()))
+    (told,) = client.diagnostics[vouchers_py.as_uri()]
+    assert told["code"] == "changed-since-run"
+    assert not client.diagnostics.get(basket_py.as_uri())
