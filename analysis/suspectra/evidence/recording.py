@@ -235,7 +235,7 @@ class RecordingSource:
             decoded, record.decoded = record.decoded, None
             if decoded is None or decoded.damage:
                 continue
-            section = record.section
+            section = decoded.section
             if section not in changed:
                 changed[section] = np.array([m is None or m.measured.path in move.changed for m in section.maps], bool)
             if not changed[section][decoded.touched].any():
@@ -247,7 +247,7 @@ class RecordingSource:
     def _plan(self, section: _Section) -> _Plan:
         plan = self._plans.get(section)
         if plan is None or plan.sources != len(section.maps):
-            plan = self._plans[section] = _Plan(section.maps, self._layout)
+            plan = self._plans[section] = _Plan(section, self._layout)
         return plan
 
     def _decode(self) -> list[Problem]:
@@ -269,7 +269,7 @@ class RecordingSource:
                 try:
                     decoded = self._plan(record.section).decode(record.rows)
                 except (ValueError, struct.error) as error:
-                    decoded = _Decoded(_EMPTY, _EMPTY, _EMPTY, (), _EMPTY, f"{error}")
+                    decoded = _Decoded(_EMPTY, _EMPTY, _EMPTY, (), None, _EMPTY, f"{error}")
             record.decoded = self._decoded[name, record.time] = decoded
             self._odd.pop(name, None)
             if decoded.odd:
@@ -605,7 +605,8 @@ class _Decoded:
     edges: Row
     times: np.ndarray | None  # how often each edge was taken, None where that was not counted
     stale: tuple[str, ...]  # sources that have changed since
-    touched: np.ndarray  # the section's numbers of the sources
+    section: _Section | None  # as it was read; merged logs have others
+    touched: np.ndarray  # its numbers of the sources
     damage: str = ""
 
     @property
@@ -689,8 +690,9 @@ def _moved(row: Row, place: np.ndarray) -> Row:
 class _Plan:
     """How the cells of one section map to the columns of a layout."""
 
-    def __init__(self, maps: Sequence[_SourceMap | None], layout: _Layout):
-        self.maps = tuple(maps)
+    def __init__(self, section: _Section, layout: _Layout):
+        self.section = section
+        self.maps = maps = tuple(section.maps)
         self.sources = len(maps)
         self.layout = layout
         self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
@@ -737,7 +739,7 @@ class _Plan:
             raise ValueError("sources that are not there")
         if not self.damaged.isdisjoint(numbers):
             raise ValueError("a source whose map is damaged")
-        touched = np.array(numbers, np.int64)
+        touched = np.array(numbers, np.int32)
         sizes = self.sizes[touched]
         head, size = 4 + 4 * count, int(sizes.sum())
         if len(data) < head + size:
@@ -748,9 +750,9 @@ class _Plan:
         times = _times(data[head + size :], fired)
         row, _ = self.statements.columns_of(touched, starts, fired)
         if self.edges is None:
-            return _Decoded(row, _EMPTY, None, stale, touched)
+            return _Decoded(row, _EMPTY, None, stale, self.section, touched)
         edges, passed = self.edges.columns_of(touched, starts, fired, times)
-        return _Decoded(row, edges, passed, stale, touched)
+        return _Decoded(row, edges, passed, stale, self.section, touched)
 
 
 def _times(data: bytes, fired: np.ndarray) -> np.ndarray | None:

@@ -496,7 +496,9 @@ class Formula(Technique):
         """Score every statement; the program's structure is not used."""
         require_failure(spectrum)
         pairs, counts = spectrum.pairs, spectrum.counts
-        scores = self._score(Counts(pairs.ef, pairs.ep, counts.failed, counts.passed))
+        present = pairs.size > 0  # what earlier counts left behind may be impossible now
+        scores = np.full(len(pairs), np.nan)
+        scores[present] = self._score(Counts(pairs.ef[present], pairs.ep[present], counts.failed, counts.passed))
         return RankedReport.from_pairs(self, spectrum, scores, unexecuted_last=unexecuted_last)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:

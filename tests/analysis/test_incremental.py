@@ -1,0 +1,291 @@
+"""After every edit of a long random sequence, the state that was kept up to date equals one built from scratch."""
+
+import hashlib
+import json
+import random
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suspectra.errors import NothingToRank
+from suspectra.evidence.recording import RecordingSource
+from suspectra.instrumentation.rewriting import instrument
+from suspectra.localizer import Localizer
+from suspectra.recording.compaction import compact
+from suspectra.recording.log import FrameKind, LogWriter, pack_rows, with_json
+from suspectra.techniques import make_technique, technique_infos, technique_names
+
+FORMULAS = [info.name for info in technique_infos() if info.needs == "lines"]
+COSTLY = [name for name in technique_names() if name not in FORMULAS]
+
+PIECES = (
+    "def sign(a):\n    if a > 0:\n        return 1\n{0}    return -1\n\n\n",
+    "def total(n):\n    s = 0\n    for i in range(n):\n        s += i\n        if s > 7:\n            break\n{1}"
+    "    return s\n\n\n",
+    "def pick(a):\n{2}    try:\n        return [1, 2][a]\n    except IndexError:\n        b = a\n    return b\n",
+)
+LINES = ("    a = a - 1\n", "    s = s + 1\n", "    a = abs(a)\n")
+
+
+def source(version: int, name: str) -> bytes:
+    """One of eight versions of a file."""
+    lines = [line if version >> i & 1 else "" for i, line in enumerate(LINES)]
+    return (f"# {name}\n" + "".join(PIECES).format(*lines)).encode()
+
+
+class Suite:
+    """A workspace whose tests are recorded, changed at random.
+
+    With `sources_as_run` every source that counts can be read as it was run. What is kept up to date may know control
+    flow of a source that has gone since, which nothing built later can.
+    """
+
+    def __init__(self, folder: Path, seed: int, sources_as_run: bool = False):
+        self.sources_as_run = sources_as_run
+        self.folder, self.chance = folder, random.Random(seed)
+        self.recording = folder / ".suspectra" / "recording"
+        self.recording.mkdir(parents=True)
+        (folder / "test_all.py").write_text("")
+        self.clock, self.named, self.runs = 1, 0, 0
+        self.files: dict[str, int] = {}
+        self.tests: dict[str, tuple[str, bytes]] = {}  # outcome, and rows as they were packed
+        self.log: LogWriter | None = None
+        self.number: dict[str, int] = {}
+        self.module: dict[str, tuple[list[int], dict]] = {}
+        for number in range(4):
+            self.write(f"pkg/m{number}.py", number)
+        self.new_run()
+        for _ in range(6):
+            self.add()
+        self.flip()
+
+    def tick(self) -> int:
+        self.clock += 1
+        return self.clock
+
+    def write(self, path: str, version: int):
+        self.files[path] = version
+        (self.folder / path).parent.mkdir(exist_ok=True)
+        (self.folder / path).write_bytes(source(version, path))
+
+    # what is recorded
+
+    def new_run(self, *changed: str):
+        if self.log:
+            self.log.close()
+        self.runs += 1
+        self.log = LogWriter(str(self.recording / f"{self.runs:05}.log"))
+        head = {"run": f"r{self.runs}", "worker": "", "started": self.tick()}
+        self.log.write(FrameKind.RUN, json.dumps(head).encode())
+        self.number, self.module = {}, {}
+        loaded = list(self.files)
+        self.chance.shuffle(loaded)
+        for path in dict.fromkeys([*changed, *loaded[: self.chance.randint(2, 4)]]):
+            self.load(path)
+
+    def load(self, path: str):
+        text = (self.folder / path).read_bytes()
+        tree, module_map = instrument(text, path, "__cells__", counting=True)
+        cells = [0] * (-(-module_map.cells // 8) * 8)
+        space = {"__cells__": cells, "__name__": path}
+        exec(compile(tree, path, "exec"), space)
+        head = {"path": path, "digest": hashlib.sha256(text).hexdigest(), "cells": len(cells), "is_test": False}
+        self.log.write(FrameKind.FILE, with_json(head, module_map.to_bytes()))
+        self.number[path], self.module[path] = len(self.number), (cells, space)
+        if self.chance.random() < 0.5:
+            self.log.write(FrameKind.OUTSIDE, pack_rows([self.number[path]], self.harvest(path)[0]))
+        cells[:] = [0] * len(cells)
+
+    def harvest(self, path: str) -> tuple[bytes, bytes]:
+        cells, _ = self.module[path]
+        found = np.array(cells, np.int64)
+        cells[:] = [0] * len(cells)
+        return np.packbits(found > 0).tobytes(), b"".join(struct.pack("<Q", n) for n in found[found > 0].tolist())
+
+    def execute(self) -> bytes:
+        """What some calls execute, packed."""
+        touched, bits, times = [], b"", b""
+        for path in self.chance.sample(sorted(self.files), self.chance.randint(0, 2)):
+            if path not in self.number:
+                self.load(path)
+            space = self.module[path][1]
+            for name in self.chance.sample(["sign", "total", "pick"], self.chance.randint(1, 3)):
+                space[name](self.chance.randint(0, 6))
+            now, counted = self.harvest(path)
+            touched, bits, times = [*touched, self.number[path]], bits + now, times + counted
+        return pack_rows(touched, bits + times)
+
+    def record(self, name: str, verdict: str, rows: bytes):
+        self.tests[name] = verdict, rows
+        head = {"name": name, "verdict": verdict, "phases": {"call": verdict}, "message": "", "seconds": 0.1}
+        head |= {"location": ["test_all.py", 1], "flaky": False, "time": self.tick()}
+        self.log.write(FrameKind.TEST, with_json(head, rows))
+
+    # edits
+
+    def verdict(self) -> str:
+        return self.chance.choices(["passed", "failed", "skipped", "error"], [6, 3, 1, 1])[0]
+
+    def some(self) -> str | None:
+        return self.chance.choice(sorted(self.tests)) if self.tests else None
+
+    def add(self):
+        self.named += 1
+        self.record(f"test_all.py::t{self.named}", self.verdict(), self.execute())
+
+    def rerun(self):
+        if name := self.some():
+            self.record(name, self.tests[name][0], self.execute())
+
+    def flip(self):
+        if name := self.some():
+            outcome = "failed" if self.tests[name][0] != "failed" else "passed"
+            self.record(name, outcome, self.execute())
+
+    def remove(self):
+        if len(self.tests) > 3:
+            del self.tests[self.some()]
+            scope = {"time": self.tick(), "files": {"test_all.py": list(self.tests)}}
+            self.log.write(FrameKind.SCOPE, zlib.compress(json.dumps(scope).encode()))
+
+    def edit(self):
+        path = self.chance.choice(sorted(self.files))
+        self.write(path, self.files[path] ^ 1 << self.chance.randrange(3))
+        self.new_run(*[path] * (self.sources_as_run or self.chance.random() < 0.5))
+        self.rerun()
+
+    def rename(self):
+        path = self.chance.choice(sorted(self.files))
+        version = self.files.pop(path)
+        if not self.sources_as_run:
+            (self.folder / path).unlink()
+        self.named += 1
+        new = f"pkg/m{self.chance.randrange(10)}_{self.named}.py"
+        self.write(new, version)
+        self.new_run(new)
+        self.rerun()
+
+    def tidy(self):
+        self.new_run()
+        compact(str(self.recording), most_logs=3)
+
+    def step(self) -> None:
+        edits = (self.add, self.rerun, self.flip, self.remove, self.edit, self.rename, self.tidy)
+        self.chance.choices(edits, [3, 5, 4, 3, 2, 1, 1])[0]()
+        if len(self.tests) > 14:
+            self.remove()
+
+
+def ranked(act):
+    """The outcome of a ranking: a report, or why there is none."""
+    try:
+        return act()
+    except NothingToRank as error:
+        return str(error.problem)
+
+
+def same_ranking(one, other):
+    if isinstance(one, str) or isinstance(other, str):
+        assert one == other
+        return
+    assert one.technique == other.technique
+    np.testing.assert_array_equal(one.level, other.level)
+    np.testing.assert_array_equal(one.level_score, other.level_score)
+    assert one.top(5).tolist() == other.top(5).tolist()
+    assert len(one) == len(other)
+    assert one.doubts() == other.doubts()
+
+
+def same_evidence(one, other):
+    assert one.tests == other.tests
+    assert [(f.path, f.digest, f.line.tolist()) for f in one.files] == [
+        (f.path, f.digest, f.line.tolist()) for f in other.files
+    ]
+    assert [row.tolist() for row in one.rows] == [row.tolist() for row in other.rows]
+    assert one.at_import.tolist() == other.at_import.tolist()
+    assert set(one.problems) == set(other.problems)
+    assert (one.edges is None) == (other.edges is None)
+    if one.edges is not None:
+        for ours, theirs in zip(one.edges.rows, other.edges.rows, strict=True):
+            assert ours.tolist() == theirs.tolist()
+        assert (one.edges.counts is None) == (other.edges.counts is None)
+        for ours, theirs in zip(one.edges.counts or (), other.edges.counts or (), strict=True):
+            assert ours.tolist() == theirs.tolist()
+        for name in ("file", "source", "target", "function"):
+            assert getattr(one.edges.edges, name).tolist() == getattr(other.edges.edges, name).tolist()
+
+
+def same_spectrum(one, other):
+    assert one.tests == other.tests
+    assert one.failed.tolist() == other.failed.tolist()
+    for name in ("counts", "edge_hit_counts") if one.edges is not None else ("counts",):
+        ours, theirs = getattr(one, name), getattr(other, name)
+        assert (ours.failed, ours.passed) == (theirs.failed, theirs.passed)
+        assert ours.ef.tolist() == theirs.ef.tolist()
+        assert ours.ep.tolist() == theirs.ep.tolist()
+    assert one.suspected == other.suspected
+
+
+@pytest.mark.parametrize(("edges", "steps", "seed"), [(False, 1000, 11), (True, 120, 12)])
+def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edges, steps, seed):
+    suite, chance = Suite(tmp_path, seed, sources_as_run=edges), random.Random(seed)
+    techniques = FORMULAS + COSTLY if edges else FORMULAS
+    kept, localizer = RecordingSource(tmp_path, edges=edges), Localizer(make_technique("ochiai"))
+    tried = set()
+    for step in range(steps):
+        suite.step()
+        if chance.random() < 0.2:  # another technique, before the evidence is looked at again
+            name = chance.choice(techniques)
+            localizer.technique = make_technique(name, clone_failed=name in FORMULAS and chance.random() < 0.5)
+        evidence, fresh = kept.read(), RecordingSource(tmp_path, edges=edges).read()
+        same_evidence(evidence, fresh)
+        report = ranked(lambda e=evidence: localizer.update(e))
+        anew = Localizer(localizer.technique)
+        same_ranking(report, ranked(lambda a=anew, e=fresh: a.update(e)))
+        if not isinstance(report, str):
+            same_spectrum(localizer._spectrum, anew._spectrum)
+        # every formula in turn, several at every step; what needs the control flow less often
+        names = [FORMULAS[(step * 3 + i) % len(FORMULAS)] for i in range(3)]
+        names += [COSTLY[step // 2 % len(COSTLY)]] if edges and step % 2 == 0 else []
+        for name in names:
+            tried.add(name)
+            one, other = ranked(lambda n=name: localizer.select(make_technique(n))), Localizer(make_technique(name))
+            same_ranking(one, ranked(lambda o=other, e=fresh: o.update(e)))
+    assert tried == set(techniques)
+
+
+def test_one_change_shares_all_else(tmp_path):
+    suite = Suite(tmp_path, 3)
+    source, localizer = RecordingSource(tmp_path), Localizer(make_technique("ochiai"))
+    before, report = source.read(), None
+    report = localizer.update(before)
+    rows = dict(zip((t.name for t in before.tests), before.rows, strict=True))
+    name = suite.some()
+    suite.record(name, "failed", suite.execute())
+    after = source.read()
+    assert after.files is before.files
+    for test, row in zip(after.tests, after.rows, strict=True):
+        assert (row is rows[test.name]) == (test.name != name)
+    spectrum = localizer.update(after).spectrum
+    assert spectrum.elements is report.spectrum.elements
+    assert spectrum.candidates is report.spectrum.candidates
+    assert "pairs" in spectrum.__dict__
+
+
+def test_rows_of_other_files_are_moved_when_a_file_changes(tmp_path):
+    suite = Suite(tmp_path, 5)
+    source = RecordingSource(tmp_path)
+    source.read()
+    decoded = dict(source._decoded)
+    path = sorted(suite.files)[-1]
+    suite.write(path, suite.files[path] ^ 7)
+    suite.new_run()
+    suite.load(path) if path not in suite.number else None
+    suite.record("test_all.py::new", "failed", suite.execute())
+    source.read()
+    # the last file changed, so nothing before it moves, and what does not touch it is the same object
+    same = [key for key, value in source._decoded.items() if decoded.get(key) is value]
+    assert same
