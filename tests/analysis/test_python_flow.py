@@ -39,7 +39,8 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> tuple[PythonFlow, set[tuple
         "--rcfile=/dev/null",
         str(ZOO),
     ]
-    subprocess.run(command, check=True, cwd=data.parent)
+    done = subprocess.run(command, cwd=data.parent, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     with CoverageData(data, "data") as measured:
         (number,) = [number for number, path in measured.files if Path(path) == ZOO]
         _, source, target = measured.arcs(number)
