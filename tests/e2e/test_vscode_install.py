@@ -1,0 +1,168 @@
+"""How the extension gets its server in a real VS Code workbench, and what it says where it can't."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+PANEL = "#workbench\\.parts\\.panel"
+VIEW = ".activitybar .action-label[aria-label^='Suspectra']"
+FIX = ("ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
+
+
+def script(path: Path, *lines: str) -> str:
+    """A program that stands for an interpreter."""
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> str:
+    """A Python that has nothing: neither Suspectra nor pytest."""
+    venv.create(tmp_path / "bare", with_pip=False)
+    return str(tmp_path / "bare" / "bin" / "python")
+
+
+# What follows must come before `workbench` in the arguments of a test: that hands its environment on.
+
+
+@pytest.fixture
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workbench has a home of its own; pip is to find its settings and what it has downloaded before."""
+    told = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=True)
+    monkeypatch.setenv("PIP_CACHE_DIR", told.stdout.strip())
+    for file in (Path.home() / ".config" / "pip" / "pip.conf", Path.home() / ".pip" / "pip.conf"):
+        if file.exists():
+            monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No index answers, and nothing was downloaded before."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_NO_CACHE_DIR", "1")
+
+
+@pytest.fixture
+def own_environment(ledger) -> None:
+    """The project has an environment of its own, with pytest and without Suspectra."""
+    environment = ledger.folder / ".venv"
+    venv.create(environment, with_pip=True)
+    pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"]
+    subprocess.run(pip, check=True, timeout=200)
+
+
+def environments(bench) -> list[Path]:
+    """The private environments that there are, half-made ones too."""
+    return sorted((bench.home / "data" / "User" / "globalStorage" / "suspectra.suspectra").glob("*"))
+
+
+def serving(bench) -> int | None:
+    """The process that serves, not one that is asked for its version."""
+    process = bench.server()
+    with contextlib.suppress(OSError):
+        if process and b"\0-m\0suspectra_server" in Path(f"/proc/{process}/cmdline").read_bytes():
+            return process
+    return None
+
+
+def test_installs_itself_where_no_environment_has_it(online, own_environment, ledger, workbench, wait, bare):
+    """The project's tests still run with the project's own Python, which knows nothing of Suspectra."""
+    bench = workbench(ledger.folder, interpreter=[bare])
+    bench.see(VIEW).click()
+    bench.see(SIDEBAR, "in an environment of its own")
+    bench.picture("installing")
+    wait(bench.suspects, "suspects in the view", 240)
+    (environment,) = environments(bench)
+    assert environment.name.startswith("server-")
+    assert str(environment) in Path(f"/proc/{bench.server()}/cmdline").read_text()
+
+    ledger.edit("src/ledger/tax.py", *FIX)
+    bench.command("Suspectra: Run Tests and Localize")
+    wait(lambda: "No failing test" in bench.status(), "the tests ran", 90)
+
+    # the second start finds it there
+    bench.command("Suspectra: Restart Server")
+    wait(lambda: "No failing test" in bench.status(), "the server is back")
+    assert environments(bench) == [environment]
+    assert bench.toasts() == []
+
+
+def test_says_what_to_do_offline_and_leaves_nothing_half_made(offline, ledger, workbench, bare):
+    bench = workbench(ledger.folder, interpreter=[bare])
+    bench.see(VIEW).click()
+    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried", 120).click()
+    bench.see(PANEL, "could not be downloaded from the package index")
+    bench.see(PANEL, "Go online")
+    assert environments(bench) == []
+    assert bench.toasts() == []
+    bench.picture("view")
+
+
+def test_says_when_there_is_no_python(ledger, workbench, tmp_path):
+    bench = workbench(ledger.folder, interpreter=[str(tmp_path / "no" / "python")])
+    bench.see(VIEW).click()
+    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
+    bench.see(PANEL, "does not start")
+    bench.see(PANEL, "Install Python 3.10 or newer")
+    assert environments(bench) == []
+
+
+def test_says_when_python_is_too_old(ledger, workbench, tmp_path):
+    old = script(tmp_path / "python", "echo '3.8.18 '")
+    bench = workbench(ledger.folder, interpreter=[old])
+    bench.see(VIEW).click()
+    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
+    bench.see(PANEL, "is Python 3.8.18; Suspectra needs 3.10 or newer")
+    assert environments(bench) == []
+
+
+def test_says_when_no_python_has_pytest(unrecorded, workbench, bare):
+    settings = unrecorded.folder / ".vscode" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"suspectra.testInterpreter": bare}))
+    bench = workbench(unrecorded.folder)
+    bench.see(VIEW).click()
+    bench.see(SIDEBAR, "There is no recorded test run yet")
+    bench.command("Suspectra: Run Tests and Localize")
+    bench.see(".notifications-toasts", "this interpreter has no pytest", 60)
+    bench.see(".notifications-toasts", "install pytest for it")
+
+
+def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wait):
+    bench = workbench(ledger.folder)
+    bench.see(VIEW).click()
+    last = None
+    for _ in range(5):
+        last = wait(lambda last=last: (now := serving(bench)) != last and now, "another server runs", 60)
+        wait(lambda: "suspects" in bench.status(), "it has said what it found", 60)
+        os.kill(last, signal.SIGKILL)
+        wait(lambda: "suspects" not in bench.status(), "the status item knows")
+    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
+    bench.see(PANEL, "crashed more than 4 times in 3 minutes")
+    assert bench.toasts() == []
+    bench.command("Suspectra: Restart Server")
+    wait(bench.suspects, "suspects again", 60)
+
+
+def test_a_setting_that_can_not_be_used_is_named_and_passed_over(ledger, workbench, wait):
+    bench = workbench(ledger.folder, {"suspectra.top": "many", "suspectra.technique": "magic"})
+    bench.see(VIEW).click()
+    wait(bench.suspects, "suspects in the view")
+    bench.command("Suspectra: Show Output")
+    bench.see(PANEL, "The setting suspectra.technique is not usable")
+    bench.see(PANEL, "The setting suspectra.top is not usable")
+    assert bench.toasts() == []
