@@ -19,8 +19,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from suspectra.markov.chain import Chain, JumpModel, Structure, ranked_list
+from suspectra.markov.chain import Chain, Structure, ranked_list
 from suspectra.markov.hitting_times import HittingTimeSolver, hitting_times
+from suspectra.markov.jumps import JumpModel
 
 DENSE_LOCATIONS = 200
 LARGEST_DENSE = 600

@@ -66,8 +66,8 @@ def register(cli: click.Group) -> None:
         localizer = localize(workspace, edges=True, **chosen)
 
         from suspectra.evidence.sources import Sources
-        from suspectra.markov.chain import JumpModel
         from suspectra.markov.debugging_model import DebuggingModel
+        from suspectra.markov.jumps import JumpModel
         from suspectra.output.moves import write_json, write_moves, write_steps
 
         jumps = JumpModel(p_jump, same_function, control_flow, calls)

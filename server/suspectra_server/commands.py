@@ -11,7 +11,6 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
 from suspectra.errors import UsageError
-from suspectra.markov.debugging_model import Move
 from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
@@ -26,6 +25,7 @@ from suspectra_server.snapshot import Mark
 from suspectra_server.trail import Stop
 
 if TYPE_CHECKING:
+    from suspectra.markov.debugging_model import Move
     from suspectra.report import Suspect
     from suspectra_server.server import SuspectraServer
     from suspectra_server.workspace import Folder

@@ -1,25 +1,28 @@
 """Where to look next: the debugging model over a ranking, and what is kept of it for the features.
 
-Everything here runs in the worker thread, but for reading a finished :class:`Guide`.
+Everything here runs in the worker thread, but for reading a finished :class:`Guide`. The model and the solvers under it
+are loaded with the first guide: they take as long as the rest of the server's start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from suspectra.errors import NothingToRank, Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence, EvidenceSource
-from suspectra.markov.chain import JumpModel
-from suspectra.markov.debugging_model import DebuggingModel, Move
+from suspectra.markov.jumps import JumpModel
 from suspectra.program import Program
-from suspectra.program.calls import calls_between
-from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.spectrum import Elements, Spectrum
 from suspectra_server.jobs import Token
 from suspectra_server.snapshot import Ranking
+
+if TYPE_CHECKING:
+    from suspectra.markov.debugging_model import DebuggingModel, Move
+    from suspectra.program.dynamic_flow import DynamicFlow
 
 MOST_FUNCTIONS = 100  # functions with suspects whose next moves are looked up ahead of any question
 
@@ -141,6 +144,8 @@ class Guides:
         last = self._last
         if last is not None and last.terms == terms:
             return last
+        from suspectra.markov.debugging_model import DebuggingModel
+
         known = self._know(terms.ranking, token)
         token.check()
         try:
@@ -163,6 +168,9 @@ class Guides:
     def _know(self, ranking: Ranking, token: Token) -> _Knowledge:
         if self._knowledge is not None and self._knowledge.holds_for(ranking.evidence):
             return self._knowledge
+        from suspectra.program.calls import calls_between
+        from suspectra.program.dynamic_flow import DynamicFlow
+
         evidence, spectrum = self._with_edges(ranking)
         token.check()
         edges = evidence.edges

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from suspectra.errors import UsageError
-from suspectra.markov.chain import JumpModel
+from suspectra.markov.jumps import JumpModel
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS
 from suspectra.techniques.technique import Technique

@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from suspectra.errors import EvidenceError, NothingToRank, Problem
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source
+from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
@@ -164,7 +163,7 @@ class Folder:
         """
         if self.settings.c_tests:
             return ("record-c", *self.settings.c_tests)
-        if isinstance(self._source, CRecordingSource):
+        if recorded_by(self._source) == "record-c":
             for listing in sorted(self.root.glob(f"*/{_CTEST}")):
                 build = listing.parent.name
                 return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
@@ -437,7 +436,7 @@ class Folder:
         return {str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE)}
 
     def _grows(self) -> bool:
-        return isinstance(self._source, (RecordingSource, CRecordingSource))
+        return bool(recorded_by(self._source))
 
     def _evidence_state(self) -> object:
         return [state_of(path) for path in self._watched]

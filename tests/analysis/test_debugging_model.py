@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from suspectra.errors import NothingToRank, UsageError
-from suspectra.markov.chain import JumpModel
 from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.markov.jumps import JumpModel
 from suspectra.program import Program
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.program.flow_graph import FlowGraph

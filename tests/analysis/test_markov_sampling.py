@@ -5,8 +5,9 @@ import pytest
 
 from suspectra.errors import UsageError
 from suspectra.markov import sampling
-from suspectra.markov.chain import JumpModel, Structure, ranked_list, suspicious_behaviour
+from suspectra.markov.chain import Structure, ranked_list, suspicious_behaviour
 from suspectra.markov.hitting_times import hitting_times
+from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import sample_hitting_times
 
 PROGRAM = Structure(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -80,6 +81,7 @@ def register(cli: click.Group) -> None:
     @click.option("--reference", metavar="NAME", help="Compare the others with this one.  [default: the first]")
     @click.option("--results", type=_PATH, help="Keep results of single subjects here, and go on from what is there.")
     @click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: one a core]")
+    @click.option("--scheduler", metavar="ADDRESS", help="Rank on a dask.distributed cluster, such as tcp://host:8786.")
     @click.option("--svg", type=_PATH, help="Write the EXAM curves as a picture, too.")
     @click.option(
         "--format", "form", type=click.Choice(["markdown", "csv", "html"]), default="markdown", show_default=True
@@ -90,6 +92,7 @@ def register(cli: click.Group) -> None:
         reference: str | None,
         results: Path | None,
         jobs: int | None,
+        scheduler: str | None,
         svg: Path | None,
         form: str,
         output: Path | None,
@@ -102,6 +105,9 @@ def register(cli: click.Group) -> None:
         from suspectra.evaluation.config import StudyConfig
         from suspectra.evaluation.curves import exam_curves
 
+        if scheduler is not None:  # workers run in folders of their own
+            config = config and config.absolute()
+            chosen["corpora"] = tuple(corpus.absolute() for corpus in chosen["corpora"])
         if config is not None:
             if any(value for name, value in chosen.items() if name != "p_jump"):
                 raise click.UsageError("A study file says what to do: give it alone, or --corpus and --technique.")
@@ -110,7 +116,7 @@ def register(cli: click.Group) -> None:
             results = results or described.results
         else:
             plan, subjects, problems = _described(**chosen)
-        result = _run(plan, subjects, problems, results, jobs)
+        result = _run(plan, subjects, problems, results, jobs, scheduler)
         with written(output) as out:
             out.write(_formatted(result, form, reference))
         if svg is not None:
@@ -121,8 +127,8 @@ def register(cli: click.Group) -> None:
 
 
 def _model(localizer: Localizer, p_jump: float) -> DebuggingModel:
-    from suspectra.markov.chain import JumpModel
     from suspectra.markov.debugging_model import DebuggingModel
+    from suspectra.markov.jumps import JumpModel
 
     return DebuggingModel.of(localizer.report, localizer.program, JumpModel(p_jump))
 
@@ -152,17 +158,28 @@ def _described(
 
 
 def _run(
-    plan: Plan, subjects: Sequence[AnySubject], problems: Sequence[Problem], store: Path | None, jobs: int | None
+    plan: Plan,
+    subjects: Sequence[AnySubject],
+    problems: Sequence[Problem],
+    store: Path | None,
+    jobs: int | None,
+    scheduler: str | None,
 ) -> StudyResult:
     from suspectra.evaluation.config import read_any
     from suspectra.evaluation.study import Study, StudyResult
 
     study = Study(plan, subjects, read_any, store)
-    if not sys.stderr.isatty():
-        result = study.run(jobs)
-    else:
-        with click.progressbar(length=len(subjects), label="Ranking", file=sys.stderr) as bar:
-            result = study.run(jobs, bar.update)
+    with ExitStack() as stack:
+        cluster = None
+        if scheduler is not None:
+            from suspectra.cluster import Cluster
+
+            cluster = stack.enter_context(Cluster(scheduler))
+        progress: Callable[[int], object] = lambda done: None  # noqa: E731
+        if sys.stderr.isatty():
+            bar = click.progressbar(length=len(subjects), label="Ranking", file=sys.stderr)
+            progress = stack.enter_context(bar).update
+        result = study.run(jobs, progress, cluster)
     return StudyResult(result.results, (*problems, *result.problems), result.ht_rank)
 
 

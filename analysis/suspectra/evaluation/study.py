@@ -14,20 +14,23 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from suspectra import __version__
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_subject
-from suspectra.markov.chain import JumpModel
 from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.markov.jumps import JumpModel
 from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS, Formula
 from suspectra.techniques.technique import Technique
 from suspectra.techniques.tie_breaking import TieBroken
+
+if TYPE_CHECKING:
+    from suspectra.cluster import Cluster
 
 
 @dataclass(frozen=True)
@@ -220,7 +223,12 @@ class Study:
         plan.check()
         self.plan, self.subjects, self.read, self.store = plan, subjects, read, store
 
-    def run(self, jobs: int | None = None, progress: Callable[[int], object] = lambda done: None) -> StudyResult:
+    def run(
+        self,
+        jobs: int | None = None,
+        progress: Callable[[int], object] = lambda done: None,
+        cluster: Cluster | None = None,
+    ) -> StudyResult:
         """Do what is not done yet.
 
         Parameters
@@ -229,6 +237,8 @@ class Study:
             Processes; as many as there are cores if left out.
         progress : callable
             Called with the number of subjects that are newly done.
+        cluster : Cluster, optional
+            Workers to use instead of processes here; they must find the subjects under the same paths.
         """
         done: dict[int, _Done] = {}
         waiting = []
@@ -240,7 +250,7 @@ class Study:
                 done[index] = known
         progress(len(done))
         jobs = min(jobs or os.cpu_count() or 1, max(len(waiting), 1))
-        for index, outcome in self._outcomes(waiting, jobs):
+        for index, outcome in self._outcomes(waiting, jobs) if cluster is None else self._on(cluster, waiting):
             done[index] = outcome
             self._keep(self.subjects[index], outcome)
             progress(1)
@@ -268,6 +278,16 @@ class Study:
                     lost.append(futures[future])
         for index in lost:
             yield index, self._alone(index)
+
+    def _on(self, cluster: Cluster, waiting: list[int]) -> Iterator[tuple[int, _Done]]:
+        tasks = ((self.read, self.subjects[index], self.plan) for index in waiting)
+        for number, outcome in cluster.outcomes(_work, tasks):
+            index = waiting[number]
+            if not isinstance(outcome, _Done):
+                cause = "the workers that ranked it were lost every time, perhaps for want of memory"
+                cure = "give the workers more memory, or run the study without --scheduler"
+                outcome = _Done(problems=[Problem(_name(self.subjects[index]), "", cause, cure)])
+            yield index, outcome
 
     def _alone(self, index: int) -> _Done:
         """A subject in a process that can die without taking others along."""

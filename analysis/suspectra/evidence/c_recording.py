@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class CRecordingSource:
     EvidenceError
         From :meth:`read`: there is no recording, or nothing of it can be used.
     """
+
+    recorded_by: ClassVar[str] = "record-c"
 
     def __init__(self, workspace: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None):
         self.workspace = os.path.abspath(workspace)

@@ -202,3 +202,8 @@ def _modified(path: Path) -> int:
         return path.stat().st_mtime_ns
     except OSError:
         return 0
+
+
+def recorded_by(source: EvidenceSource | None) -> str:
+    """The command whose recording a source reads, ``record`` or ``record-c``; empty for what other tools left."""
+    return getattr(source, "recorded_by", "")

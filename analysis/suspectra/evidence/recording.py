@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -67,6 +67,8 @@ class RecordingSource:
     A test that was recorded with an older version of a source keeps what it executed on the lines that are the
     same in both versions; its edges in that source are left out, and a problem names the source.
     """
+
+    recorded_by: ClassVar[str] = "record"
 
     def __init__(
         self,

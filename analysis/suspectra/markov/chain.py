@@ -18,6 +18,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from suspectra.errors import Problem, UsageError
+from suspectra.markov.jumps import JumpModel
 
 Pairs = np.ndarray  # integers, shape (k, 2): locations x, y
 
@@ -31,38 +32,6 @@ MEMBER = "in this place of the ranking"
 NEXT = "next in the ranking"
 PREVIOUS = "previous in the ranking"
 STAY = "stay"
-
-
-@dataclass(frozen=True)
-class JumpModel:
-    """How readers leave the ranking (Definition 26, with each kind of neighbour weighted).
-
-    Parameters
-    ----------
-    p_jump : float
-        Probability of a jump from a location that has neighbours, 0 to 1. The paper suggests 0.5 without data.
-    same_function, control_flow, calls : float
-        Weights of the kinds of neighbours, not negative. Two locations joined in several ways get the largest, so
-        that three ones are the paper's J.
-
-    Raises
-    ------
-    UsageError
-        When a value is out of its range or not a number.
-    """
-
-    p_jump: float = 0.5
-    same_function: float = 1.0
-    control_flow: float = 1.0
-    calls: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.p_jump <= 1:
-            raise _usage(f"p_jump is {self.p_jump}", "give a probability from 0 to 1")
-        for name in ("same_function", "control_flow", "calls"):
-            weight = getattr(self, name)
-            if not (np.isfinite(weight) and weight >= 0):
-                raise _usage(f"the weight {name} is {weight}", "give a finite number that is not negative")
 
 
 @dataclass(frozen=True, eq=False)

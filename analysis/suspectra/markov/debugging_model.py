@@ -11,9 +11,10 @@ from scipy import sparse
 from scipy.sparse import linalg
 
 from suspectra.errors import NothingToRank, Problem
-from suspectra.markov.chain import Chain, JumpModel, Structure, ranked_list, suspicious_behaviour
+from suspectra.markov.chain import Chain, Structure, ranked_list, suspicious_behaviour
 from suspectra.markov.elimination import Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
+from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import SampledHittingTimes, sample_hitting_times
 from suspectra.program import Program
 from suspectra.program.calls import calls_between

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scipy import special
-
 from suspectra.errors import Problem, UsageError
 
 PRIOR_MOVES = 10.0
@@ -71,6 +69,8 @@ class JumpHabit:
         if not a or not b:  # a prior of 0 or 1 that nothing has contradicted
             return (float(a > 0), float(a > 0))
         tail = (1 - confidence) / 2
+        from scipy import special  # slow to load, and few ask
+
         return float(special.betaincinv(a, b, tail)), float(special.betaincinv(a, b, 1 - tail))
 
     def _beta(self, prior: float) -> tuple[float, float]:

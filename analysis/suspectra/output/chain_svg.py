@@ -10,9 +10,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
-from suspectra.markov.debugging_model import DebuggingModel, ModelNode
 from suspectra.output.terminal import fit, safe
+
+if TYPE_CHECKING:
+    from suspectra.markov.debugging_model import DebuggingModel, ModelNode
 
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 _WIDE, _HIGH = 220, 50  # of a statement
@@ -91,6 +94,7 @@ class Picture:
     >>> from suspectra.spectrum import Spectrum
     >>> from suspectra.techniques import make_technique
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> from suspectra.markov.debugging_model import DebuggingModel
     >>> picture = Picture.of(DebuggingModel(make_technique("ochiai").localize(spectrum)), 1)
     >>> [node.label for node in picture.nodes]
     ['program:2', 'rank 1', 'rank 2']
