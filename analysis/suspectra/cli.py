@@ -125,6 +125,7 @@ def cli(debug: bool) -> None:
 @click.option("--top", type=click.IntRange(min=1), help=f"How many suspects.  [default: table {TABLE_TOP}, others all]")
 @click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
 @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
+@click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster: for very large suites.")
 def rank(top: int | None, form: str, output: Path | None, workspace: Path, **chosen: Any) -> None:
     """Rank statements by how suspicious the tests make them.
 

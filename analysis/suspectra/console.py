@@ -84,6 +84,7 @@ def localize(
     break_ties: str | None,
     include_tests: bool,
     edges: bool = False,
+    scheduler: str | None = None,
     **evidence: Any,
 ) -> Localizer:
     """A localizer that has ranked the evidence; problems of the evidence are said even when there is no ranking.
@@ -95,6 +96,8 @@ def localize(
         The values of `technique_options`.
     edges : bool
         Control-flow edges are wanted whether the technique needs them or not.
+    scheduler : str, optional
+        Of a cluster that counts.
     **evidence
         Those of `evidence_options`.
     """
@@ -105,7 +108,14 @@ def localize(
 
     localizer = Localizer(chosen, include_tests=include_tests)
     try:
-        localizer.update(found)
+        if scheduler is not None:
+            from suspectra.cluster import Cluster
+
+            with Cluster(scheduler) as cluster:
+                localizer = Localizer(chosen, include_tests=include_tests, count=cluster.count)
+                localizer.update(found)
+        else:
+            localizer.update(found)
     except SuspectraError:
         warn(found.problems)
         raise

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.program import Program
 from suspectra.report import RankedReport
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.technique import Technique
 
 
@@ -23,6 +24,8 @@ class Localizer:
     technique : Technique
     include_tests : bool
         Let test code be suspected too.
+    count : callable, optional
+        Counts a spectrum that has not been counted yet, elsewhere than here.
 
     Attributes
     ----------
@@ -32,9 +35,16 @@ class Localizer:
         The last good ranking; it stays when newer evidence gives none.
     """
 
-    def __init__(self, technique: Technique, *, include_tests: bool = False):
+    def __init__(
+        self,
+        technique: Technique,
+        *,
+        include_tests: bool = False,
+        count: Callable[[Spectrum], Counts] | None = None,
+    ):
         self.technique = technique
         self.include_tests = include_tests
+        self._count = count
         self.evidence: Evidence | None = None
         self.report: RankedReport | None = None
         self._spectrum: Spectrum | None = None
@@ -49,6 +59,8 @@ class Localizer:
         """
         self.evidence = evidence
         self._spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)
+        if self._count is not None:
+            self._spectrum.count_by(self._count)
         return self._localize()
 
     def select(self, technique: Technique, *, include_tests: bool | None = None) -> RankedReport:

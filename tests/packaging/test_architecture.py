@@ -15,6 +15,7 @@ SERVER = ROOT / "server" / "suspectra_server"
 HOUSE = [
     {"errors", "location"},
     {"spectrum"},
+    {"cluster"},
     {"program", "report", "evidence", "instrumentation", "recording"},
     {"techniques", "markov"},
     {"localizer"},

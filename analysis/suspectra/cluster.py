@@ -1,0 +1,135 @@
+"""Work on other machines, through the scheduler of a dask.distributed cluster.
+
+The workers need the same version of Suspectra. A worker that is lost costs what it was doing: its tasks run again on
+the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from suspectra.errors import Problem, UsageError
+from suspectra.spectrum import Counts, Row, Spectrum
+
+_PATIENCE = 30  # seconds until a scheduler answers
+_RETRIES = 3  # of a task whose worker was lost, beyond those dask does itself
+_CHUNK = 4_000_000  # indices of rows that one task counts
+
+
+class Lost(Exception):
+    """A task whose workers were lost again and again."""
+
+
+class Cluster:
+    """The workers behind one scheduler; a context manager.
+
+    Parameters
+    ----------
+    address : str
+        As ``tcp://host:8786``.
+
+    Raises
+    ------
+    UsageError
+        When dask.distributed is not installed, or no scheduler answers.
+    """
+
+    def __init__(self, address: str):
+        try:
+            import distributed
+        except ImportError:
+            cure = "pip install suspectra[cluster]"
+            raise UsageError(Problem("", address, "dask.distributed is not installed", cure)) from None
+        self._distributed = distributed
+        try:
+            self._client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+        except (OSError, ValueError) as error:
+            cause = f"no scheduler can be reached there: {type(error).__name__}"
+            cure = "start one with `dask scheduler`, and name its address"
+            raise UsageError(Problem("", address, cause, cure)) from None
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+    def outcomes(self, work: Callable[..., Any], tasks: Iterable[tuple]) -> Iterator[tuple[int, Any]]:
+        """Do tasks, and hand over each result as it is there, with the task's number.
+
+        Parameters
+        ----------
+        work : callable
+            A function of a module, as workers import it.
+        tasks : iterable of tuple
+            The arguments of each task. No more of them are taken than keep the workers busy.
+
+        Yields
+        ------
+        (int, object)
+            The result of a task; a :class:`Lost` where its workers were lost every time.
+        """
+        waiting = enumerate(tasks)
+        width = 2 * max(1, sum(self._client.nthreads().values()))
+        number = {self._submit(work, task): index for index, task in islice(waiting, width)}
+        done = self._distributed.as_completed(list(number), loop=self._client.loop)
+        for future in done:
+            index = number.pop(future)
+            try:
+                result = future.result()
+            except self._distributed.scheduler.KilledWorker as error:
+                result = Lost(str(error))
+            yield index, result
+            for more, task in islice(waiting, 1):
+                following = self._submit(work, task)
+                number[following] = more
+                done.add(following)
+
+    def count(self, spectrum: Spectrum) -> Counts:
+        """The four counts of every element, as :attr:`Spectrum.counts` has them.
+
+        Raises
+        ------
+        UsageError
+            When the workers are lost every time.
+        """
+        columns = len(spectrum.elements)
+        ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
+        for _, part in self.outcomes(count_part, _parts(spectrum, columns)):
+            if isinstance(part, Lost):
+                cause = "the workers that counted were lost every time, perhaps for want of memory"
+                raise UsageError(Problem("", self._client.scheduler.address, cause, "rank without --scheduler"))
+            ef += part.ef
+            ep += part.ep
+        failed = int(np.count_nonzero(spectrum.failed))
+        return Counts(ef, ep, failed, len(spectrum.rows) - failed)
+
+    def _submit(self, work: Callable[..., Any], task: tuple) -> Any:
+        return self._client.submit(work, *task, pure=False, retries=_RETRIES)
+
+
+def count_part(joined: np.ndarray, sizes: np.ndarray, failed: np.ndarray, columns: int) -> Counts:
+    """The counts of some rows, which are sent as one array."""
+    return Counts.of(np.split(joined, np.cumsum(sizes)[:-1]), failed, columns)
+
+
+def _parts(spectrum: Spectrum, columns: int) -> Iterator[tuple]:
+    rows: list[Row] = []
+    start = size = 0
+    for end, row in enumerate(spectrum.rows, 1):
+        rows.append(row)
+        size += len(row)
+        if size >= _CHUNK or end == len(spectrum.rows):
+            yield _part(rows, spectrum.failed[start:end], columns)
+            rows, start, size = [], end, 0
+
+
+def _part(rows: Sequence[Row], failed: np.ndarray, columns: int) -> tuple:
+    return np.concatenate(rows), np.array([len(row) for row in rows]), failed, columns

@@ -1,0 +1,109 @@
+"""Studies and counting on a cluster of separate processes, one of which dies."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from suspectra.cluster import Cluster
+from suspectra.errors import UsageError
+from suspectra.evaluation.corpus import read_index
+from suspectra.evaluation.study import Choice, Plan, Study
+from suspectra.spectrum import Spectrum
+
+PATIENCE = 120
+
+
+class LocalCluster:
+    """A scheduler and two workers, each a process of its own."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.workers = folder, []
+        file = folder / "scheduler.json"
+        self.scheduler = self.start("scheduler", "--port", "0", "--scheduler-file", str(file))
+        self.wait(file.exists)
+        for _ in range(2):
+            arguments = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file", str(file))
+            self.workers.append(self.start("worker", *arguments))
+        with Cluster(str(self.address)) as cluster:
+            cluster._client.wait_for_workers(2, timeout=PATIENCE)
+
+    def start(self, kind: str, *arguments: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "distributed.cli.dask_" + kind, "--host", "127.0.0.1", *arguments]
+        if kind == "scheduler":
+            command += ["--no-dashboard"]
+        environment = {**os.environ, "PYTHONPATH": str(self.folder)}
+        return subprocess.Popen(
+            command, cwd=self.folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    @property
+    def address(self) -> str:
+        return json.loads((self.folder / "scheduler.json").read_text())["address"]
+
+    @staticmethod
+    def wait(there) -> None:
+        until = time.monotonic() + PATIENCE
+        while not there():
+            assert time.monotonic() < until, "the cluster does not start"
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def local_cluster(tmp_path, monkeypatch):
+    (tmp_path / "deadly.py").write_text(DEADLY)
+    monkeypatch.syspath_prepend(tmp_path)
+    cluster = LocalCluster(tmp_path)
+    yield cluster
+    cluster.stop()
+
+
+DEADLY = '''
+"""Reads a subject; the first process that comes here dies of it."""
+import os, signal
+from suspectra.evaluation.corpus import read_subject
+
+
+def read(subject):
+    try:
+        (subject.path.parent / "died").touch(exist_ok=False)
+        os.kill(os.getpid(), signal.SIGKILL)
+    except FileExistsError:
+        pass
+    return read_subject(subject)
+'''
+
+
+def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus):
+    files, _ = read_index(mini_corpus)
+    plan = Plan((Choice("ochiai"), Choice("cp"), Choice("op2")), (False, True))
+    here = Study(plan, files).run(jobs=1)
+    with Cluster(local_cluster.address) as cluster:
+        assert Study(plan, files).run(cluster=cluster) == here
+        dense = np.random.default_rng(1).random((60, 500)) < 0.2
+        spectrum = Spectrum.from_matrix(dense, np.arange(60) % 7 == 0)
+        counted = cluster.count(spectrum)
+        assert (counted.failed, counted.passed) == (spectrum.counts.failed, spectrum.counts.passed)
+        assert counted.ef.tolist() == spectrum.counts.ef.tolist()
+        assert counted.ep.tolist() == spectrum.counts.ep.tolist()
+        # a worker dies in the middle of a subject: the other one does it again
+        assert Study(plan, files, importlib.import_module("deadly").read).run(cluster=cluster) == here
+        LocalCluster.wait(lambda: any(worker.poll() is not None for worker in local_cluster.workers))
+        assert sum(worker.poll() is None for worker in local_cluster.workers) == 1
+
+
+def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
+    monkeypatch.setattr("suspectra.cluster._PATIENCE", 1)
+    with pytest.raises(UsageError, match="no scheduler can be reached"):
+        Cluster("tcp://127.0.0.1:9")
