@@ -4,13 +4,14 @@ import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
 
 const { metafile } = await build({
-  entryPoints: ['src/extension.ts'],
-  outfile: 'dist/extension.js',
+  entryPoints: ['src/extension.ts', 'src/library.ts'],
+  outdir: 'dist',
   bundle: true,
   platform: 'node',
   format: 'cjs',
   target: 'node20',
-  external: ['vscode'],
+  supported: { 'dynamic-import': false }, // becomes a require at the time of the call
+  external: ['vscode', './library'],
   minify: true,
   sourcemap: 'external',
   metafile: true,

@@ -192,16 +192,17 @@ COMMANDS = (
         "Run Tests and Localize",
         (),
         "boolean",
-        "Start `suspectra record -- testCommand` in each workspace folder, or `suspectra record-c cTests` for C and C++,"
-        " with a progress bar that can cancel it. True once it has started. Refused in a workspace the client does not"
-        " trust.",
+        "Start `suspectra record -- testCommand` in each workspace folder, or `suspectra record-c cTests` for C and"
+        " C++, with a progress bar that can cancel it. True once it has started. Refused in a workspace the client does"
+        " not trust.",
     ),
     Command(
         "cancelTests",
         "Cancel Test Run",
         (),
         "boolean",
-        "Stop the tests that `suspectra.runTests` started; what they recorded so far is ranked. True if there were any.",
+        "Stop the tests that `suspectra.runTests` started; what they recorded so far is ranked. True if there were"
+        " any.",
     ),
 )
 

@@ -12,7 +12,7 @@ import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import * as path from 'node:path';
 
-import { type Interpreter, type NotFound, shown } from './python';
+import { ask, type Interpreter, type NotFound, shown } from './python';
 
 const UNUSED_DAYS = 30;
 const HALF_MADE_DAYS = 1; // as old as a folder must be that no installation can still be working on
@@ -50,15 +50,23 @@ export function wheelIn(folder: string): string | undefined {
   return name && path.join(folder, name);
 }
 
-/** The environment for this wheel and this Python if it was made before. */
-export function existing({ base, wheel, storage }: Pick<Making, 'base' | 'wheel' | 'storage'>): Interpreter | undefined {
-  const folder = folderFor(base, wheel, storage);
-  if (!existsSync(pythonIn(folder))) {
+/** The environment for this wheel and this Python if it was made before and still works. */
+export async function existing(
+  making: Pick<Making, 'base' | 'wheel' | 'storage' | 'cwd'>,
+): Promise<Interpreter | undefined> {
+  const folder = folderFor(making.base, making.wheel, making.storage);
+  if (!existsSync(folder)) {
+    return undefined;
+  }
+  const interpreter = interpreterIn(folder);
+  const answer = await ask(interpreter, making.cwd);
+  if (!('suspectra' in answer) || !answer.suspectra) {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }); // its Python is gone, or someone tidied in it
     return undefined;
   }
   const now = new Date();
   utimesSync(folder, now, now); // so that it counts as used
-  return interpreterIn(folder);
+  return interpreter;
 }
 
 /** Make the environment. Fails with `NotMade`, and with nothing left behind. */

@@ -61,25 +61,33 @@ async function failure(promise: Promise<unknown>): Promise<NotMade> {
 }
 
 describe('a private environment', () => {
-  it('is made once, works, and is found again', { timeout: 60_000 }, async () => {
+  it('is made once, works, and is found again', { timeout: 180_000 }, async () => {
     const how = making(wheel());
     expect(wheelIn(join(folder, 'bundled'))).toBe(how.wheel);
-    expect(existing(how)).toBeUndefined();
+    expect(await existing(how)).toBeUndefined();
 
     const made = await make(how);
 
     expect(await ask(made, folder)).toMatchObject({ python: base.python, suspectra: '0.1.0' });
-    expect(existing(how)).toEqual(made);
+    expect(await existing(how)).toEqual(made);
     expect(left()).toEqual([expect.stringMatching(/^server-0\.1\.0-/)]);
     expect(said.join('\n')).toContain('suspectra-0.1.0');
 
     // another wheel of the same version, and another Python, get environments of their own
     writeFileSync(how.wheel, readFileSync(how.wheel).subarray(1));
-    expect(existing(how)).toBeUndefined();
-    expect(existing({ ...how, base: { ...base, executable: '/another/python' } })).toBeUndefined();
+    expect(await existing(how)).toBeUndefined();
+    expect(await existing({ ...how, base: { ...base, executable: '/another/python' } })).toBeUndefined();
   });
 
-  it('is made anew when it was not used for long', { timeout: 60_000 }, async () => {
+  it('that no longer works is not used, and makes room', { timeout: 180_000 }, async () => {
+    const how = making(wheel());
+    const made = await make(how);
+    rmSync(made.command);
+    expect(await existing(how)).toBeUndefined();
+    expect(left()).toEqual([]);
+  });
+
+  it('is made anew when it was not used for long', { timeout: 180_000 }, async () => {
     const how = making(wheel());
     const old = join(how.storage, 'server-0.0.9-old');
     const halfMade = join(how.storage, 'making-old');
@@ -96,7 +104,7 @@ describe('a private environment', () => {
     expect(left().sort()).toEqual(['server-0.0.9-used', expect.stringMatching(/^server-0\.1\.0-/)]);
   });
 
-  it('leaves nothing when the index can not be reached, and says what to do', { timeout: 60_000 }, async () => {
+  it('leaves nothing when the index can not be reached, and says what to do', { timeout: 180_000 }, async () => {
     const before = process.env.PIP_INDEX_URL;
     process.env.PIP_INDEX_URL = 'http://127.0.0.1:9/simple';
     try {
@@ -114,7 +122,7 @@ describe('a private environment', () => {
     expect(left()).toEqual([]);
   });
 
-  it('leaves nothing when it is cancelled', { timeout: 60_000 }, async () => {
+  it('leaves nothing when it is cancelled', { timeout: 180_000 }, async () => {
     const cancelled = new AbortController();
     const how = making(wheel(), cancelled.signal);
     const promise = failure(make(how));
@@ -137,7 +145,7 @@ describe('a private environment', () => {
     expect(left()).toEqual([]);
   });
 
-  it('is not kept when the server does not start in it', { timeout: 60_000 }, async () => {
+  it('is not kept when the server does not start in it', { timeout: 180_000 }, async () => {
     const file = wheel();
     execFileSync('python3', [
       '-c',
