@@ -3,7 +3,16 @@
 import { join } from 'node:path';
 
 import * as vscode from 'vscode';
-import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
+import {
+  CloseAction,
+  type CloseHandlerResult,
+  ErrorAction,
+  ExecuteCommandRequest,
+  LanguageClient,
+  type LanguageClientOptions,
+  RevealOutputChannelOn,
+  State,
+} from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
 import { existing, make, NotMade, wheelIn } from './privateEnvironment';
@@ -13,9 +22,6 @@ import { activeInterpreter } from './pythonExtension';
 import type { Condition } from './words';
 
 const DOCUMENTS = ['python', 'c', 'cpp'].map((language) => ({ scheme: 'file', language }));
-
-type Library = typeof import('./library');
-let library: Library;
 
 /** What the extension is to its server. */
 export interface Home {
@@ -62,12 +68,8 @@ export class Server implements vscode.Disposable {
   private startAgain(): Promise<void> {
     clearTimeout(this.again);
     this.queue = this.queue.then(async () => {
-      try {
-        await this.stop();
-        await this.start();
-      } catch (error) {
-        this.fail(`The server did not start: ${String(error)}`, 'See the output “Suspectra”, then restart the server');
-      }
+      await this.stop();
+      await this.start();
     });
     return this.queue;
   }
@@ -80,7 +82,7 @@ export class Server implements vscode.Disposable {
   }
 
   async command(command: string, ...args: unknown[]): Promise<unknown> {
-    const result = await this.request('workspace/executeCommand', { command, arguments: args });
+    const result = await this.request(ExecuteCommandRequest.method, { command, arguments: args });
     this.executed.fire({ command, result });
     return result;
   }
@@ -99,10 +101,9 @@ export class Server implements vscode.Disposable {
     if ('problem' in interpreter) {
       return this.fail(interpreter.problem, interpreter.cure);
     }
-    library = await import('./library');
     const { command, args } = interpreter;
     this.output.info(`Starting the server with ${shown(interpreter)} (${interpreter.origin})`);
-    const client = new library.LanguageClient(
+    const client = new LanguageClient(
       'suspectra',
       'Suspectra',
       { command, args: [...args, '-m', 'suspectra_server'], options: { cwd: this.home.folder } },
@@ -118,7 +119,7 @@ export class Server implements vscode.Disposable {
     });
     client.onNotification(methods.status, (status: Status) => this.changed.fire(status));
     client.onDidChangeState(({ newState }) => {
-      if (newState === library.State.Starting) {
+      if (newState === State.Starting) {
         this.changed.fire({ state: 'starting' });
       }
     });
@@ -197,11 +198,11 @@ export class Server implements vscode.Disposable {
       documentSelector: DOCUMENTS,
       outputChannel: this.output,
       initializationOptions: { trusted: vscode.workspace.isTrusted },
-      revealOutputChannelOn: library.RevealOutputChannelOn.Never,
+      revealOutputChannelOn: RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {
         error: (_error, _message, count = 0) => ({
-          action: count <= 3 ? library.ErrorAction.Continue : library.ErrorAction.Shutdown,
+          action: count <= 3 ? ErrorAction.Continue : ErrorAction.Shutdown,
           handled: true,
         }),
         closed: () => this.closed(),
@@ -231,8 +232,8 @@ export class Server implements vscode.Disposable {
 
   /** The connection was lost. A server that ran is started again, each time a little later, but not for ever. */
   private closed(): CloseHandlerResult {
-    const handled = { action: library.CloseAction.DoNotRestart, handled: true };
-    if (this.client?.state !== library.State.Running) {
+    const handled = { action: CloseAction.DoNotRestart, handled: true };
+    if (this.client?.state !== State.Running) {
       return handled;
     }
     const delay = this.crashes.count();
