@@ -3,16 +3,7 @@
 import { join } from 'node:path';
 
 import * as vscode from 'vscode';
-import {
-  CloseAction,
-  type CloseHandlerResult,
-  ErrorAction,
-  ExecuteCommandRequest,
-  LanguageClient,
-  type LanguageClientOptions,
-  RevealOutputChannelOn,
-  State,
-} from 'vscode-languageclient/node';
+import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
 import { existing, make, NotMade, wheelIn } from './privateEnvironment';
@@ -22,6 +13,9 @@ import { activeInterpreter } from './pythonExtension';
 import type { Condition } from './words';
 
 const DOCUMENTS = ['python', 'c', 'cpp'].map((language) => ({ scheme: 'file', language }));
+
+type Library = typeof import('./library');
+let library: Library;
 
 /** What the extension is to its server. */
 export interface Home {
@@ -68,8 +62,12 @@ export class Server implements vscode.Disposable {
   private startAgain(): Promise<void> {
     clearTimeout(this.again);
     this.queue = this.queue.then(async () => {
-      await this.stop();
-      await this.start();
+      try {
+        await this.stop();
+        await this.start();
+      } catch (error) {
+        this.fail(`The server did not start: ${String(error)}`, 'See the output “Suspectra”, then restart the server');
+      }
     });
     return this.queue;
   }
@@ -82,7 +80,7 @@ export class Server implements vscode.Disposable {
   }
 
   async command(command: string, ...args: unknown[]): Promise<unknown> {
-    const result = await this.request(ExecuteCommandRequest.method, { command, arguments: args });
+    const result = await this.request('workspace/executeCommand', { command, arguments: args });
     this.executed.fire({ command, result });
     return result;
   }
@@ -101,9 +99,10 @@ export class Server implements vscode.Disposable {
     if ('problem' in interpreter) {
       return this.fail(interpreter.problem, interpreter.cure);
     }
+    library = await import('./library');
     const { command, args } = interpreter;
     this.output.info(`Starting the server with ${shown(interpreter)} (${interpreter.origin})`);
-    const client = new LanguageClient(
+    const client = new library.LanguageClient(
       'suspectra',
       'Suspectra',
       { command, args: [...args, '-m', 'suspectra_server'], options: { cwd: this.home.folder } },
@@ -119,7 +118,7 @@ export class Server implements vscode.Disposable {
     });
     client.onNotification(methods.status, (status: Status) => this.changed.fire(status));
     client.onDidChangeState(({ newState }) => {
-      if (newState === State.Starting) {
+      if (newState === library.State.Starting) {
         this.changed.fire({ state: 'starting' });
       }
     });
@@ -198,11 +197,11 @@ export class Server implements vscode.Disposable {
       documentSelector: DOCUMENTS,
       outputChannel: this.output,
       initializationOptions: { trusted: vscode.workspace.isTrusted },
-      revealOutputChannelOn: RevealOutputChannelOn.Never,
+      revealOutputChannelOn: library.RevealOutputChannelOn.Never,
       initializationFailedHandler: () => false,
       errorHandler: {
         error: (_error, _message, count = 0) => ({
-          action: count <= 3 ? ErrorAction.Continue : ErrorAction.Shutdown,
+          action: count <= 3 ? library.ErrorAction.Continue : library.ErrorAction.Shutdown,
           handled: true,
         }),
         closed: () => this.closed(),
@@ -232,8 +231,8 @@ export class Server implements vscode.Disposable {
 
   /** The connection was lost. A server that ran is started again, each time a little later, but not for ever. */
   private closed(): CloseHandlerResult {
-    const handled = { action: CloseAction.DoNotRestart, handled: true };
-    if (this.client?.state !== State.Running) {
+    const handled = { action: library.CloseAction.DoNotRestart, handled: true };
+    if (this.client?.state !== library.State.Running) {
       return handled;
     }
     const delay = this.crashes.count();
