@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from suspectra.markov.debugging_model import DebuggingModel, Move
     from suspectra.program.dynamic_flow import DynamicFlow
 
+MOST_ELEMENTS, MOST_HITS = 300_000, 20_000_000
+"""Statements, and executions of a statement by a test, up to which a guide is made: beyond, the control flow would take
+more memory than the ranking, and keep the worker thread from the next one."""
 MOST_FUNCTIONS = 100  # functions with suspects whose next moves are looked up ahead of any question
 
 
@@ -52,7 +55,7 @@ class Guide:
     ----------
     terms : Terms
     model : DebuggingModel or None
-        None when every suspect is cleared.
+        None when every suspect is cleared, or the suite is too large.
     next : mapping of int to Move
         The likeliest move from the best suspect of each function.
     steps : ndarray of float64, shape (elements,), optional
@@ -144,6 +147,11 @@ class Guides:
         last = self._last
         if last is not None and last.terms == terms:
             return last
+        if _too_large(terms.ranking.report.spectrum):
+            cause = "the suite is too large for the debugging model: there are no expected steps"
+            cure = "read in the order of the ranking, or record fewer tests"
+            self._last = Guide(terms, None, problem=Problem("", "", cause, cure))
+            return self._last
         from suspectra.markov.debugging_model import DebuggingModel
 
         known = self._know(terms.ranking, token)
@@ -194,6 +202,10 @@ class Guides:
         if not _same(edged.elements, spectrum.elements):  # newer already: its own ranking is on the way
             return evidence, spectrum
         return edged, edged.spectrum()
+
+
+def _too_large(spectrum: Spectrum) -> bool:
+    return len(spectrum.elements) > MOST_ELEMENTS or sum(map(len, spectrum.rows)) > MOST_HITS
 
 
 def _same(one: Elements, other: Elements) -> bool:
