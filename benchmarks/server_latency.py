@@ -59,9 +59,10 @@ class Client:
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.process.stdin.flush()
 
-    def initialize(self, root: Path) -> float:
+    def initialize(self, root: Path, settings: dict | None = None) -> float:
         """Say hello; seconds from the start of the process to the answer."""
         params = {"processId": None, "rootUri": root.as_uri(), "capabilities": CAPABILITIES}
+        params["initializationOptions"] = settings
         self.send("initialize", params, 1)
         answered = self.until(lambda message: message.get("id") == 1)[0]
         self.send("initialized", {})

@@ -213,6 +213,10 @@ def written(path: Path | None) -> Iterator[TextIO]:
         return
     if path.is_dir():
         raise UsageError(Problem(str(path), "", "it is a folder", "name a file to write"))
+    if path.exists() and not path.is_file():  # a device or a pipe is written to, not replaced
+        with open(path, "w", encoding="utf-8", newline="\n") as out:
+            yield out
+        return
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(unfinished, "w", encoding="utf-8", newline="\n") as out:

@@ -61,6 +61,11 @@ def make_converter() -> Converter:
     return converter
 
 
+def _is_notification(method: str) -> bool:
+    types = lsp.METHOD_TO_TYPES.get(method)
+    return types is not None and types[1] is None
+
+
 class Protocol(LanguageServerProtocol):
     """pygls' protocol with an answer to everything."""
 
@@ -83,6 +88,9 @@ class Protocol(LanguageServerProtocol):
         if "method" in raw:
             if not isinstance(method, str):
                 self._refuse(msg_id, INVALID_REQUEST, "a method must be a string")
+                return
+            if msg_id is not None and _is_notification(method):  # pygls would leave it without an answer
+                self._refuse(msg_id, INVALID_REQUEST, f"{method} is a notification, and takes no id")
                 return
             if self._out_of_order(method, msg_id):
                 return

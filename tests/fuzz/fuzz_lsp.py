@@ -14,6 +14,7 @@ from contextlib import suppress
 from suspectra_server.server import make_server
 
 NAME = "lsp"
+PATIENCE = 10  # seconds; some answers wait for settings that nobody sends
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": {"trusted": False}}
 HELLO = [
     {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": INITIALIZE},
@@ -88,9 +89,10 @@ def _wanted(bodies: list[bytes]) -> list:
 
 async def _answered(writer: _Writer, wanted: list) -> None:
     """Let the handlers run until all have answered, or nothing more can be expected."""
-    for _ in range(200):
-        await asyncio.sleep(0)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + PATIENCE
+    while loop.time() < end:
         sent = [message.get("id") for message in writer.messages if "method" not in message]
         if all(msg_id in sent for msg_id in wanted):
             return
-    await asyncio.sleep(0.2)
+        await asyncio.sleep(0.001)

@@ -10,6 +10,7 @@ is told, and cut off before the next one is written.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -247,7 +248,7 @@ class CRecorder:
     def _compact(self) -> None:
         recording = self.recording
         used = {number for test in recording.tests.values() for number in test.objects}
-        used |= set(recording.newest.values())
+        used = (used & set(recording.objects)) | set(recording.newest.values())
         parts = [_MAGIC]
         parts += [_framed(_object_fields(number, recording.objects[number])) for number in sorted(used)]
         for test in recording.tests.values():
@@ -286,8 +287,21 @@ class CRecorder:
         self.write({"kind": "end", "tests": list(tests)})
 
     def write(self, fields: Mapping[str, Any], blob: bytes = b"") -> None:
-        """Add a record, in one write."""
-        os.write(self._log, _framed(fields, blob))
+        """Add a record, in one write.
+
+        Raises
+        ------
+        UsageError
+            Not all of it could be written; the next recorder cuts off what was.
+        """
+        data = _framed(fields, blob)
+        try:
+            if os.write(self._log, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            cause = f"the recording can't be written: {error.strerror}"
+            cure = "make room for it; the tests recorded so far are kept"
+            raise UsageError(Problem(str(self.recording.log), "", cause, cure)) from None
 
 
 def _object_fields(number: int, stored: StoredObject) -> dict[str, Any]:
@@ -359,6 +373,12 @@ def _records(data: bytes) -> Iterator[tuple[bytes, tuple[int, int], int]]:
 def _replace(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever sees half of it."""
     handle, name = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.replace(name, path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        problem = Problem(str(path), "", f"it can't be written: {error.strerror}", "make room for it")
+        raise UsageError(problem) from None

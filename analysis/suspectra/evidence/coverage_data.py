@@ -221,6 +221,8 @@ class CoverageData:
         if count > _MOST_NAMES or (longest or 0) > _LONGEST_NAME or (total or 0) > _MOST_NAME_BYTES:
             raise self._damaged(f"table {table}", "it is far too large")
         rows = self._db.execute(f"select id, {column} from {table} order by id").fetchall()
+        if not all(isinstance(key, int) for key, _ in rows):
+            raise self._damaged(f"table {table}", "its keys are no numbers")
         return [(key, str(name)) for key, name in rows]
 
     @contextmanager

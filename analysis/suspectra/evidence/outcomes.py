@@ -70,7 +70,7 @@ def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Ele
         return ElementTree.fromstring(data)
     except DefusedXmlException as error:
         raise _error(path, "", f"it declares entities, which no report needs: {error}", cure) from None
-    except (ElementTree.ParseError, ValueError) as error:
+    except (ElementTree.ParseError, ValueError, LookupError) as error:  # or in an encoding nobody knows
         raise _error(path, "", f"it is no XML: {error}", cure) from None
 
 

@@ -469,6 +469,7 @@ class _Live:
     def _drop(self, record: _Record) -> None:
         del self.records[record.result.name]
         self.gone.append((record.result.name, record.time))
+        record.decoded = None  # its log keeps the record, which needs no more room than on disk
         self.sections -= Counter([record.section])
         if record.result.location is not None:
             self.files -= Counter([record.result.location.file])

@@ -6,6 +6,7 @@ import csv
 from typing import TextIO
 
 from suspectra.output.ranking import Ranking
+from suspectra.output.terminal import safe
 
 FIELDS = (
     "rank_best",
@@ -31,7 +32,7 @@ def write_csv(ranking: Ranking, out: TextIO) -> None:
 
     Notes
     -----
-    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    A text that a spreadsheet would take for a formula gets an apostrophe in front. Control characters are escapes.
     """
     table = csv.writer(out, lineterminator="\n")
     table.writerow(FIELDS)
@@ -42,6 +43,6 @@ def write_csv(ranking: Ranking, out: TextIO) -> None:
 
 def _cell(value: object) -> object:
     if isinstance(value, str):
-        value = value.replace("\x00", "\\x00")
+        value = "\n".join(map(safe, value.split("\n")))
         return f"'{value}" if value.startswith(_FORMULA_STARTS) else value
     return value

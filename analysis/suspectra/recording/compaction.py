@@ -175,6 +175,9 @@ def _replace(folder: str, logs: list[_Log], data: bytes) -> None:
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
+        newest = max(os.stat(log.path).st_mtime_ns for log in logs)
+        if newest > time.time_ns():  # the clock was set back; the time of a log says how new its records are
+            os.utime(partial, ns=(newest, newest))
         os.replace(partial, os.path.join(folder, f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}"))
     except OSError:
         os.unlink(partial)

@@ -22,6 +22,7 @@ counted, then a u64 for each bit that is set.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import struct
@@ -163,9 +164,17 @@ class LogWriter:
         os.write(self._descriptor, MAGIC)
 
     def write(self, kind: FrameKind, payload: bytes) -> None:
-        """Append one frame by one system call."""
+        """Append one frame by one system call.
+
+        Raises
+        ------
+        OSError
+            Not all of it could be written. Then no more may be: no frame behind a torn one is read.
+        """
         if self._descriptor >= 0 and os.getpid() == self.pid:
-            os.write(self._descriptor, frame(kind, payload))
+            data = frame(kind, payload)
+            if os.write(self._descriptor, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def close(self) -> None:
         """Let others tidy the log away."""

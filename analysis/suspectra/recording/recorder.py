@@ -39,8 +39,8 @@ class TestRecord:
     location: tuple[str, int] | None = None
     flaky: bool = False
 
-    def head(self) -> dict[str, Any]:
-        """The JSON of the frame."""
+    def head(self, ended: int) -> dict[str, Any]:
+        """The JSON of the frame, with the time the test ended in nanoseconds."""
         return {
             "name": self.name,
             "verdict": self.verdict,
@@ -49,7 +49,7 @@ class TestRecord:
             "seconds": round(self.seconds, 6),
             "location": self.location,
             "flaky": self.flaky,
-            "time": time.time_ns(),
+            "time": ended,
         }
 
 
@@ -92,7 +92,8 @@ class Recorder:
         try:
             os.makedirs(self.folder, exist_ok=True)
             keep_out_of_version_control(folder)
-            started = time.time_ns()
+            self._behind = _clock_behind(self.folder)
+            started = self._now()
             name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
             self.log = LogWriter(os.path.join(self.folder, name))
         except OSError as error:
@@ -156,27 +157,32 @@ class Recorder:
 
     def test(self, record: TestRecord) -> None:
         """What ran since the last harvest belongs to this test."""
-        self._write(FrameKind.TEST, with_json(record.head(), pack_rows(*self.hook.harvest())))
+        self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows(*self.hook.harvest())))
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:
         """A test of which nothing is known but how it ended, because its process died."""
-        self._write(FrameKind.TEST, with_json(record.head(), pack_rows([], b"")))
+        self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows([], b"")))
 
     def collected(self, files: Mapping[str, Iterable[str]]) -> None:
         """The files that were collected as a whole, with their tests: older tests of theirs are gone."""
         names = {file: list(tests) for file, tests in files.items()}
         if names:
-            payload = {"files": names, "time": time.time_ns()}
+            payload = {"files": names, "time": self._now()}
             self._write(FrameKind.SCOPE, zlib.compress(json.dumps(payload).encode(), 1))
 
     def problem(self, file: str, place: str, cause: str, cure: str) -> None:
         """Something a reader of the recording should know."""
         self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
 
+    def _now(self) -> int:
+        return time.time_ns() + self._behind
+
     def _write(self, kind: FrameKind, payload: bytes) -> None:
         try:
             self.log.write(kind, payload)
+            if self._behind:
+                os.utime(self.log.path, ns=(self._now(), self._now()))  # for the next run to see
         except OSError as error:  # a full disk must not fail the tests
             self.log.close()
             sys.stderr.write(f"suspectra: recording stopped: {error}\n")
@@ -227,3 +233,13 @@ def keep_out_of_version_control(folder: str) -> None:
     if not os.path.exists(path):
         with open(path, "w", encoding="utf-8") as stream:
             stream.write("# Made by Suspectra; nothing in here belongs under version control.\n*\n")
+
+
+def _clock_behind(folder: str) -> int:
+    """How far the clock stands behind what was recorded before, in nanoseconds: 0 unless it was set back.
+
+    Of two records of a test the later one counts, and a log is as old as its last record.
+    """
+    with os.scandir(folder) as entries:
+        newest = max((entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries if entry.is_file()), default=0)
+    return max(0, newest + 1 - time.time_ns())

@@ -1,0 +1,120 @@
+"""Names and messages made to trick terminals, pages and editors; and the many files of a checkout."""
+
+import json
+import os
+import re
+
+import pytest
+
+from suspectra.cli import main
+from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
+
+EVIL = (
+    "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e</script><script>alert(1)</script><img src=x onerror=alert(1)>"
+    "[x](command:evil)`"
+)
+CONTROLS = set("\x1b\x07\x9b\u202e")
+
+
+@pytest.fixture
+def hostile(shop):
+    """The shop after a run whose tests and messages have such names."""
+    for log in (shop / ".suspectra/recording").glob("*.log"):
+        out = MAGIC
+        for one in frames(log.read_bytes()):
+            payload = one.payload
+            if one.kind == FrameKind.TEST:
+                head, rows = split_json(payload)
+                evil = {"name": f"{head['name']}[{EVIL}]", "message": EVIL if head["message"] else ""}
+                payload = with_json(head | evil, rows)
+            out += frame(FrameKind(one.kind), payload)
+        log.write_bytes(out)
+    return shop
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    said = capsys.readouterr()
+    return ended.value.code, said.out + said.err
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "json", "sarif", "csv"])
+def test_names_of_tests_control_no_terminal(hostile, capsys, monkeypatch, form):
+    monkeypatch.chdir(hostile)
+    status, said = run(capsys, "rank", "--format", form)
+    assert status == 0
+    assert not CONTROLS & set(said)
+
+
+def test_explanations_control_no_terminal(hostile, capsys, monkeypatch):
+    monkeypatch.chdir(hostile)
+    status, said = run(capsys, "explain", "shop/vouchers.py:17")
+    assert status == 0
+    assert not CONTROLS & set(said)
+
+
+def test_names_of_tests_are_no_markup_in_the_page(hostile, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(hostile)
+    status, _ = run(capsys, "report", "--html", str(tmp_path / "page.html"))
+    assert status == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "alert(1)" in page  # it is told
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert not CONTROLS & set(page)
+
+
+def test_names_of_tests_are_no_markup_and_no_commands_in_an_editor(hostile, client, find_line):
+    client.start(hostile)
+    path = hostile / "shop/vouchers.py"
+    uri = client.open(path)
+    here = {"textDocument": {"uri": uri}, "position": {"line": 16, "character": 10}}
+    hover = client.request("textDocument/hover", here)["contents"]["value"]
+    assert not CONTROLS & set(hover)
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", hover)  # in code nothing is markup
+    assert "[x](command:evil)" not in outside
+    assert "<script>" not in outside
+    shown = json.dumps([client.diagnostics, client.messages, client.statuses], ensure_ascii=False)
+    assert not CONTROLS & set(shown)
+    assert all("\\u001b" not in json.dumps(d["message"]) for found in client.diagnostics.values() for d in found)
+
+
+def test_files_with_hostile_names_are_ranked_and_shown_in_safety(tmp_path, record, connect, capsys, monkeypatch):
+    name = "od\x1b[31md \u202e<b>`x`.py"
+    (tmp_path / name).write_text("def f(a):\n    return a\n")
+    (tmp_path / "test_it.py").write_text(
+        "import importlib.util, os\n"
+        "path = next(os.path.abspath(f) for f in os.listdir('.') if f.startswith('od'))\n"
+        "spec = importlib.util.spec_from_file_location('odd', path)\n"
+        "odd = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(odd)\n\n"
+        "def test_f():\n    assert odd.f(0)\n\ndef test_g():\n    assert odd.f(1)\n"
+    )
+    assert record(tmp_path).returncode == 1
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["rank"], ["rank", "--format", "markdown"], ["report", "--html", "page.html"]):
+        status, said = run(capsys, *arguments)
+        assert status == 0, said
+        assert not CONTROLS & set(said)
+    page = (tmp_path / "page.html").read_text()
+    assert not CONTROLS & set(page)
+    assert "<b>`x`" not in page
+    client = connect().start(tmp_path)
+    assert client.marks(tmp_path)
+    assert not CONTROLS & set(json.dumps([list(client.diagnostics.values()), client.messages], ensure_ascii=False))
+
+
+def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, find_line):
+    client.start(shop)
+    seen = len(client.statuses)
+    for number in range(10_000):
+        (shop / f"shop/new_{number}.py").write_text("x = 1\n")
+    path = shop / "shop/vouchers.py"
+    path.write_text("# new\n" + path.read_text())
+    for log in (shop / ".suspectra/recording").glob("*.log"):
+        os.utime(log)  # a checkout sets times
+    client.wait(lambda: ("shop/vouchers.py", 18) in client.marks(shop))
+    client.command("localize")
+    client.wait_for_state("ready", after=seen)
+    rankings = [s for s in client.statuses[seen:] if s["state"] == "ranking"]
+    assert len(rankings) <= 2  # that of the checkout, and the one that was asked for
