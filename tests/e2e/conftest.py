@@ -255,6 +255,22 @@ class Workbench:
         self.page.keyboard.type(text)
         self.see(".quick-input-list .monaco-list-row", text).click()
 
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def configure(self, **settings: object) -> None:
+        """Change user settings, and load the window again with them; `_` stands for a dot."""
+        path = self.home / "data" / "User" / "settings.json"
+        named = {name.replace("_", "."): value for name, value in settings.items()}
+        path.write_text(json.dumps({**json.loads(path.read_text()), **named}))
+        self.page.reload()
+
+    def choices(self) -> list[str]:
+        """What the open list of choices offers, as a screen reader reads it."""
+        rows = self.page.locator(".quick-input-list .monaco-list-row").all()
+        return [row.get_attribute("aria-label") or "" for row in rows]
+
     def suspects(self) -> list[str]:
         """The rows of the Suspects view, as a screen reader reads them."""
         rows = self.page.locator("#workbench\\.parts\\.sidebar .monaco-list-row")

@@ -7,7 +7,8 @@ import { percentWords, placeWords } from './words';
 
 export const STYLE = `
 body { max-width: none; }
-svg { height: auto; max-width: 100%;
+.picture { overflow-x: auto; }
+svg { height: auto; min-width: 46em; width: 100%;
   --chain-ink: var(--vscode-editor-foreground); --chain-soft: var(--vscode-descriptionForeground);
   --chain-paper: var(--vscode-editor-background); --chain-line: var(--vscode-editorIndentGuide-activeBackground1, currentColor);
   --chain-accent: var(--vscode-textLink-foreground); }
@@ -25,7 +26,7 @@ export function chainPage(chain: Chain, from: string): Html {
     .filter(({ source }) => source === here?.id)
     .toSorted((a, b) => b.probability - a.probability);
   return html`<h1>${t('Where a reader goes from {0}', from)}</h1>
-<div>${clickable(chain)}</div>
+<div class="picture">${clickable(chain)}</div>
 <h2>${t('The next step')}</h2>
 <table>
 <tr><th>${t('to')}</th><th>${t('probability')}</th><th>${t('because')}</th></tr>

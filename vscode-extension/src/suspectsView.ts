@@ -217,8 +217,9 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.following = setTimeout(() => {
       const suspect = this.view.visible ? this.model.at(uri, line) : undefined;
       const row = suspect && this.rowsOf.get(suspect);
-      const selected = this.view.selection[0];
-      if (row && !(selected && 'suspect' in selected && selected.suspect === suspect)) {
+      const [selected] = this.view.selection;
+      const there = selected && 'suspect' in selected && selected.suspect.uri === uri && selected.suspect.line === suspect?.line;
+      if (row && !there) {
         this.view.reveal(row, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
       }
     }, FOLLOW_PAUSE);

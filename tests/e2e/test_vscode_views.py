@@ -1,0 +1,275 @@
+"""What the extension shows in a real VS Code workbench, and what can be done there."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+MOST_BYTES = 250_000  # of a picture in docs/
+TAX = "src/ledger/tax.py"
+FAULT = "ends = [*starts[1:], last]"
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+VIEW = ".activitybar .action-label[aria-label^='Suspectra']"
+TESTING = ".activitybar .action-label[aria-label^='Testing']"
+ROWS = f"{SIDEBAR} .monaco-list-row"
+
+
+@pytest.fixture
+def document(request):
+    """Keeps a picture for the docs, with `--update-pictures`."""
+
+    def keep(picture: Path, name: str) -> None:
+        assert picture.stat().st_size < MOST_BYTES
+        if request.config.getoption("--update-pictures"):
+            shutil.copy(picture, PICTURES / name)
+
+    return keep
+
+
+def message(bench) -> str:
+    """The line above the suspects."""
+    return bench.page.locator(f"{SIDEBAR} .tree-explorer-viewlet-tree-view .message").inner_text()
+
+
+@pytest.fixture
+def opened(ledger, workbench, wait):
+    """The recorded example project, with its suspects in the view and the faulty line under the cursor."""
+
+    def start(settings=None):
+        bench = workbench(ledger.folder, settings)
+        bench.page.set_viewport_size({"width": 1280, "height": 700})
+        bench.see(VIEW).click()
+        wait(bench.suspects, "suspects in the view")
+        fault = ledger.lines(TAX).index(f"        {FAULT}") + 1
+        bench.page.locator(ROWS, has_text=f"tax.py:{fault} ").first.click()
+        wait(lambda: bench.cursor() == ("tax.py", fault), "the faulty line")
+        return bench, fault
+
+    return start
+
+
+def test_records_from_the_test_explorer(unrecorded, workbench, wait, document):
+    bench = workbench(unrecorded.folder)
+    bench.open("tax.py")
+    bench.see(TESTING).click()
+    row = bench.see(ROWS, "ledger")
+    row.hover()
+    bench.picture("before")
+    row.locator(".action-label[aria-label*='Run Test']").first.click()
+    wait(lambda: bench.status() == "Suspectra: Running tests", "the tests run")
+    wait(lambda: bench.status() == "Suspectra: 20 suspects", "the suspects are ranked", 90)
+    wait(lambda: "Failed" in (row.get_attribute("aria-label") or ""), "the run has failed")
+    bench.picture("after")
+    unrecorded.edit(TAX, FAULT, "ends = [*starts[1:], last + date.resolution]")
+    row.hover()
+    row.locator(".action-label[aria-label*='Run Test']").first.click()
+    wait(lambda: "Passed" in (row.get_attribute("aria-label") or ""), "the run has passed", 90)
+    assert bench.status() == "Suspectra: No failing test"
+    assert bench.toasts() == []
+
+
+def test_goes_where_the_model_leads_and_back(opened, ledger, wait, document):
+    bench, _ = opened()
+    page = bench.page
+    first = ("tax.py", ledger.ranked()[0][1])
+    bench.command("Suspectra: First Suspect")
+    wait(lambda: bench.cursor() == first, "the first suspect")
+    bench.press("Control+;", "j")
+    bench.see(".quick-input-title", "Where to look next from")
+    choices = wait(bench.choices, "places to go to")
+    assert all(re.search(r"\d %", choice) for choice in choices)
+    document(bench.picture("jump"), "vscode-jump.png")
+    place = re.search(r"(\w+\.py):(\d+)", choices[1])
+    page.locator(".quick-input-list .monaco-list-row").nth(1).click()
+    wait(lambda: bench.cursor() == (place[1], int(place[2])), "the place that was chosen")
+    bench.press("Control+;", "b")
+    wait(lambda: bench.cursor() == first, "the first suspect again")
+
+    # the same as a graph, with a table for who does not see it
+    bench.press("Control+;", "j")
+    bench.see(".quick-input-title", "Where to look next from")
+    page.locator(".quick-input-titlebar .codicon-type-hierarchy").click()
+    graph = bench.explanation()
+    graph.locator("svg [data-node]").first.wait_for()
+    assert graph.locator("table tr").count() > 2
+    document(bench.picture("graph"), "vscode-graph.png")
+    graph.locator("td button").first.click()
+    wait(lambda: bench.cursor() != first, "the place in the table is opened")
+
+
+def test_techniques_are_previewed(opened, ledger, wait, document):
+    bench, _ = opened()
+    bench.command("Suspectra: Select Technique")
+    bench.see(".quick-input-list .monaco-list-row", "ochiai")
+    bench.page.keyboard.type("tarantula")
+    wait(lambda: message(bench).startswith("tarantula"), "the order is previewed")
+    document(bench.picture("preview"), "vscode-techniques.png")
+    bench.press("Escape")
+    wait(lambda: message(bench).startswith("ochiai"), "Escape brings the order back")
+    assert not (ledger.folder / ".vscode").exists()
+
+    bench.command("Suspectra: Select Technique")
+    bench.see(".quick-input-list .monaco-list-row", "ochiai")
+    bench.page.keyboard.type("dstar")
+    row = bench.see(".quick-input-list .monaco-list-row", "dstar")
+    row.hover()
+    row.locator(".action-label[aria-label^='Keep it']").click()
+    settings = ledger.folder / ".vscode" / "settings.json"
+    wait(lambda: settings.exists() and "dstar" in settings.read_text(), "the technique is kept")
+    wait(lambda: message(bench).startswith("dstar"), "the technique is used")
+
+
+def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
+    bench, fault = opened()
+    page = bench.page
+    everything = bench.suspects()
+
+    for title, group in (
+        ("Group by Failing Test", "test_a_month_of_service["),
+        ("Group by File", "tax.py, src/ledger, "),
+        ("Group by Function", "TaxTable.tax, src/ledger/tax.py, 5 suspects"),
+    ):
+        bench.command(f"Suspectra: {title}")
+        wait(lambda group=group: [row for row in bench.suspects() if row.startswith(group)], title)
+    document(bench.picture("groups"), "vscode-groups.png")
+    page.reload()  # it is remembered
+    wait(lambda: [row for row in bench.suspects() if row.startswith("TaxTable.tax,")], "the grouping is kept")
+    bench.command("Suspectra: Do Not Group")
+    wait(lambda: bench.suspects() == everything, "the plain list")
+
+    bench.command("Suspectra: Filter the Suspects")
+    bench.see(".quick-input-widget input")
+    page.keyboard.type("journal")
+    wait(lambda: {"journal.py" in row for row in bench.suspects()} == {True}, "what matches")
+    bench.press("Escape")
+    wait(lambda: bench.suspects() == everything, "Escape takes the filter back")
+    bench.command("Suspectra: Filter the Suspects")
+    bench.see(".quick-input-widget input")
+    page.keyboard.type("no such thing")
+    bench.press("Enter")
+    bench.see(SIDEBAR, "No suspect matches the filter")
+    bench.see(f"{SIDEBAR} .monaco-button", "Clear the Filter").click()
+    wait(lambda: bench.suspects() == everything, "all suspects")
+
+    # one by one they are examined, till none is left
+    row = page.locator(ROWS, has_text=f"tax.py:{fault} ").first
+    row.click(button="right")
+    bench.see(".monaco-menu .action-label", "Mark as Innocent").click()
+    wait(lambda: [r for r in bench.suspects() if f"line {fault}," in r and r.endswith(", innocent")], "it is innocent")
+    bench.configure(suspectra_top=2)
+    wait(lambda: len(bench.suspects()) == 2, "two suspects")
+    for _ in range(2):
+        first = page.locator(ROWS).filter(has_not=page.locator("[aria-label*='examined']"))
+        left = [r for r in bench.suspects() if not r.endswith(("examined", "innocent"))]
+        if left:
+            row = first.nth(bench.suspects().index(left[0]))
+            row.hover()
+            row.locator(".action-label[aria-label^='Mark as Examined']").click()
+            wait(lambda left=left: left[0] not in bench.suspects(), "it is examined")
+    bench.see(SIDEBAR, "You have looked at every suspect")
+    bench.picture("all-examined")
+    bench.see(f"{SIDEBAR} .monaco-button", "List the Examined Suspects").click()
+    wait(lambda: len(bench.suspects()) == 2, "the examined suspects")
+    bench.picture("examined")
+    bench.command("Suspectra: Clear Examined Marks")
+    wait(lambda: not [r for r in bench.suspects() if r.endswith(("examined", "innocent"))], "nothing is marked")
+
+
+def test_an_explanation_keeps_up(opened, ledger, wait, document):
+    bench, fault = opened()
+    page, inside = bench.page, bench.explanation()
+    bench.command("Suspectra: First Suspect")
+    wait(lambda: bench.cursor()[1] == ledger.ranked()[0][1], "the first suspect")
+    bench.command("Suspectra: Explain Suspect")
+    inside.locator("pre", has_text="_tax_by_days(category").wait_for()
+    bench.command("Suspectra: Next Suspect")
+    inside.locator("pre", has_text=FAULT).wait_for()
+    assert inside.locator(".chart [role=img]").first.get_attribute("aria-label") == "failing: 3 of 3"
+    document(bench.picture("suspect"), "vscode-explain.png")
+
+    # it follows edits, and says when there is nothing left to explain
+    bench.press("Control+Home")
+    page.keyboard.type("#\n")
+    inside.locator("button", has_text=f"tax.py:{fault + 1}").wait_for()
+    for _ in range(fault):
+        bench.press("ArrowDown")
+        if bench.cursor()[1] == fault + 1:
+            break
+    wait(lambda: bench.cursor() == ("tax.py", fault + 1), "the moved line")
+    bench.press("End", "x")
+    inside.locator("h1", has_text="tax.py").wait_for()
+    inside.locator(".notice", has_text="no suspect any more").wait_for()
+    bench.picture("gone")
+    bench.press("Backspace")
+    inside.locator("pre", has_text=FAULT).wait_for()
+
+    # tests are opened where they are defined
+    inside.locator("#content li button").last.click()
+    wait(lambda: bench.cursor()[0].startswith("test_"), "a test is open")
+    assert bench.toasts() == []
+
+
+def test_suspicion_is_told_in_every_theme_and_without_colours(opened, wait, document):
+    bench, fault = opened({"suspectra.inlayHints": True})
+    page = bench.page
+    marks = page.locator(".editor-instance .glyph-margin-widgets .cgmr")
+
+    def pictures():
+        found = {mark.evaluate("e => getComputedStyle(e).backgroundImage") for mark in marks.all()}
+        return {picture for picture in found if "image/svg" in picture}
+
+    wait(lambda: len(pictures()) > 1, "marks in the gutter, of more than one degree")
+    bench.see(".view-lines", "suspect 1–9 · 0.866")  # the twin in words
+    row = next(row for row in bench.suspects() if f"line {fault}," in row)
+    assert "score 0.866, high suspicion" in row
+    light = pictures()
+    for theme, name in (
+        ("Default Dark Modern", "dark"),
+        ("Default High Contrast", "contrast-dark"),
+        ("Default High Contrast Light", "contrast-light"),
+    ):
+        bench.configure(workbench_colorTheme=theme)
+        wait(bench.suspects, "suspects in the view")
+        wait(lambda name=name: (pictures() == light) == name.endswith("light"), f"the marks of {name}")
+        page.wait_for_timeout(500)  # colours fade in
+        document(bench.picture(name), f"vscode-{name}.png")
+
+
+def test_publishes_the_coverage_of_each_test_to_who_wants_it(opened, wait, document):
+    bench, _ = opened({"suspectra.publishCoverage": True})
+    page = bench.page
+    assert bench.toasts() == []
+    bench.see(TESTING).click()
+    bench.see(ROWS, "ledger").click()
+    bench.press("ArrowRight")
+    bench.see(ROWS, "tests/test_tax.py").click()
+    bench.press("ArrowRight")
+    bench.see(ROWS, "test_rates[")
+    bench.picture("tests")
+    bench.see(f"{SIDEBAR} .pane-header", "Test Coverage")
+    bench.command("Test: Toggle Inline Coverage")
+    bench.see(".coverage-deco-gutter")
+    document(bench.picture("coverage"), "vscode-coverage.png")
+    assert page.locator(".coverage-deco-gutter.coverage-deco-hit").count() > 3
+
+
+def test_activates_quickly(opened, wait, capsys):
+    bench, _ = opened()
+    bench.page.set_viewport_size({"width": 1280, "height": 2600})
+    bench.command("Developer: Show Running Extensions")
+    row = bench.see(".runtime-extensions-editor .monaco-list-row", "Suspectra")
+    milliseconds = int(re.search(r"(\d+)ms", row.locator(".activation-time").inner_text())[1])
+    with capsys.disabled():
+        print(f"\nactivation of the extension: {milliseconds} ms")
+
+
+def test_the_walkthrough_can_be_walked(unrecorded, workbench):
+    bench = workbench(unrecorded.folder)
+    bench.command("Welcome: Open Walkthrough")
+    bench.see(".quick-input-list .monaco-list-row", "Find a Fault with Suspectra").click()
+    bench.see(".gettingStartedContainer", "Record a test run")
+    bench.picture("walkthrough")
