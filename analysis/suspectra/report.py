@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # Scores that agree to this many significant digits are one score: formulas divide, and two quotients that are
 # equal on paper differ in the last bits.
 SIGNIFICANT_DIGITS = 12
+_KEPT = 1_000  # entries of a report that are kept
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,14 @@ class RankedReport:
         """The first `count` elements of the order, found without making all of it."""
         if "order" in self.__dict__ or not len(self):
             return self.order[:count]
-        return self._ordered(int(np.searchsorted(self._level_end, count)) + 1)[:count]
+        if count > len(self._first[0]):
+            self._first[0] = self._ordered(int(np.searchsorted(self._level_end, count)) + 1)
+        return self._first[0][:count]
+
+    @cached_property
+    def _first(self) -> list[np.ndarray]:
+        """The longest beginning of the order that was asked for, with all of its last tie."""
+        return [np.zeros(0, np.int32)]
 
     @property
     def scores(self) -> np.ndarray:
@@ -230,7 +238,12 @@ class RankedReport:
         ValueError
             When the element is no candidate.
         """
-        return self._suspect(element, self.spectrum.failing_tests(element))
+        return self._known.get(element) or self._suspect(element, self.spectrum.failing_tests(element))
+
+    @cached_property
+    def _known(self) -> dict[int, Suspect]:
+        """Entries that were asked for together, which are those that are asked for again."""
+        return {}
 
     def _suspect(self, element: int, failing_tests: tuple[str, ...]) -> Suspect:
         level = int(self.level[element])
@@ -269,7 +282,10 @@ class RankedReport:
             When one of them is no candidate.
         """
         failing = self.spectrum.failing_tests_of(elements)
-        return [self._suspect(element, tests) for element, tests in zip(elements, failing, strict=True)]
+        found = [self._suspect(element, tests) for element, tests in zip(elements, failing, strict=True)]
+        if len(found) <= _KEPT:
+            self._known.update(zip(elements, found, strict=True))
+        return found
 
     def position_of(self, element: int) -> int:
         """The position of an element, counted from 0, found without the whole order.
