@@ -268,13 +268,15 @@ class Workbench:
 
     def choices(self) -> list[str]:
         """What the open list of choices offers, as a screen reader reads it."""
-        rows = self.page.locator(".quick-input-list .monaco-list-row").all()
-        return [row.get_attribute("aria-label") or "" for row in rows]
+        return self._spoken(".quick-input-list .monaco-list-row")
 
     def suspects(self) -> list[str]:
         """The rows of the Suspects view, as a screen reader reads them."""
-        rows = self.page.locator("#workbench\\.parts\\.sidebar .monaco-list-row")
-        return [row.get_attribute("aria-label") or "" for row in rows.all()]
+        return self._spoken("#workbench\\.parts\\.sidebar .monaco-list-row")
+
+    def _spoken(self, rows: str) -> list[str]:
+        # all at once, since rows come and go
+        return self.page.locator(rows).evaluate_all("rows => rows.map(row => row.getAttribute('aria-label') ?? '')")
 
     def status(self) -> str:
         return self.page.locator("#suspectra\\.suspectra\\.status").get_attribute("aria-label") or ""
