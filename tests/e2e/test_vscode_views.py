@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -272,3 +273,30 @@ def test_the_walkthrough_can_be_walked(unrecorded, workbench):
     bench.see(".quick-input-list .monaco-list-row", "Find a Fault with Suspectra").click()
     bench.see(".gettingStartedContainer", "Record a test run")
     bench.picture("walkthrough")
+
+
+def test_five_thousand_suspects_stay_smooth(workbench, make_project, tmp_path, wait, capsys):
+    folder = tmp_path / "many"
+    (folder / "tests").mkdir(parents=True)
+    lines = "".join(f"    x = x + {number % 7}\n" for number in range(5000))
+    (folder / "many.py").write_text(f"def many(x):\n{lines}    return x\n")
+    (folder / "conftest.py").touch()
+    (folder / "tests/test_many.py").write_text(
+        "from many import many\n\n\ndef test_wrong():\n    assert many(1) == 0\n\n\ndef test_right():\n    pass\n"
+    )
+    assert make_project(folder).record().returncode == 1
+    bench = workbench(folder, {"suspectra.top": 5000})
+    bench.see(VIEW).click()
+    wait(bench.suspects, "suspects in the view")
+    assert bench.status() == "Suspectra: 5000 suspects"
+    assert len(bench.suspects()) < 100  # what can be seen, and little more
+    bench.page.locator(ROWS).first.click()
+    started = time.perf_counter()
+    bench.press("End")
+    wait(lambda: "line 5000," in bench.suspects()[-1] or "line 5001," in bench.suspects()[-1], "the last suspect")
+    last = time.perf_counter() - started
+    started = time.perf_counter()
+    bench.press("Home")
+    wait(lambda: "line 2," in bench.suspects()[0], "the first suspect")
+    with capsys.disabled():
+        print(f"\n5000 suspects: to the last in {last:.2f} s, back in {time.perf_counter() - started:.2f} s")
