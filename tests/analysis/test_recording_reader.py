@@ -207,6 +207,20 @@ def test_merging_keeps_what_counts(tmp_path):
     assert len(after.problems) == 1
 
 
+def test_a_source_that_was_changed_and_put_back_stays_as_it_is_now(tmp_path):
+    for number, source in enumerate([SOURCE, b"changed = 1\n" + SOURCE, SOURCE]):
+        log = Log(tmp_path, str(number), f"run{number}", number)
+        log.file("a.py", source)
+        log.test(f"test{number}", lines={0: {2 + (number == 1)}}, time=number)
+        log.close()
+    before = RecordingSource(tmp_path).read()
+    compact(str(log.folder), most_logs=0)
+    assert len(list(log.folder.iterdir())) == 1
+    after = RecordingSource(tmp_path).read()
+    assert [file.digest for file in after.files] == [str(zlib.crc32(SOURCE))]
+    assert lines(after) == lines(before)
+
+
 def test_a_log_that_later_runs_replaced_is_dropped(tmp_path):
     for number in range(2):
         log = Log(tmp_path, str(number), f"run{number}", number)

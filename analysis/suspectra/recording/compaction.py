@@ -144,21 +144,23 @@ def _split(log: _Log, live) -> tuple[list[_Test], int]:
 
 def _merge(folder: str, logs: list[_Log]) -> None:
     """One log with one section in place of many."""
-    numbers: dict[tuple[str, str], int] = {}
-    files: list[bytes] = []
+    # each map once, and where it came last: readers take the last map of a path for its present state
+    maps = [payload for log in logs for section in log.sections for payload in section.files]
+    files = list(dict.fromkeys(reversed(maps)))[::-1]
+    numbers = {payload: number for number, payload in enumerate(files)}
     outside: dict[int, int] = {}
     sizes: dict[int, int] = {}
     tests: list[bytes] = []
     problems: dict[bytes, None] = {}
     for log in logs:
-        maps = [[_number(payload, numbers, files) for payload in s.files] for s in log.sections]
-        for section, mapping in zip(log.sections, maps, strict=True):
+        mappings = [[numbers[payload] for payload in section.files] for section in log.sections]
+        for section, mapping in zip(log.sections, mappings, strict=True):
             problems.update(dict.fromkeys(section.problems))
             for payload in section.outside:
                 _unite(_renumbered(payload, mapping), files, outside, sizes)
         for test in log.tests:
             head, rows = split_json(test.payload)
-            touched, bits = _renumbered(rows, maps[test.section])
+            touched, bits = _renumbered(rows, mappings[test.section])
             tests.append(frame(FrameKind.TEST, with_json(head, pack_rows(touched, bits))))
     last = max((s.run for log in logs for s in log.sections), key=lambda run: run.get("started", 0))
     united = b"".join(outside[n].to_bytes(sizes[n], "big") for n in outside)
@@ -184,15 +186,6 @@ def _replace(folder: str, logs: list[_Log], data: bytes) -> None:
         raise
     for log in logs:
         os.unlink(log.path)
-
-
-def _number(payload: bytes, numbers: dict[tuple[str, str], int], files: list[bytes]) -> int:
-    head, _ = split_json(payload)
-    key = (head["path"], head["digest"])
-    if key not in numbers:
-        numbers[key] = len(files)
-        files.append(payload)
-    return numbers[key]
 
 
 def _renumbered(rows: bytes, mapping: list[int]) -> tuple[list[int], bytes]:
