@@ -84,3 +84,8 @@ def test_reports_are_known_by_what_is_in_them(tmp_path):
 def test_test_code(tests, test_code, product):
     code = TestCode(tests)
     assert [path for path in [*tests, *test_code, *product] if path in code] == [*tests, *test_code]
+
+
+def test_a_coverage_file_that_is_not_there_is_said_first(tmp_path):
+    with pytest.raises(EvidenceError, match="nowhere: there is no such file"):
+        find_source(tmp_path, coverage="nowhere")

@@ -160,6 +160,9 @@ def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path |
     coverage = coverage or COVERAGE
     if junit is None:
         junit = find_junit(workspace)
+    if not os.path.lexists(workspace / coverage):
+        cure = "name a coverage.py data file; `pytest --cov --cov-context=test` makes one"
+        raise EvidenceError(Problem(shown(workspace, workspace / coverage), "", "there is no such file", cure))
     if junit is None:
         cause = "it says what each test executed, but there is no JUnit XML beside it that says how the tests ended"
         cure = (
