@@ -3,12 +3,18 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+# a shell that starts the tests in the background has them ignore SIGINT, and whatever they start inherits that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 C_SOURCES = Path(__file__).parent / "fixtures" / "c"
 
