@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from suspectra.evidence.sources import inside
-from suspectra_server.convert import first_line_of, number, plain, range_of, version_of, whole_line
-from suspectra_server.features.wording import behaviour, headline
+from suspectra_server.convert import first_line_of, plain, range_of, version_of, whole_line
+from suspectra_server.features.wording import behaviour, figures, headline
 from suspectra_server.snapshot import Band, Mark, Region
 
 if TYPE_CHECKING:
@@ -92,17 +92,7 @@ class Published:
             data={
                 "technique": technique.name,
                 "cloneFailed": technique.clone_failed,
-                "score": number(suspect.score),
-                "rankBest": suspect.rank_best,
-                "rankAverage": suspect.rank_average,
-                "rankWorst": suspect.rank_worst,
-                "ef": suspect.ef,
-                "ep": suspect.ep,
-                "nf": suspect.nf,
-                "np": suspect.np,
-                "line": mark.first + 1,
-                "endLine": mark.last + 1,
-                "band": mark.band.value,
+                **figures(mark),
             },
         )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from suspectra.techniques import technique_infos
-from suspectra_server.convert import number, plain, problem_dict, range_of
+from suspectra_server.convert import plain, problem_dict, range_of
+from suspectra_server.features.wording import figures
 from suspectra_server.protocol import SUSPECTS, TECHNIQUES
 from suspectra_server.snapshot import Mark
 
@@ -58,20 +59,10 @@ def _suspect(server: SuspectraServer, folder: Folder, mark: Mark) -> dict[str, A
         "uri": folder.uri_of(mark.file),
         "range": where,
         "file": mark.file,
-        "line": mark.first + 1,
-        "endLine": mark.last + 1,
         "function": plain(suspect.function),
-        "score": number(suspect.score),
-        "rankBest": suspect.rank_best,
-        "rankAverage": suspect.rank_average,
-        "rankWorst": suspect.rank_worst,
-        "ef": suspect.ef,
-        "ep": suspect.ep,
-        "nf": suspect.nf,
-        "np": suspect.np,
+        **figures(mark),
         "failingTests": list(suspect.failing_tests),
         "examined": mark.examined,
         "innocent": mark.innocent,
         "steps": folder.snapshot.steps(suspect.element),
-        "band": mark.band.value,
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from suspectra.report import Suspect
-from suspectra_server.convert import code, markdown, plain
-from suspectra_server.snapshot import Ranking, Region, Snapshot
+from suspectra_server.convert import code, markdown, number, plain
+from suspectra_server.snapshot import Mark, Ranking, Region, Snapshot
 
 MOST_TESTS = 10
 
@@ -25,6 +27,24 @@ def rank_words(suspect: Suspect) -> str:
     if suspect.tied == 1:
         return str(suspect.rank_best)
     return f"{suspect.rank_best}–{suspect.rank_worst}"
+
+
+def figures(mark: Mark) -> dict[str, Any]:
+    """The numbers of a suspect under the names clients know them by."""
+    suspect = mark.suspect
+    return {
+        "score": number(suspect.score),
+        "rankBest": suspect.rank_best,
+        "rankAverage": suspect.rank_average,
+        "rankWorst": suspect.rank_worst,
+        "ef": suspect.ef,
+        "ep": suspect.ep,
+        "nf": suspect.nf,
+        "np": suspect.np,
+        "line": mark.first + 1,
+        "endLine": mark.last + 1,
+        "band": mark.band.value,
+    }
 
 
 def headline(ranking: Ranking, suspect: Suspect) -> str:
