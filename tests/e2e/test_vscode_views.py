@@ -232,6 +232,8 @@ def test_suspicion_is_told_in_every_theme_and_without_colours(opened, wait, docu
     ):
         bench.configure(workbench_colorTheme=theme)
         wait(bench.suspects, "suspects in the view")
+        # the browser may have closed the window before it noted which editors are open
+        page.locator(ROWS, has_text=f"tax.py:{fault} ").first.click()
         wait(lambda name=name: (pictures() == light) == name.endswith("light"), f"the marks of {name}")
         page.wait_for_timeout(500)  # colours fade in
         document(bench.picture(name), f"vscode-{name}.png")
