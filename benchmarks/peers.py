@@ -162,6 +162,15 @@ SUBJECTS = (
         ("simplejson",),
         ("mypy_test_cases",),
     ),
+    Subject(
+        "toml",
+        "tomlkit",
+        from_sdist,
+        (("tomlkit/parser.py", 967),),
+        "tomlkit",
+        "0.15.2",
+        (("tomlkit/parser.py", "if len(close) >= 6:", "if len(close) > 6:"),),
+    ),
 )
 
 
