@@ -82,7 +82,7 @@ class Localizer:
     def _localize(self) -> RankedReport:
         spectrum, evidence = self._spectrum, self.evidence
         try:
-            report = self.technique.localize(spectrum, _program(evidence))
+            report = self.technique.localize(spectrum, _program(evidence), self.report)
             require_suspects(report)
         except NothingToRank as error:
             raise NothingToRank(_in_context(error.problem, evidence)) from None

@@ -8,15 +8,18 @@ of one test independent of the size of the suite.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from itertools import repeat
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from suspectra.location import Location
 
+T = TypeVar("T")
 Row = np.ndarray  # sorted, unique int32 column indices
 Change = list[tuple[Row, bool]]  # rows that came or went, each with whether its test failed
 _ONE = np.int32(1)
@@ -168,6 +171,10 @@ class Counts:
         bad = int(np.count_nonzero(failed))
         return cls(ef, ep, bad, len(rows) - bad)
 
+    def of_columns(self, columns: np.ndarray) -> Counts:
+        """The counts of some columns."""
+        return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)
+
     def updated(self, removed: Sequence[tuple[Row, bool]], added: Sequence[tuple[Row, bool]]) -> Counts:
         """The counts after some rows went and some came; `self` stays as it is, and what did not change is shared."""
         ef, ep = self.ef, self.ep
@@ -226,8 +233,7 @@ class Pairs:
             All columns whose counts changed, without repetition.
         """
         columns = columns[self.of[columns] >= 0]
-        changed = Counts(counts.ef[columns], counts.ep[columns], counts.failed, counts.passed)
-        of_column, ef, ep = distinct_pairs(changed)
+        of_column, ef, ep = distinct_pairs(counts.of_columns(columns))
         keys, number = pair_key(ef, ep), self.number.copy()
         numbers = np.array([number.setdefault(key, len(number)) for key in keys.tolist()], np.int32)
         new = keys[numbers >= len(self)]  # numbered in the order they stand in
@@ -419,20 +425,32 @@ class Spectrum:
         over and only what changed is counted again.
         """
         after = replace(self, tests=tests, failed=failed, rows=rows, edge_rows=edge_rows, edge_counts=edge_counts)
-        if "counts" in self.__dict__:
-            before, now = self._marked_rows, after._marked_rows
-            removed = _only(before, now, self.rows, self.failed)
-            added = _only(now, before, rows, failed)
-            after.__dict__["counts"] = counts = self.counts.updated(removed, added)
-            if "pairs" in self.__dict__ and not self.pairs.worn:
-                changed = _changed_columns(self.counts, counts, removed, added)
-                after.__dict__["pairs"] = self.pairs.updated(counts, changed)
-        if "edge_hit_counts" in self.__dict__ and edge_rows is not None:
-            before, now = self._marked_edge_rows, after._marked_edge_rows
-            after.__dict__["edge_hit_counts"] = self.edge_hit_counts.updated(
-                _only(before, now, self.edge_rows or (), self.failed), _only(now, before, edge_rows, failed)
-            )
+        after.follow(self)
         return after
+
+    def follow(self, before: Spectrum) -> None:
+        """Take over the counts of a spectrum with the same columns, counting only rows that came or went.
+
+        A row that is the same object in both counts as unchanged. What is known here already stays.
+        """
+        if "counts" in before.__dict__ and "counts" not in self.__dict__:
+            then, now = before._marked_rows, self._marked_rows
+            removed = _only(then, now, before.rows, before.failed)
+            added = _only(now, then, self.rows, self.failed)
+            self.__dict__["counts"] = counts = before.counts.updated(removed, added)
+            if "pairs" in before.__dict__ and not before.pairs.worn:
+                changed = _changed_columns(before.counts, counts, removed, added)
+                self.__dict__["pairs"] = before.pairs.updated(counts, changed)
+        if (
+            "edge_hit_counts" in before.__dict__
+            and "edge_hit_counts" not in self.__dict__
+            and self.edge_rows is not None
+        ):
+            then, now = before._marked_edge_rows, self._marked_edge_rows
+            self.__dict__["edge_hit_counts"] = before.edge_hit_counts.updated(
+                _only(then, now, before.edge_rows or (), before.failed),
+                _only(now, then, self.edge_rows, self.failed),
+            )
 
     @cached_property
     def _marked_rows(self) -> dict[object, int]:
@@ -441,6 +459,42 @@ class Spectrum:
     @cached_property
     def _marked_edge_rows(self) -> dict[object, int]:
         return _marked(self.edge_rows or (), self.failed)
+
+
+class PerTest(Generic[T]):
+    """What follows from the rows of one test alone, worked out once for each test.
+
+    Rows that are the same objects as in the spectrum that was asked for last count as unchanged.
+
+    Parameters
+    ----------
+    work : callable
+        Given a spectrum and numbers of its tests, what follows for each of these.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> sizes = PerTest(lambda spectrum, tests: [len(spectrum.rows[test]) for test in tests])
+    >>> sizes.of(spectrum)
+    [2, 2]
+    """
+
+    def __init__(self, work: Callable[[Spectrum, list[int]], Iterable[T]]):
+        self._work = work
+        # the spectrum keeps its rows alive, so that no other object takes their identity
+        self._last: tuple[Spectrum | None, dict[tuple[int, int, int], T]] = (None, {})
+
+    def of(self, spectrum: Spectrum) -> list[T]:
+        """What follows for each test, in the order of the rows."""
+        nothing = repeat(None, len(spectrum.rows))
+        parts = (spectrum.rows, spectrum.edge_rows or nothing, spectrum.edge_counts or nothing)
+        keys = list(zip(*(map(id, part) for part in parts), strict=True))
+        known = self._last[1]
+        fresh = [test for test, key in enumerate(keys) if key not in known]
+        found = zip((keys[test] for test in fresh), self._work(spectrum, fresh), strict=True) if fresh else ()
+        every = known | dict(found)
+        self._last = spectrum, {key: every[key] for key in keys}
+        return [every[key] for key in keys]
 
 
 def _hold(row: Row, columns: int | np.ndarray) -> np.ndarray:

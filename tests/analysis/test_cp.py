@@ -124,7 +124,7 @@ def test_blocks_equal_exact_elimination(programs):
         hits += counts
     ef, ep = (np.array(side) for side in zip(*hits, strict=True))
     flow = ControlFlow(tuple(graphs))
-    solution, _ = CP(merge_exit=False).propagate(flow, Counts(ef, ep, 4, 7))
+    solution = CP(merge_exit=False).propagate(flow, Counts(ef, ep, 4, 7))
     for first, program in zip(flow.first_block.tolist(), programs, strict=False):
         expected = exact(*program)
         if expected is None or any(abs(value) > 10**6 for value in expected.values()):
@@ -142,7 +142,7 @@ def test_any_system_gives_finite_scores(program):
     flow = ControlFlow((FlowGraph.of(-1, blocks, [(s, t, i) for i, (s, t) in enumerate(pairs)], []),))
     ef, ep = (np.array(side) for side in zip(*hits, strict=True))
     for merge_exit in (True, False):
-        solution, _ = CP(merge_exit).propagate(flow, Counts(ef, ep, 4, 7))
+        solution = CP(merge_exit).propagate(flow, Counts(ef, ep, 4, 7))
         assert np.isfinite(solution.br[~np.isnan(solution.br)]).all()
 
 
@@ -204,7 +204,8 @@ def test_a_nearly_singular_loop_is_called_rough():
     edges = [(0, 2), (2, 3), (3, 2), (2, 4)]
     counts = Counts(np.array([tests, 9, 9, 1]), np.array([tests - 2, 0, 0, 0]), tests, tests)
     flow = ControlFlow((FlowGraph.of(-1, 5, [(*edge, i) for i, edge in enumerate(edges)], []),))
-    solution, notes = CP().propagate(flow, counts)
+    solution = CP().propagate(flow, counts)
+    notes = solution.notes
     assert notes["ill-conditioned"].tolist() == [0]
     assert not len(notes["singular"])
     assert np.isfinite(solution.br[2])
@@ -220,7 +221,8 @@ def test_large_loops_agree_with_a_dense_solution(size):
     counts = Counts(ef, ep, 9, 7)  # n/9 is never m/7 here, so no Δ is 0, which makes loops singular
     blocks = size + 3
     flow = ControlFlow((FlowGraph.of(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], []),))
-    solution, notes = CP().propagate(flow, counts)
+    solution = CP().propagate(flow, counts)
+    notes = solution.notes
     matrix = np.eye(blocks)
     np.subtract.at(matrix, (solution.source, solution.target), solution.share)
     right = np.zeros(blocks)

@@ -15,7 +15,7 @@ from suspectra.evidence.evidence import MeasuredFile
 from suspectra.program import Program
 from suspectra.program.control_flow import control_flow
 from suspectra.program.flow_graph import ENTRY, EXIT
-from suspectra.program.python_arcs import completed
+from suspectra.program.python_arcs import Completion
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.python_graphs import python_graphs
 from suspectra.program.python_source import PythonSource
@@ -254,11 +254,15 @@ def arcs_of(spectrum: Spectrum, test: int) -> set[tuple[int, int]]:
     return set(zip(spectrum.edges.source[row].tolist(), spectrum.edges.target[row].tolist(), strict=True))
 
 
+def completed(spectrum: Spectrum) -> Spectrum:
+    return Completion(spectrum.elements, spectrum.edges, {0: PythonFlow.parse(JOINS.encode())}).of(spectrum)
+
+
 def test_ways_that_decide_nothing_follow_from_the_statements():
     whole = ([2, 3, 6, 7, 8, 9, 10], [0, 1, 3, 4, 5])
     raised = ([2, 5, 6, 7], [0, 2, 3])  # g(b) raised
     spectrum = recorded(whole, raised)
-    found = completed(spectrum, {0: PythonFlow.parse(JOINS.encode())})
+    found = completed(spectrum)
     assert found.edges.complete
     marks = [{DECISIONS[mark] for mark in run[1]} for run in (whole, raised)]
     assert arcs_of(found, 0) == marks[0] | {(3, 6), (7, 6), (9, 8), (8, 10), (10, -1)}
@@ -269,7 +273,7 @@ def test_ways_that_decide_nothing_follow_from_the_statements():
 def test_how_often_they_were_gone_is_what_enters_them():
     whole = ([2, 3, 5, 6, 7, 8, 9, 10], [0, 1, 2, 3, 4, 5])
     spectrum = recorded(whole, counts=[[5, 3, 2, 20, 5, 5]])
-    found = completed(spectrum, {0: PythonFlow.parse(JOINS.encode())})
+    found = completed(spectrum)
     arcs = list(zip(found.edges.source.tolist(), found.edges.target.tolist(), strict=True))
     times = dict(zip([arcs[at] for at in found.edge_rows[0]], found.edge_counts[0].tolist(), strict=True))
     assert {arc: times[arc] for arc in [(3, 6), (5, 6), (7, 6), (9, 8)]} == {

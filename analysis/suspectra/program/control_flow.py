@@ -12,7 +12,7 @@ import numpy as np
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
-from suspectra.program.python_arcs import completed
+from suspectra.program.python_arcs import Completion
 from suspectra.program.python_graphs import SourceOf, python_flows, python_graphs
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
@@ -104,6 +104,32 @@ class ControlFlow:
         last[self.member_block] = self.member_element  # ascending within a block, so the last one stays
         return last
 
+    @cached_property
+    def first_edge(self) -> np.ndarray:
+        """Where the edges of each graph begin; shape (graphs + 1,)."""
+        return np.cumsum([0, *(len(graph.source) for graph in self.graphs)])
+
+    @cached_property
+    def graph_of_edge(self) -> np.ndarray:
+        """The graph each edge is of; shape (edges,)."""
+        return np.repeat(np.arange(len(self.graphs)), np.diff(self.first_edge))
+
+    def part(self, graphs: np.ndarray) -> FlowPart:
+        """Some of the graphs.
+
+        Parameters
+        ----------
+        graphs : ndarray of int
+            Ascending.
+        """
+        blocks = ranges(self.first_block[graphs], self.first_block[graphs + 1])
+        edges = ranges(self.first_edge[graphs], self.first_edge[graphs + 1])
+        sizes = np.diff(self.first_block)[graphs]
+        shift = np.zeros(len(self.graphs), np.int64)
+        shift[graphs] = np.cumsum(sizes) - sizes - self.first_block[graphs]
+        of_edge = shift[self.graph_of_edge[edges]]
+        return FlowPart(blocks, edges, self.source[edges] + of_edge, self.target[edges] + of_edge)
+
     def over_elements(self, scores: np.ndarray, elements: int) -> np.ndarray:
         """The highest score of the blocks each element stands in, NaN where there is none; shape (elements,).
 
@@ -119,11 +145,36 @@ class ControlFlow:
 
     @cached_property
     def _shift(self) -> np.ndarray:
-        return np.repeat(self.first_block[:-1], [len(graph.source) for graph in self.graphs])
+        return np.repeat(self.first_block[:-1], np.diff(self.first_edge))
 
     def _joined(self, name: str) -> np.ndarray:
         parts = [getattr(graph, name) for graph in self.graphs]
         return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowPart:
+    """Some graphs of a control flow, their blocks numbered through.
+
+    Parameters
+    ----------
+    blocks, edges : ndarray of int64
+        Their numbers in the whole.
+    source, target : ndarray of int64, shape (edges,)
+        Ends of the edges in numbers of this part.
+    """
+
+    blocks: np.ndarray
+    edges: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+
+
+def ranges(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """All the numbers of several ranges, one after another."""
+    sizes = ends - starts
+    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    return offsets + np.arange(int(sizes.sum()))
 
 
 def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:
@@ -146,13 +197,13 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
         raise _nothing(technique, "the evidence does not tell between which blocks its edges lead")
     source_of = SourcesAsRun(program.files, program.source_of) if program is not None else SourcesAsRun((), None)
     if not spectrum.edges.complete:
-        spectrum = _completed(spectrum, source_of)
+        spectrum = _completion(spectrum.elements, spectrum.edges, source_of).of(spectrum)
     return spectrum, _of_arcs(spectrum.elements, spectrum.edges, source_of)
 
 
-@lru_cache(maxsize=2)
-def _completed(spectrum: Spectrum, source_of: SourcesAsRun) -> Spectrum:
-    return completed(spectrum, python_flows(spectrum.elements, spectrum.edges, source_of))
+@lru_cache(maxsize=4)
+def _completion(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> Completion:
+    return Completion(elements, edges, python_flows(elements, edges, source_of))
 
 
 @lru_cache(maxsize=4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,6 +34,9 @@ class FlowGraph:
         Where the elements of each block begin in `element`.
     element : ndarray of int32
         Elements, block by block, ascending within a block.
+    made : FlowGraph, optional
+        The graph in numbers of its file that this one was placed from. Two graphs with the same one are alike, but
+        for where their columns stand.
 
     Examples
     --------
@@ -49,6 +52,7 @@ class FlowGraph:
     edge: np.ndarray
     block_start: np.ndarray
     element: np.ndarray
+    made: FlowGraph | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -63,6 +67,21 @@ class FlowGraph:
         held = np.array(sorted(set(elements)), np.int32).reshape(-1, 2)
         starts = np.searchsorted(held[:, 0], np.arange(blocks + 1)).astype(np.int32)
         return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, held[:, 1])
+
+    def placed(self, first_function: int, columns: np.ndarray, first_element: int) -> FlowGraph:
+        """The same graph, whose numbers are those of its file, in the numbers of the tables.
+
+        Parameters
+        ----------
+        first_function, first_element : int
+            Where the functions and the elements of the file begin.
+        columns : ndarray of int
+            The column of each edge of the file.
+        """
+        function = self.function + first_function if self.function >= 0 else -1
+        edge = np.where(self.edge >= 0, columns[self.edge], -1).astype(np.int32)
+        element = self.element + np.int32(first_element)
+        return replace(self, function=function, edge=edge, element=element, made=self)
 
     def elements_of(self, block: int) -> np.ndarray:
         """The elements a block holds."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from suspectra.errors import Problem
+from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
 from suspectra.program.python_flow import Arc, PythonFlow, Scope, of_expression
 from suspectra.spectrum import Edges, Elements
@@ -16,13 +17,16 @@ from suspectra.spectrum import Edges, Elements
 SourceOf = Callable[[str], bytes | None]
 """The bytes of a file as it was when the tests ran, None when they are not at hand."""
 
-_Arcs = Mapping[Arc, int]  # column among the edges, -1 for an arc no test took
+_Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no test took
+_FILES = 1 << 14  # files whose graphs are remembered
 
 
 def python_graphs(
     elements: Elements, edges: Edges, source_of: SourceOf
 ) -> tuple[tuple[FlowGraph, ...], tuple[Problem, ...]]:
     """The flow graphs of every file that has edges, one for each scope a test entered.
+
+    The graphs of a file are made once, as long as its source and the arcs in it are the same.
 
     Parameters
     ----------
@@ -42,23 +46,21 @@ def python_graphs(
     graphs: list[FlowGraph] = []
     notes = _Notes()
     flows = python_flows(elements, edges, source_of)
-    functions: dict[int, dict[int, int]] = defaultdict(dict)
-    for index, function in enumerate(elements.functions):
-        functions[function.file][function.line] = index
-    for file in np.unique(edges.file).tolist():
-        path = elements.files[file]
-        columns = np.flatnonzero(edges.file == file).tolist()
-        arcs = {(int(edges.source[at]), int(edges.target[at])): at for at in columns}
-        span = elements.of_file(path)
-        element = dict(zip(elements.line[span].tolist(), range(span.start, span.stop), strict=True))
-        flow = flows[file]
-        if flow is None:
-            notes.without_source.append(path)
-            graphs += [_taken_graph(group, element, elements) for group in _connected(arcs)]
-        else:
-            notes.compare(path, flow, arcs)
-            graphs += _scope_graphs(flow, arcs, element, functions[file])
+    for part in file_parts(elements, edges):
+        flow = flows[part.file]
+        notes.add(elements.files[part.file], flow, part)
+        graphs += [
+            graph.placed(part.first_function, part.columns, part.first_element) for graph in _graphs_of(flow, part)
+        ]
     return tuple(graphs), notes.problems()
+
+
+@lru_cache(maxsize=_FILES)
+def _graphs_of(flow: PythonFlow | None, part: FilePart) -> tuple[FlowGraph, ...]:
+    """The graphs of one file, in its own numbers."""
+    if flow is None:
+        return tuple(_taken_graph(group, part) for group in _connected(part.arcs))
+    return tuple(_scope_graphs(flow, part))
 
 
 def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[int, PythonFlow | None]:
@@ -74,15 +76,19 @@ def _flows(paths: tuple[str, ...], source_of: SourceOf) -> tuple[PythonFlow | No
 
 def _flow(path: str, source_of: SourceOf) -> PythonFlow | None:
     data = source_of(path)
+    return _parsed(data) if data is not None else None
+
+
+@lru_cache(maxsize=_FILES)
+def _parsed(data: bytes) -> PythonFlow | None:
     try:
-        return PythonFlow.parse(data) if data is not None else None
+        return PythonFlow.parse(data)
     except SyntaxError:
         return None
 
 
-def _scope_graphs(
-    flow: PythonFlow, taken: _Arcs, element: Mapping[int, int], functions: Mapping[int, int]
-) -> Iterable[FlowGraph]:
+def _scope_graphs(flow: PythonFlow, part: FilePart) -> Iterable[FlowGraph]:
+    taken, element, functions = part.arcs, part.element_of_line, part.function_of_line
     for scope in flow.scopes:
         if scope.arcs.keys().isdisjoint(taken):
             continue
@@ -96,9 +102,10 @@ def _held(scope: Scope, line: int, element: Mapping[int, int]) -> int | None:
     return element.get(line) if line > scope.header else None
 
 
-def _taken_graph(arcs: _Arcs, element: Mapping[int, int], elements: Elements) -> FlowGraph:
+def _taken_graph(arcs: _Arcs, part: FilePart) -> FlowGraph:
+    element = part.element_of_line
     lines = [end for arc in arcs for end in arc if end in element]
-    function = max((int(elements.function[element[line]]) for line in lines), default=-1)
+    function = max((part.function_of(element[line]) for line in lines), default=-1)
     return _graph(function, arcs, element.get)
 
 
@@ -166,12 +173,15 @@ class _Notes:
         self.unexplained: list[tuple[str, int, Arc]] = []
         self.untold: list[tuple[str, int, str]] = []
 
-    def compare(self, path: str, flow: PythonFlow, taken: _Arcs) -> None:
-        strange = sorted(arc for arc in taken if not flow.can_go(arc))
+    def add(self, path: str, flow: PythonFlow | None, part: FilePart) -> None:
+        """What the arcs of one file can't tell."""
+        if flow is None:
+            self.without_source.append(path)
+            return
+        strange, untold = _unclear(flow, part)
         if strange:
             self.unexplained.append((path, len(strange), strange[0]))
-        lines = {line for arc in taken for line in arc}
-        self.untold += [(path, line, why) for line, why in flow.untold if line in lines]
+        self.untold += [(path, line, why) for line, why in untold]
 
     def problems(self) -> tuple[Problem, ...]:
         found = []
@@ -205,3 +215,11 @@ class _Notes:
             )
             found.append(Problem("", f"{path}:{line}", cause, "give a decision that matters a line of its own"))
         return tuple(found)
+
+
+@lru_cache(maxsize=_FILES)
+def _unclear(flow: PythonFlow, part: FilePart) -> tuple[list[Arc], list[tuple[int, str]]]:
+    """The arcs that are no way to go, and decisions that no arc shows."""
+    strange = sorted(arc for arc in part.arcs if not flow.can_go(arc))
+    lines = {line for arc in part.arcs for line in arc}
+    return strange, [(line, why) for line, why in flow.untold if line in lines]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.program import Program
-from suspectra.program.control_flow import control_flow
+from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Counts, Spectrum
+from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import BRANCH as INFO
-from suspectra.techniques.flow_report import Deciding, FlowReport, headline, traversed, where
+from suspectra.techniques.flow_report import Deciding, FlowReport, headline, kept, traversed, where
 from suspectra.techniques.formulas import in_words, make_formula, require_failure
 from suspectra.techniques.technique import Technique
 
@@ -22,18 +23,39 @@ class Branch(Technique):
 
     info = INFO
 
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> RankedReport:
         """Rank statements by the most suspicious edge at their blocks."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
-        known = np.flatnonzero(flow.edge >= 0)
-        score = np.full(len(flow.edge), np.nan)
-        score[known] = make_formula("ochiai").score(spectrum.edge_hit_counts)[flow.edge[known]]
-        of_block = np.full(flow.blocks, np.nan)
-        for ends in (flow.source, flow.target):
-            np.fmax.at(of_block, ends[known], score[known])
-        of_element = flow.over_elements(of_block, len(spectrum.elements))
-        return FlowReport.of(self, spectrum, of_element, flow.problems, Deciding(flow, of_block, score))
+        decided = self.score(flow, spectrum.edge_hit_counts, kept(self, before))
+        of_element = flow.over_elements(decided.block_score, len(spectrum.elements))
+        return FlowReport.of(self, spectrum, of_element, flow.problems, decided)
+
+    def score(self, flow: ControlFlow, counts: Counts, before: Deciding | None = None) -> Deciding:
+        """Score the edges of the functions whose counts changed, and their blocks.
+
+        Parameters
+        ----------
+        flow : ControlFlow
+        counts : Counts
+            Of the spectrum's edges.
+        before : Deciding, optional
+            What was found before a change.
+        """
+        carried = Carried(flow, counts, before)
+        part = flow.part(carried.graphs)
+        column = flow.edge[part.edges]
+        known = np.flatnonzero(column >= 0)
+        score = np.full(len(column), np.nan)
+        score[known] = make_formula("ochiai").score(counts.of_columns(column[known]))
+        best = np.full(len(part.blocks), np.nan)
+        for ends in (part.source, part.target):
+            np.fmax.at(best, ends[known], score[known])
+        of_edge, of_block = carried.of_edges("edge_score"), carried.of_blocks("block_score")
+        of_edge[part.edges], of_block[part.blocks] = score, best
+        return Deciding(flow, counts, of_block, of_edge)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The edge that decides, with its counts."""

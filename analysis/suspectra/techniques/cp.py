@@ -11,6 +11,7 @@ once; only the circles that loops make need a factorisation, each its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -18,16 +19,20 @@ from scipy.sparse import csgraph, linalg
 
 from suspectra.errors import Problem
 from suspectra.program import Program
-from suspectra.program.control_flow import ControlFlow, control_flow
+from suspectra.program.control_flow import ControlFlow, FlowPart, control_flow, ranges
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum
+from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import CP as INFO
-from suspectra.techniques.flow_report import FlowReport, headline, traversed, where
+from suspectra.techniques.flow_report import FlowReport, headline, kept, traversed, where
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.technique import Technique
 
 ZERO_DENOMINATOR = 1e-10
 """What equation (4) divides by where the edges into a block cancel out (paper 000, §5.1.4)."""
+
+TROUBLE = ("cancelled", "singular", "ill-conditioned")
+"""What a solution notes of blocks: edges that add up to zero, and loops without a sure solution."""
 
 _CANCELLED = 1e-12  # of the size of the terms: what is left of 3/7 - 3/7 in floating point
 _ILL_CONDITIONED = 1e12
@@ -41,25 +46,60 @@ class Propagation:
     Parameters
     ----------
     flow : ControlFlow
-    source, target : ndarray of int64, shape (k,)
-        Ends of the edges that take part.
-    delta : ndarray of float64, shape (k,)
-        Suspiciousness of each edge, θΔ of equation (2).
-    share : ndarray of float64, shape (k,)
-        W of equation (4).
+    counts : Counts
+        Of the spectrum's edges, from which it follows.
+    edge_delta : ndarray of float64, shape (edges of the flow,)
+        Suspiciousness of each edge, θΔ of equation (2); NaN where no run traverses it.
+    edge_share : ndarray of float64, shape (edges of the flow,)
+        W of equation (4); NaN for an edge that takes no part.
     br : ndarray of float64, shape (blocks,)
         Suspiciousness of each block; NaN for one that no edge touches.
-    edge : ndarray of int64, shape (k,)
-        Column of each edge in the spectrum.
+    trouble : ndarray of uint8, shape (blocks,)
+        What had to be handled at a block, bits in the order of `TROUBLE`.
     """
 
     flow: ControlFlow
-    source: np.ndarray
-    target: np.ndarray
-    delta: np.ndarray
-    share: np.ndarray
+    counts: Counts
+    edge_delta: np.ndarray
+    edge_share: np.ndarray
     br: np.ndarray
-    edge: np.ndarray
+    trouble: np.ndarray
+
+    @cached_property
+    def taken(self) -> np.ndarray:
+        """The edges that take part, k of them."""
+        return np.flatnonzero(~np.isnan(self.edge_share))
+
+    @property
+    def source(self) -> np.ndarray:
+        """The block each edge that takes part leaves; shape (k,)."""
+        return self.flow.source[self.taken]
+
+    @property
+    def target(self) -> np.ndarray:
+        """The block each edge that takes part enters; shape (k,)."""
+        return self.flow.target[self.taken]
+
+    @property
+    def edge(self) -> np.ndarray:
+        """Column of each edge that takes part in the spectrum; shape (k,)."""
+        return self.flow.edge[self.taken]
+
+    @property
+    def delta(self) -> np.ndarray:
+        """θΔ of each edge that takes part; shape (k,)."""
+        return self.edge_delta[self.taken]
+
+    @property
+    def share(self) -> np.ndarray:
+        """W of each edge that takes part; shape (k,)."""
+        return self.edge_share[self.taken]
+
+    @property
+    def notes(self) -> dict[str, np.ndarray]:
+        """The graphs in which something had to be handled, by what it was."""
+        graph = self.flow.graph_of_block
+        return {kind: np.unique(graph[(self.trouble >> bit & 1).astype(bool)]) for bit, kind in enumerate(TROUBLE)}
 
 
 def edge_suspiciousness(counts: Counts) -> np.ndarray:
@@ -101,51 +141,50 @@ class CP(Technique):
     merge_exit: bool = True
     info = INFO
 
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> RankedReport:
         """Solve for every block and rank its statements; a statement of several blocks takes the highest score."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
-        solution, notes = self.propagate(flow, spectrum.edge_hit_counts)
+        solution = self.propagate(flow, spectrum.edge_hit_counts, kept(self, before))
         scores = flow.over_elements(solution.br, len(spectrum.elements))
-        notes = [_named(kind, graphs, flow, spectrum) for kind, graphs in notes.items() if len(graphs)]
+        notes = [_named(kind, graphs, flow, spectrum) for kind, graphs in solution.notes.items() if len(graphs)]
         return FlowReport.of(self, spectrum, scores, (*flow.problems, *notes), solution)
 
-    def propagate(self, flow: ControlFlow, counts: Counts) -> tuple[Propagation, dict[str, np.ndarray]]:
-        """Solve the equations.
+    def propagate(self, flow: ControlFlow, counts: Counts, before: Propagation | None = None) -> Propagation:
+        """Solve the equations of the functions whose counts changed, all of them together.
 
         Parameters
         ----------
         flow : ControlFlow
         counts : Counts
             Of the spectrum's edges.
-
-        Returns
-        -------
-        Propagation
-        notes : dict of str to ndarray of int
-            The graphs in which something had to be handled, by what it was: ``cancelled``, ``singular`` and
-            ``ill-conditioned``.
+        before : Propagation, optional
+            What was found with the same hyper-parameters before a change.
         """
-        known = flow.edge >= 0
-        delta = np.full(len(flow.edge), np.nan)
-        delta[known] = edge_suspiciousness(counts)[flow.edge[known]]
+        carried = Carried(flow, counts, before)
+        part = flow.part(carried.graphs)
+        blocks, column = len(part.blocks), flow.edge[part.edges]
+        delta = np.where(column >= 0, edge_suspiciousness(counts.of_columns(column)), np.nan)
         used = np.flatnonzero(~np.isnan(delta))
-        touched = np.zeros(flow.blocks, bool)
-        touched[flow.source[used]] = touched[flow.target[used]] = True
+        touched = np.zeros(blocks, bool)
+        touched[part.source[used]] = touched[part.target[used]] = True
         if self.merge_exit:
-            used = used[~_leads_to_exit_alone(flow, used)]
-        source, target, delta = flow.source[used], flow.target[used], delta[used]
-        share, cancelled = _shares(target, delta, flow.blocks)
-        system = _System(source, target, share, flow.blocks)
-        entering = np.bincount(target, delta, flow.blocks)
-        br = system.solve(np.where(system.is_exit, entering, 0.0))
-        graph = flow.graph_of_block
-        notes = {
-            "cancelled": np.unique(graph[cancelled]),
-            "singular": np.unique(graph[system.singular]),
-            "ill-conditioned": np.unique(graph[system.ill_conditioned]),
-        }
-        return Propagation(flow, source, target, delta, share, np.where(touched, br, np.nan), flow.edge[used]), notes
+            used = used[~_leads_to_exit_alone(flow, part, used)]
+        source, target = part.source[used], part.target[used]
+        own, cancelled = _shares(target, delta[used], blocks)
+        system = _System(source, target, own, blocks)
+        entering = np.bincount(target, delta[used], blocks)
+        found = system.solve(np.where(system.is_exit, entering, 0.0))
+        edge_delta, edge_share = carried.of_edges("edge_delta"), carried.of_edges("edge_share")
+        edge_delta[part.edges], edge_share[part.edges] = delta, np.nan
+        edge_share[part.edges[used]] = own
+        br, trouble = carried.of_blocks("br"), carried.of_blocks("trouble", np.uint8)
+        br[part.blocks], trouble[part.blocks] = np.where(touched, found, np.nan), 0
+        for bit, at in enumerate((cancelled, system.singular, system.ill_conditioned)):
+            trouble[part.blocks[at]] |= 1 << bit
+        return Propagation(flow, counts, edge_delta, edge_share, br, trouble)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Which edges carry the suspicion to the statement, and from where."""
@@ -190,12 +229,12 @@ def solve(source: np.ndarray, target: np.ndarray, delta: np.ndarray, blocks: int
     return system.solve(np.where(system.is_exit, np.bincount(target, delta, blocks), 0.0))
 
 
-def _leads_to_exit_alone(flow: ControlFlow, used: np.ndarray) -> np.ndarray:
+def _leads_to_exit_alone(flow: ControlFlow, part: FlowPart, used: np.ndarray) -> np.ndarray:
     """The edges that are the only way out of their block and the only one out of the function."""
-    source, target = flow.source[used], flow.target[used]
-    ways_out = np.bincount(source, minlength=flow.blocks)
-    ways_in = np.bincount(target, minlength=flow.blocks)
-    return flow.leaves[used] & ~flow.enters[used] & (ways_out[source] == 1) & (ways_in[target] == 1)
+    source, target, edges = part.source[used], part.target[used], part.edges[used]
+    ways_out = np.bincount(source, minlength=len(part.blocks))
+    ways_in = np.bincount(target, minlength=len(part.blocks))
+    return flow.leaves[edges] & ~flow.enters[edges] & (ways_out[source] == 1) & (ways_in[target] == 1)
 
 
 def _blocks_of(solution: Propagation, element: int) -> np.ndarray:
@@ -276,10 +315,10 @@ class _System:
         waiting = self.waiting.copy()
         ready = np.flatnonzero(waiting == 0)
         while len(ready):
-            solved = self.members[_ranges(self.first[ready], self.first[ready + 1])]
+            solved = self.members[ranges(self.first[ready], self.first[ready + 1])]
             self._close_loops(ready, br)
             starts, ends = self.into.indptr[solved], self.into.indptr[solved + 1]
-            at = _ranges(starts, ends)
+            at = ranges(starts, ends)
             before = self.into.indices[at]
             of = np.repeat(solved, ends - starts)
             outside = self.part[before] != self.part[of]
@@ -310,7 +349,7 @@ class _System:
         place[members.ravel()] = np.tile(np.arange(size), loops)
         flat = members.ravel()
         starts, ends = self.weights.indptr[flat], self.weights.indptr[flat + 1]
-        at = _ranges(starts, ends)
+        at = ranges(starts, ends)
         row = np.repeat(np.arange(len(flat)), ends - starts)
         column = self.weights.indices[at]
         inside = self.part[column] == self.part[flat[row]]
@@ -354,13 +393,6 @@ def _condition(matrices: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = singular_values[:, 0] / singular_values[:, -1]
     return np.where(np.isfinite(condition), condition, np.inf)
-
-
-def _ranges(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """All the numbers of several ranges, one after another."""
-    sizes = ends - starts
-    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    return offsets + np.arange(int(sizes.sum()))
 
 
 _NOTES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -59,6 +60,11 @@ class FlowReport(RankedReport):
         return [*super().doubts(), *self.notes]
 
 
+def kept(technique: Technique, before: RankedReport | None) -> Any:
+    """What the same technique kept with its report before a change, if it was that one that made it."""
+    return before.details if isinstance(before, FlowReport) and before.technique == technique else None
+
+
 def require_counts(technique: str, spectrum: Spectrum) -> tuple[np.ndarray, ...]:
     """How often each test traversed its edges.
 
@@ -81,12 +87,15 @@ class Deciding:
     Parameters
     ----------
     flow : ControlFlow
+    counts : Counts
+        Of the spectrum's edges.
     block_score : ndarray of float64, shape (blocks,)
     edge_score : ndarray of float64, shape (edges of the flow,)
         NaN for an edge without a score.
     """
 
     flow: ControlFlow
+    counts: Counts
     block_score: np.ndarray
     edge_score: np.ndarray
 

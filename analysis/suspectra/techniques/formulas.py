@@ -492,7 +492,14 @@ class Formula(Technique):
     def _score(self, counts: Counts) -> np.ndarray:
         return self.spec.score(Four.of(counts, self.clone), **dict(self.parameters))
 
-    def localize(self, spectrum: Spectrum, program: object = None, *, unexecuted_last: bool = True) -> RankedReport:
+    def localize(
+        self,
+        spectrum: Spectrum,
+        program: object = None,
+        before: RankedReport | None = None,
+        *,
+        unexecuted_last: bool = True,
+    ) -> RankedReport:
         """Score every statement; the program's structure is not used."""
         require_failure(spectrum)
         pairs, counts = spectrum.pairs, spectrum.counts

@@ -39,7 +39,9 @@ class NearestNeighbour(Technique):
         if not isinstance(self.candidates, int) or self.candidates < 0:
             raise UsageError(Problem("", "nn-perm", "candidates is no number of runs", "use 0 for all, or more"))
 
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> RankedReport:
         """Rank the statements of the reports first, then the others by their distance from these."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)

@@ -155,7 +155,9 @@ class CBI(Technique):
 
     info = CBI_INFO
 
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> RankedReport:
         """Rank by Importance what passes the significance filter."""
         require_failure(spectrum)
         spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
@@ -207,7 +209,9 @@ class Sober(Technique):
 
     info = SOBER_INFO
 
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> RankedReport:
         """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
         require_failure(spectrum)
         spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)

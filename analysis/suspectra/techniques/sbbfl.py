@@ -65,7 +65,9 @@ class SBBFL(Technique):
             if not getattr(self, name) >= 1:
                 raise UsageError(Problem("", INFO.name, f"{name} is {getattr(self, name)}", "give at least 1"))
 
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> SubgraphReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> SubgraphReport:
         """Walk, and rank what was found; an element stands where the best subgraph that holds it does.
 
         Raises

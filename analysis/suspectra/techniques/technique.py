@@ -62,8 +62,18 @@ class Technique(ABC):
         return False
 
     @abstractmethod
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> RankedReport:
         """Score the spectrum's elements.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+        program : Program, optional
+        before : RankedReport, optional
+            Any report of a state before a change. It changes nothing but the time this takes: what a technique can
+            take over from its own last report it does.
 
         Raises
         ------

@@ -43,9 +43,16 @@ class TieBroken(Technique):
         """Whether the first technique clones failed tests."""
         return self.technique.clone_failed
 
-    def localize(self, spectrum: Spectrum, program: Program | None = None) -> RankedReport:
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+    ) -> RankedReport:
         """Rank by both."""
-        return self.order(self.technique.localize(spectrum, program), self.breaker.localize(spectrum, program))
+        from suspectra.techniques.flow_report import kept
+
+        own, other = kept(self, before) or (before, before)
+        return self.order(
+            self.technique.localize(spectrum, program, own), self.breaker.localize(spectrum, program, other)
+        )
 
     def order(self, report: RankedReport, breaker: RankedReport) -> RankedReport:
         """The first report with the levels of the second inside its own."""

@@ -1,0 +1,84 @@
+"""The part of each file in the tables of statements and edges, in the file's own numbers.
+
+What is worked out for a file in its own numbers holds as long as the file stays as it is, wherever its columns stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from suspectra.spectrum import Edges, Elements
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """One file of the tables. Parts that hold the same are equal, wherever they stand.
+
+    Parameters
+    ----------
+    lines, functions, arc_ends : bytes
+        First lines of the statements, their functions, and the ends of the arcs, all integers of 32 bits.
+    function_lines : tuple of int
+        Where each of its functions begins.
+    file, first_element, first_function : int
+        Its place in the tables.
+    columns : ndarray of int64
+        Columns of its arcs.
+    """
+
+    lines: bytes
+    functions: bytes
+    arc_ends: bytes
+    function_lines: tuple[int, ...]
+    file: int = field(compare=False)
+    first_element: int = field(compare=False)
+    first_function: int = field(compare=False)
+    columns: np.ndarray = field(compare=False)
+
+    @cached_property
+    def arcs(self) -> dict[tuple[int, int], int]:
+        """The number of each arc."""
+        ends = np.frombuffer(self.arc_ends, np.int32).reshape(-1, 2).tolist()
+        return {(source, target): number for number, (source, target) in enumerate(ends)}
+
+    @cached_property
+    def element_of_line(self) -> dict[int, int]:
+        """The statement that begins on a line."""
+        lines = np.frombuffer(self.lines, np.int32).tolist()
+        return dict(zip(lines, range(len(lines)), strict=True))
+
+    @cached_property
+    def function_of_line(self) -> dict[int, int]:
+        """The function that begins on a line."""
+        return dict(zip(self.function_lines, range(len(self.function_lines)), strict=True))
+
+    def function_of(self, element: int) -> int:
+        """The function of a statement, -1 for none."""
+        return int(np.frombuffer(self.functions, np.int32, 1, 4 * element)[0])
+
+
+def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
+    """The parts of all files that have edges, in the order of the files."""
+    order = np.argsort(edges.file, kind="stable")
+    files, starts = np.unique(edges.file[order], return_index=True)
+    ends = np.stack([edges.source, edges.target], axis=1).astype(np.int32)
+    owner = np.array([function.file for function in elements.functions], np.int64)
+    line_of_function = [function.line for function in elements.functions]
+    for file, columns in zip(files.tolist(), np.split(order, starts[1:]), strict=True):
+        span = elements.of_file(elements.files[file])
+        first, last = np.searchsorted(owner, [file, file + 1]).tolist()
+        function = elements.function[span]
+        yield FilePart(
+            elements.line[span].astype(np.int32).tobytes(),
+            np.where(function >= 0, function - first, -1).astype(np.int32).tobytes(),
+            ends[columns].tobytes(),
+            tuple(line_of_function[first:last]),
+            file,
+            span.start,
+            first,
+            columns,
+        )
