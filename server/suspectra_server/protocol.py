@@ -193,8 +193,9 @@ COMMANDS = (
         (),
         "boolean",
         "Start `suspectra record -- testCommand` in each workspace folder, or `suspectra record-c cTests` for C and"
-        " C++, with a progress bar that can cancel it. True once it has started. Refused in a workspace the client does"
-        " not trust.",
+        " C++, with a progress bar that can cancel it. True once it has started. A client that does not take"
+        " `suspectra/status` is told by `window/showMessage` how it ended. Refused in a workspace the client does not"
+        " trust.",
     ),
     Command(
         "cancelTests",

@@ -255,6 +255,7 @@ class SuspectraServer(LanguageServer):
         code_lens.refresh(self)
         inlay_hints.refresh(self)
         self.tell_problems(folder)
+        self.test_run.ranked(folder)
         guide = folder.snapshot.guide
         if guide is not None and guide.problem and folder.settings.order == "steps":
             self.tell(str(guide.problem), lsp.MessageType.Warning, folder.settings)

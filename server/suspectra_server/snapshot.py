@@ -61,7 +61,7 @@ class Ranking:
         """The first `top` suspects of a report. A line that no failing test executes is none."""
         counts = report.spectrum.counts
         suspects = tuple(report.suspects_of(_executed(report, top)))
-        message = f"{_many(counts.failed, 'failing test')}, {_many(counts.passed, 'passing test')}"
+        message = f"{many(counts.failed, 'failing test')}, {many(counts.passed, 'passing test')}"
         return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects)
 
     def with_trouble(self, state: State, message: str, problems: tuple[Problem, ...]) -> Ranking:
@@ -284,7 +284,7 @@ class Snapshot:
             Problem(
                 file,
                 "",
-                f"it changed since the tests ran, so its {_many(count, 'suspect')} can't be placed",
+                f"it changed since the tests ran, so its {many(count, 'suspect')} can't be placed",
                 "run the tests again",
             )
             for file, count in self.unplaceable.items()
@@ -349,5 +349,6 @@ def _end(line: str) -> int:
     return len(line.rstrip())
 
 
-def _many(count: int, noun: str) -> str:
+def many(count: int, noun: str) -> str:
+    """A number of things, in words."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

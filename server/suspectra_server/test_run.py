@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import LONGEST_MESSAGE, plain
+from suspectra_server.protocol import State
+from suspectra_server.snapshot import many
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
@@ -38,6 +40,7 @@ class TestRun:
         self._folders: list[Folder] = []
         self._process: asyncio.subprocess.Process | None = None
         self._cancelled = False
+        self._untold: set[Folder] = set()  # whose tests have run, but whose ranking is not there yet
 
     @property
     def running(self) -> bool:
@@ -62,19 +65,32 @@ class TestRun:
             _signal(self._process, signal.SIGINT)
             asyncio.get_running_loop().call_later(GRACE, _kill, self._process)
 
+    def ranked(self, folder: Folder) -> None:
+        """Tell the user who ran the tests how it ended, where the client does not show it by itself."""
+        if folder not in self._untold or folder.busy:
+            return
+        self._untold.discard(folder)
+        snapshot = folder.snapshot
+        if not self._server.takes_status and snapshot.state is not State.ERROR:
+            suspects = f": {many(len(snapshot.marks), 'suspect')}" if snapshot.marks else ""
+            self._server.answer(f"{folder.root.name}: {snapshot.message}{suspects}")
+
     async def _run(self) -> None:
         progress = await _Progress.begin(self._server, self.cancel)
         try:
             while self._folders and not self._cancelled:
-                await self._record(self._folders[0], progress)
+                ended = await self._record(self._folders[0], progress)
                 done = self._folders.pop(0)
+                if ended:
+                    self._untold.add(done)
                 done.rank()
         finally:
             self._folders = []
             progress.end("cancelled" if self._cancelled else "done")
             self._server.say_status()
 
-    async def _record(self, folder: Folder, progress: _Progress) -> None:
+    async def _record(self, folder: Folder, progress: _Progress) -> bool:
+        """Run the tests of a folder; whether they came to their end."""
         command = folder.test_arguments
         progress.report(" ".join(command), None)
         output: deque[str] = deque(maxlen=KEPT_LINES)
@@ -102,9 +118,12 @@ class TestRun:
             self._process = None
         text = "\n".join(plain(line, LONGEST_MESSAGE) for line in output)
         self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
-        if status >= _USAGE and not self._cancelled:
+        if self._cancelled:
+            return False
+        if status >= _USAGE:
             last = next((line for line in reversed(output) if line.strip()), "no output")
             self._server.answer(f"{' '.join(command)} ended with status {status}: {last}", lsp.MessageType.Error)
+        return status < _USAGE
 
 
 class _Progress:

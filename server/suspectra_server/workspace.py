@@ -294,8 +294,10 @@ class Folder:
             state = State.ERROR if there else State.NO_EVIDENCE
             ranking = Ranking(state, str(error.problem), technique, (error.problem,))
         except NothingToRank as error:
-            problems = (*evidence.problems, error.problem)
-            ranking = Ranking(_state_without_ranking(evidence), error.problem.cause, technique, problems, evidence)
+            state = _state_without_ranking(evidence)
+            # that no test fails any more is what the reader was after: no problem to tell them
+            own = () if state is State.NO_FAILING_TESTS else (error.problem,)
+            ranking = Ranking(state, error.problem.cause, technique, (*evidence.problems, *own), evidence)
         return ranking, watched, time.monotonic() - started
 
     def _find(self, settings: Settings, edges: bool) -> EvidenceSource:

@@ -145,6 +145,21 @@ def test_run_tests_records_and_ranks_with_progress(client, shop):
     assert any(value.get("percentage") == 100 for value in client.progress)
 
 
+def test_who_has_no_status_is_told_how_the_tests_ended(client, shop, capable):
+    del capable["experimental"]
+    client.start(shop, capabilities=capable)
+    client.command("runTests")
+    client.wait(lambda: client.messages)
+    source = shop / "shop/vouchers.py"
+    source.write_text(source.read_text().replace("off = off - amount", "off = amount"))
+    client.command("runTests")
+    client.wait(lambda: len(client.messages) == 2)
+    assert [message["message"] for message in client.messages] == [
+        "shop: 3 failing tests, 7 passing tests: 11 suspects",
+        "shop: no test failed (10 passed), so there is nothing to localize",
+    ]
+
+
 def test_run_tests_can_be_cancelled_and_runs_once_at_a_time(client, shop):
     (shop / "tests/test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n")
     client.start(shop)
