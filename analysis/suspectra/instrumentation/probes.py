@@ -15,6 +15,8 @@ from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from suspectra.instrumentation.outline import Outline
+
 
 class Kind(IntEnum):
     """What a probe stands for. The numbers are part of the recording's format."""
@@ -84,6 +86,7 @@ class ModuleMap:
     functions: list[FunctionSpan] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     cells: int = 0
+    outline: Outline | None = None
 
     def to_bytes(self) -> bytes:
         """The map as recordings and the cache hold it: sizes and functions as JSON, then int32 columns."""
@@ -93,6 +96,7 @@ class ModuleMap:
                 "statements": len(self.statements),
                 "probes": len(self.probes),
                 "functions": [[f.name, f.line, f.end_line] for f in self.functions],
+                "outline": self.outline and self.outline.as_json(),
             },
             separators=(",", ":"),
         ).encode()

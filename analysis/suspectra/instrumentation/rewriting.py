@@ -15,6 +15,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from suspectra.instrumentation.outline import Outline
 from suspectra.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
 from suspectra.instrumentation.source import LogicalLines, docstring, statement_lines
 
@@ -49,8 +50,9 @@ def instrument(source: bytes, path: str, name: str, *, counting: bool = False) -
     untouched = compile(tree, path, "exec", dont_inherit=True)
     lines = LogicalLines(source)
     inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
+    outline = Outline.of(tree)
     inserter.module(tree)
-    return tree, inserter.map()
+    return tree, replace(inserter.map(), outline=outline)
 
 
 @dataclass(frozen=True)
