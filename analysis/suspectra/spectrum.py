@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from itertools import repeat
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -486,7 +485,7 @@ class PerTest(Generic[T]):
 
     def of(self, spectrum: Spectrum) -> list[T]:
         """What follows for each test, in the order of the rows."""
-        nothing = repeat(None, len(spectrum.rows))
+        nothing = (None,) * len(spectrum.rows)
         parts = (spectrum.rows, spectrum.edge_rows or nothing, spectrum.edge_counts or nothing)
         keys = list(zip(*(map(id, part) for part in parts), strict=True))
         known = self._last[1]

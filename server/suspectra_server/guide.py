@@ -22,6 +22,7 @@ from suspectra_server.snapshot import Ranking
 
 if TYPE_CHECKING:
     from suspectra.markov.debugging_model import DebuggingModel, Move
+    from suspectra.program.calls import Calls
     from suspectra.program.dynamic_flow import DynamicFlow
 
 MOST_ELEMENTS, MOST_HITS = 300_000, 20_000_000
@@ -116,7 +117,7 @@ class _Knowledge:
 
     evidence: Evidence
     flow: DynamicFlow
-    calls: np.ndarray
+    calls: Calls
 
     def holds_for(self, evidence: Evidence) -> bool:
         """Whether the tests executed what they did: readers hand over the same rows for what did not change."""
@@ -140,6 +141,7 @@ class Guides:
     def __init__(self, edged_source: Callable[[], EvidenceSource | None]):
         self._edged_source = edged_source
         self._knowledge: _Knowledge | None = None
+        self._edged: Spectrum | None = None
         self._last: Guide | None = None
 
     def make(self, terms: Terms, token: Token) -> Guide:
@@ -176,16 +178,17 @@ class Guides:
     def _know(self, ranking: Ranking, token: Token) -> _Knowledge:
         if self._knowledge is not None and self._knowledge.holds_for(ranking.evidence):
             return self._knowledge
-        from suspectra.program.calls import calls_between
+        from suspectra.program.calls import Calls
         from suspectra.program.dynamic_flow import DynamicFlow
 
         evidence, spectrum = self._with_edges(ranking)
         token.check()
         edges = evidence.edges
         program = Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
-        flow = DynamicFlow.of(spectrum, program.graphs)
+        before = self._knowledge
+        flow = DynamicFlow.of(spectrum, program.graphs, before.flow if before else None)
         token.check()
-        calls = calls_between(spectrum, program, _checking(token))
+        calls = Calls.of(spectrum, program, _checking(token), before.calls if before else None)
         self._knowledge = _Knowledge(ranking.evidence, flow, calls)
         return self._knowledge
 
@@ -201,7 +204,8 @@ class Guides:
             return evidence, spectrum
         if not _same(edged.elements, spectrum.elements):  # newer already: its own ranking is on the way
             return evidence, spectrum
-        return edged, edged.spectrum()
+        self._edged = edged.spectrum(previous=self._edged)
+        return edged, self._edged
 
 
 def _too_large(spectrum: Spectrum) -> bool:

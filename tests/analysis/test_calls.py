@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from suspectra.program import Program
-from suspectra.program.calls import calls_between
+from suspectra.program.calls import Calls
 from suspectra.spectrum import Elements, Function, Spectrum
 
 SOURCE = b"""\
@@ -44,6 +44,10 @@ def spectrum_of(*runs):
     return Spectrum(
         tuple(f"t{i}" for i in range(len(runs))), np.ones(len(runs), bool), elements, rows, np.ones(len(line), bool)
     )
+
+
+def calls_between(*given):
+    return Calls.of(*given).pairs
 
 
 def lines(pairs):

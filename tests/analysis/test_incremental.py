@@ -5,7 +5,9 @@ import json
 import random
 import struct
 import zlib
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,9 +16,17 @@ from suspectra.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
 from suspectra.instrumentation.rewriting import instrument
 from suspectra.localizer import Localizer
+from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.program.calls import Calls
+from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.recording.compaction import compact
 from suspectra.recording.log import FrameKind, LogWriter, pack_rows, with_json
 from suspectra.techniques import make_technique, technique_infos, technique_names
+from suspectra.techniques.cp import Propagation
+from suspectra.techniques.flow_report import FlowReport
+from suspectra_server.documents import Texts, Units
+from suspectra_server.features.diagnostics import Published
+from suspectra_server.snapshot import Ranking, Snapshot
 
 FORMULAS = [info.name for info in technique_infos() if info.needs == "lines"]
 COSTLY = [name for name in technique_names() if name not in FORMULAS]
@@ -188,6 +198,7 @@ def ranked(act):
 
 
 def same_ranking(one, other):
+    """The same, to the last bit."""
     if isinstance(one, str) or isinstance(other, str):
         assert one == other
         return
@@ -197,6 +208,8 @@ def same_ranking(one, other):
     assert one.top(5).tolist() == other.top(5).tolist()
     assert len(one) == len(other)
     assert one.doubts() == other.doubts()
+    if isinstance(one, FlowReport) and isinstance(one.details, Propagation):
+        np.testing.assert_array_equal(one.details.br, other.details.br)
 
 
 def same_evidence(one, other):
@@ -229,32 +242,109 @@ def same_spectrum(one, other):
     assert one.suspected == other.suspected
 
 
-@pytest.mark.parametrize(("edges", "steps", "seed"), [(False, 1000, 11), (True, 120, 12)])
+def same_model(one, other):
+    """The same transition matrix, and the same expected steps, up to what rounding costs on the way to them."""
+    assert abs(one.chain.rates - other.chain.rates).nnz == 0
+    assert one.elements.tolist() == other.elements.tolist()
+    assert one.chain.location.tolist() == other.chain.location.tolist()
+    np.testing.assert_allclose(one.expected_steps, other.expected_steps, rtol=1e-8)
+    here = int(one.elements[len(one.elements) // 2])
+    np.testing.assert_allclose(one.expected_steps_from(here), other.expected_steps_from(here), rtol=1e-8, atol=1e-9)
+
+
+class Reader:
+    """How the debugging model is kept current: flow, calls and solver are taken over from state to state."""
+
+    def __init__(self):
+        self.flow, self.calls, self.model = None, None, None
+
+    def read(self, report, program):
+        self.flow = DynamicFlow.of(report.spectrum, program.graphs, self.flow)
+        self.calls = Calls.of(report.spectrum, program, like=self.calls)
+        self.model = DebuggingModel(report, self.flow, self.calls, like=self.model)
+        return self.model
+
+
+class Editor:
+    """What an editor shows that is sent the diagnostics of one workspace; the server's own parts, without a wire."""
+
+    def __init__(self, root: Path):
+        self.shown, self.told = {}, set()
+        wire = SimpleNamespace(units=Units.of(None), can=lambda name: True, text_document_publish_diagnostics=self.take)
+        self.published = Published(wire)
+        self.folder = SimpleNamespace(
+            uri=root.as_uri(),
+            root=root,
+            settings=SimpleNamespace(diagnostics=True),
+            texts=Texts(root),
+            uri_of=lambda path: (root / path).as_uri(),
+        )
+
+    def take(self, message):
+        self.told.add(message.uri)
+        self.shown[message.uri] = message.diagnostics
+        if not message.diagnostics:
+            del self.shown[message.uri]
+
+    def show(self, evidence, localizer):
+        ranking = Ranking.of(localizer.technique, evidence, localizer.report, localizer.problems(), 30)
+        texts = self.folder.texts
+        texts.forget_except(set(ranking.files))
+        files = {path: ranking.files[path] for path in {suspect.location.file for suspect in ranking.suspects}}
+        for file in files.values():
+            texts.load(file)
+        placed = {path: place for path, file in files.items() if (place := texts.placement(file))}
+        self.folder.snapshot = Snapshot(ranking, placed)
+        before, self.told = dict(self.shown), set()
+        self.published.publish(self.folder)
+        # nothing is sent but files that show something else now
+        assert self.told == {uri for uri in before | self.shown if before.get(uri) != self.shown.get(uri)}
+        return self.shown
+
+
+@pytest.mark.parametrize(("edges", "steps", "seed"), [(True, 1000, 12), (False, 200, 11)])
 def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edges, steps, seed):
+    """Evidence, counts, ranking, debugging model and diagnostics after each of many random edits.
+
+    One localizer follows every edit with a technique that is switched now and then. Beside it every technique has its
+    turn again and again, each on what it kept since its last one: the formulas three a step, the others one.
+    """
     suite, chance = Suite(tmp_path, seed, sources_as_run=edges), random.Random(seed)
-    techniques = FORMULAS + COSTLY if edges else FORMULAS
-    kept, localizer = RecordingSource(tmp_path, edges=edges), Localizer(make_technique("ochiai"))
-    tried = set()
+    costly = [*COSTLY, "ochiai+cp", "tarantula+branch"] if edges else []
+    source, localizer, reader, editor = (
+        RecordingSource(tmp_path, edges=edges),
+        Localizer(technique("ochiai")),
+        Reader(),
+        Editor(tmp_path),
+    )
+    turns = {name: Localizer(technique(name)) for name in [*FORMULAS, *costly]}
+    tried = Counter()
     for step in range(steps):
         suite.step()
         if chance.random() < 0.2:  # another technique, before the evidence is looked at again
-            name = chance.choice(techniques)
-            localizer.technique = make_technique(name, clone_failed=name in FORMULAS and chance.random() < 0.5)
-        evidence, fresh = kept.read(), RecordingSource(tmp_path, edges=edges).read()
+            name = chance.choice([*costly * 4, *FORMULAS])
+            localizer.technique = technique(name, clone_failed=name in FORMULAS and chance.random() < 0.5)
+        evidence, fresh = source.read(), RecordingSource(tmp_path, edges=edges).read()
         same_evidence(evidence, fresh)
-        report = ranked(lambda e=evidence: localizer.update(e))
-        anew = Localizer(localizer.technique)
+        report, anew = ranked(lambda e=evidence: localizer.update(e)), Localizer(localizer.technique)
         same_ranking(report, ranked(lambda a=anew, e=fresh: a.update(e)))
+        tried[localizer.technique.name] += 1
         if not isinstance(report, str):
             same_spectrum(localizer._spectrum, anew._spectrum)
-        # every formula in turn, several at every step; what needs the control flow less often
+            same_spectrum(report.spectrum, anew.report.spectrum)
+            same_model(reader.read(report, localizer.program), DebuggingModel.of(anew.report, anew.program))
+            assert editor.show(evidence, localizer) == Editor(tmp_path).show(fresh, anew)
         names = [FORMULAS[(step * 3 + i) % len(FORMULAS)] for i in range(3)]
-        names += [COSTLY[step // 2 % len(COSTLY)]] if edges and step % 2 == 0 else []
-        for name in names:
-            tried.add(name)
-            one, other = ranked(lambda n=name: localizer.select(make_technique(n))), Localizer(make_technique(name))
+        for name in [*names, costly[step % len(costly)]] if costly else names:
+            tried[name] += 1
+            other = Localizer(turns[name].technique)
+            one = ranked(lambda n=name, e=evidence: turns[n].update(e))
             same_ranking(one, ranked(lambda o=other, e=fresh: o.update(e)))
-    assert tried == set(techniques)
+    assert min(tried[name] for name in turns) >= 3 * steps // len(FORMULAS)
+
+
+def technique(name, **options):
+    return make_technique(name, **options, **({"walks": 20} if name == "sbbfl" else {}))
 
 
 def test_one_change_shares_all_else(tmp_path):

@@ -17,7 +17,7 @@ from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitt
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import SampledHittingTimes, sample_hitting_times
 from suspectra.program import Program
-from suspectra.program.calls import calls_between
+from suspectra.program.calls import Calls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.report import RankedReport, SubgraphReport
 
@@ -29,6 +29,7 @@ CALLED_FROM_HERE = "called from here"
 NEXT = "next in the ranking"
 SAME_PLACE = "same place in the ranking"
 HIGHER = "higher in the ranking"
+_NO_PAIRS = np.zeros((0, 2), np.int64)
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,8 @@ class DebuggingModel:
         Definition 29. A report without an order is one of two levels: what it names, and the rest.
     flow : DynamicFlow, optional
         What runs just before what.
-    calls : ndarray of int, shape (k, 2), optional
-        Element x calls the function that begins at element y.
+    calls : Calls, optional
+        What calls what.
     jumps : JumpModel, optional
     cleared : iterable of int
         Elements the reader has examined or declared innocent; nobody goes there any more.
@@ -126,7 +127,7 @@ class DebuggingModel:
         self,
         report: RankedReport,
         flow: DynamicFlow | None = None,
-        calls: np.ndarray | None = None,
+        calls: Calls | None = None,
         jumps: JumpModel | None = None,
         cleared: Iterable[int] = (),
         like: DebuggingModel | None = None,
@@ -135,9 +136,11 @@ class DebuggingModel:
         self.jumps = jumps or JumpModel()
         self.cleared = frozenset(cleared)
         elements = report.spectrum.elements
-        nothing = np.zeros((0, 2), np.int64)
-        self._flow = nothing if flow is None else flow.pairs
-        self._calls = nothing if calls is None else np.asarray(calls, np.int64).reshape(-1, 2)
+        self._flow = _NO_PAIRS if flow is None else flow.pairs
+        self._calls = _NO_PAIRS if calls is None else calls.pairs
+        if like is not None and self._same_chain_as(like):
+            self._take_over(like)
+            return
         self._function = np.asarray(elements.function, np.int64)
         left = report.level >= 0
         left[[c for c in self.cleared if 0 <= c < len(elements)]] = False
@@ -176,10 +179,28 @@ class DebuggingModel:
         """The model of a report with all that the evidence and the sources tell of the program.
 
         Finding the calls reads the sources. A caller that asks often keeps what :class:`DynamicFlow` and
-        :func:`calls_between` gave, and hands it to the constructor.
+        :class:`Calls` gave, and hands it to the constructor.
         """
         flow = DynamicFlow.of(report.spectrum, program.graphs if program is not None else ())
-        return cls(report, flow, calls_between(report.spectrum, program), jumps, cleared, like)
+        return cls(report, flow, Calls.of(report.spectrum, program), jumps, cleared, like)
+
+    def _same_chain_as(self, other: DebuggingModel) -> bool:
+        """Whether every number of the chain is the same; which scores stand behind the levels makes no difference."""
+        return (
+            self.report.spectrum.elements is other.report.spectrum.elements
+            and self._flow is other._flow
+            and self._calls is other._calls
+            and (self.jumps, self.cleared) == (other.jumps, other.cleared)
+            and not any(isinstance(model.report, SubgraphReport) for model in (self, other))
+            and np.array_equal(self.report.level, other.report.level)
+        )
+
+    def _take_over(self, other: DebuggingModel) -> None:
+        for name in ("_function", "_left", "_location", "elements", "chain", "_previous"):
+            setattr(self, name, getattr(other, name))
+        for name in ("solver", "_from_start", "_ranking_solver"):
+            if name in other.__dict__:
+                self.__dict__[name] = other.__dict__[name]
 
     def _build(self) -> Chain:
         if not len(self.elements):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy import sparse
 
 from suspectra.program import Program
 from suspectra.program.control_flow import SourcesAsRun
-from suspectra.spectrum import Elements, Spectrum
+from suspectra.spectrum import Elements, PerTest, Spectrum
+
+_FILES = 1 << 14  # files whose calls are remembered
 
 # a method of one of these may be meant whenever its name is called on something
 _COMMON = frozenset(
@@ -23,10 +25,9 @@ _COMMON = frozenset(
 _COMMON |= {"read", "write", "close", "open", "flush", "seek", "readline", "readlines", "match", "search", "group"}
 
 
-def calls_between(
-    spectrum: Spectrum, program: Program | None, progress: Callable[[float], object] = lambda fraction: None
-) -> np.ndarray:
-    """Pairs of elements x, y where x calls the function whose first statement is y.
+@dataclass(frozen=True, eq=False)
+class Calls:
+    """Which statements call which functions.
 
     A call counts where exactly one measured function has the name that is called, no built-in type has a method of
     that name, and some test executed both ends; anything else is left out rather than guessed. A class's name stands
@@ -34,42 +35,96 @@ def calls_between(
 
     Parameters
     ----------
-    spectrum : Spectrum
-    program : Program, optional
-        Without its sources, or where they changed since the tests ran, there are no calls.
-    progress : callable
-        Called with the finished fraction before each file; it may raise to cancel.
-
-    Returns
-    -------
-    ndarray of int64, shape (k, 2)
-        In ascending order.
+    pairs : ndarray of int64, shape (k, 2)
+        Elements x, y where x calls the function whose first statement is y, in ascending order.
 
     Examples
     --------
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0]], failed=[True])
-    >>> calls_between(spectrum, None).shape
+    >>> Calls.of(Spectrum.from_matrix([[1, 1, 0]], failed=[True]), None).pairs.shape
     (0, 2)
     """
-    nothing = np.zeros((0, 2), np.int64)
-    elements = spectrum.elements
-    if program is None or program.source_of is None or not len(elements):
-        return nothing
-    source_of = SourcesAsRun(program.files, program.source_of)
-    begins = _first_statements(elements)
-    named = _by_unique_name(elements, begins)
-    pairs = set()
-    for done, path in enumerate(elements.files):
-        progress(done / len(elements.files))
-        data = source_of(path) if path.endswith((".py", ".pyw")) else None
-        if data is None:
-            continue
-        for line, name in _calls(data):
-            target, caller = named.get(name), elements.at(path, line)
-            if target is not None and caller is not None and caller != target:
-                pairs.add((caller, target))
-    found = np.array(sorted(pairs), np.int64).reshape(-1, 2)
-    return found[_met(spectrum, found)]
+
+    pairs: np.ndarray
+    _named: _Named | None = None
+
+    @classmethod
+    def of(
+        cls,
+        spectrum: Spectrum,
+        program: Program | None,
+        progress: Callable[[float], object] = lambda fraction: None,
+        like: Calls | None = None,
+    ) -> Calls:
+        """The calls of a program that tests made.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+        program : Program, optional
+            Without its sources, or where they changed since the tests ran, there are no calls.
+        progress : callable
+            Called with the finished fraction before each file; it may raise to cancel.
+        like : Calls, optional
+            The calls before a change. Sources are read again only when one of the files is another, and only the rows
+            of tests that ran again are looked at; where the calls are the same, so is the object.
+        """
+        elements = spectrum.elements
+        if program is None or program.source_of is None or not len(elements):
+            return cls(np.zeros((0, 2), np.int64))
+        source_of = SourcesAsRun(program.files, program.source_of)
+        named = like._named if like is not None else None
+        if named is None or named.elements is not elements or named.source_of != source_of:
+            named = _Named.find(elements, source_of, progress)
+        pairs = named.met(spectrum)
+        same = like is not None and named is like._named and np.array_equal(pairs, like.pairs)
+        return like if same else cls(pairs, named)
+
+
+@dataclass(frozen=True, eq=False)
+class _Named:
+    """The calls that the sources name, made by a test or not."""
+
+    elements: Elements
+    source_of: SourcesAsRun
+    pairs: np.ndarray
+
+    @classmethod
+    def find(cls, elements: Elements, source_of: SourcesAsRun, progress: Callable[[float], object]) -> _Named:
+        named = _by_unique_name(elements, _first_statements(elements))
+        pairs = set()
+        for done, path in enumerate(elements.files):
+            progress(done / len(elements.files))
+            data = source_of(path) if path.endswith((".py", ".pyw")) else None
+            if data is None:
+                continue
+            span = elements.of_file(path)
+            lines = elements.line[span].astype(np.int32).tobytes(), elements.end_line[span].astype(np.int32).tobytes()
+            for caller, name in _callers(data, *lines):
+                target, caller = named.get(name), caller + span.start
+                if target is not None and caller != target:
+                    pairs.add((caller, target))
+        return cls(elements, source_of, np.array(sorted(pairs), np.int64).reshape(-1, 2))
+
+    @cached_property
+    def _met_by_test(self) -> PerTest[np.ndarray]:
+        return PerTest(self._met)
+
+    def _met(self, spectrum: Spectrum, tests: list[int]) -> Iterator[np.ndarray]:
+        """For each test the pairs of which it executed both ends."""
+        executed = np.zeros(len(self.elements), bool)
+        for row in (spectrum.rows[test] for test in tests):
+            executed[row] = True
+            yield np.flatnonzero(executed[self.pairs].all(axis=1))
+            executed[row] = False
+
+    def met(self, spectrum: Spectrum) -> np.ndarray:
+        """The pairs of which some test executed both ends."""
+        if not len(self.pairs):
+            return self.pairs
+        some = np.zeros(len(self.pairs), bool)
+        for pairs in self._met_by_test.of(spectrum):
+            some[pairs] = True
+        return self.pairs[some]
 
 
 def _first_statements(elements: Elements) -> dict[int, int]:
@@ -88,29 +143,30 @@ def _by_unique_name(elements: Elements, begins: dict[int, int]) -> dict[str, int
     return {name: min(at) for name, at in known.items() if len(at) == 1 and name not in _COMMON}
 
 
-@lru_cache(maxsize=4096)
-def _calls(data: bytes) -> tuple[tuple[int, str], ...]:
-    """Line and called name of every call; none where the source can't be parsed."""
+@lru_cache(maxsize=_FILES)
+def _callers(data: bytes, lines: bytes, end_lines: bytes) -> tuple[tuple[int, str], ...]:
+    """The innermost statement around each call, and the called name; none where the source can't be parsed.
+
+    Parameters
+    ----------
+    lines, end_lines : bytes
+        First and last line of each statement of the file, as integers of 32 bits.
+    """
+    first, last = np.frombuffer(lines, np.int32), np.frombuffer(end_lines, np.int32)
+    found = []
+    for line, name in _calls(data):
+        holding = np.flatnonzero((first <= line) & (line <= last))
+        if len(holding):
+            found.append((int(holding[np.argmax(first[holding])]), name))
+    return tuple(found)
+
+
+def _calls(data: bytes) -> Iterator[tuple[int, str]]:
+    """Line and called name of every call."""
     try:
         tree = ast.parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    named = [(node.lineno, node.func) for node in calls]
-    return tuple(
-        (line, name.id if isinstance(name, ast.Name) else name.attr)
-        for line, name in named
-        if isinstance(name, (ast.Name, ast.Attribute))
-    )
-
-
-def _met(spectrum: Spectrum, pairs: np.ndarray) -> np.ndarray:
-    """Whether some test executed both elements of each pair."""
-    sizes = [len(row) for row in spectrum.rows]
-    if not len(pairs) or not sum(sizes):
-        return np.zeros(len(pairs), bool)
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    column = np.concatenate(spectrum.rows)
-    shape = (len(sizes), len(spectrum.elements))
-    executed = sparse.csr_array((np.ones(len(column), bool), column, start), shape=shape).tocsc()
-    return np.asarray(executed[:, pairs[:, 0]].multiply(executed[:, pairs[:, 1]]).sum(axis=0)).reshape(-1) > 0
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            yield node.lineno, node.func.id if isinstance(node.func, ast.Name) else node.func.attr

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -43,6 +43,7 @@ class DynamicFlow:
     source: np.ndarray
     target: np.ndarray
     edge: np.ndarray
+    _terms: _Terms | None = None
 
     @property
     def nodes(self) -> int:
@@ -68,7 +69,7 @@ class DynamicFlow:
         return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
 
     @classmethod
-    def of(cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = ()) -> DynamicFlow:
+    def of(cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), like: DynamicFlow | None = None) -> DynamicFlow:
         """The flow of a spectrum: by blocks where a graph knows the edges, by lines elsewhere.
 
         Parameters
@@ -78,25 +79,54 @@ class DynamicFlow:
         graphs : sequence of FlowGraph
             They tell which blocks the edges of the spectrum join. Arcs of a file of which no graph knows an edge join
             lines; other edges are left out.
+        like : DynamicFlow, optional
+            The flow before a change: itself as long as tests traverse the same edges of the same tables.
         """
         if spectrum.edges is None or spectrum.edge_rows is None:
             return cls.of_lines(spectrum.elements, _no_edges())
         edges, counts = spectrum.edges, spectrum.edge_hit_counts
         traversed = counts.ef + counts.ep > 0
+        terms = _Terms(spectrum.elements, edges, tuple(graphs), traversed)
+        if like is not None and like._terms is not None and like._terms.same(terms):
+            return like
         known = _known(graphs, len(edges))
         by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
         by_lines &= edges.kind is EdgeKind.ARC
-        return _joined([cls.of_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in graphs)])
+        parts = [cls.of_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in graphs)]
+        return replace(_joined(parts), _terms=terms)
 
     @classmethod
     def of_lines(cls, elements: Elements, edges: Edges, chosen: np.ndarray | None = None) -> DynamicFlow:
         """The flow of edges that join lines, each element its own node; entries and exits hold no element."""
         columns = np.arange(len(edges)) if chosen is None else np.flatnonzero(chosen)
-        source = _elements_at(elements, edges.file[columns], edges.source[columns])
-        target = _elements_at(elements, edges.file[columns], edges.target[columns])
+        source, target = (ends[columns] for ends in _ends(elements, edges))
         joined = (source >= 0) & (target >= 0)
         every = np.arange(len(elements))
         return cls(np.arange(len(elements) + 1), every, source[joined], target[joined], columns[joined])
+
+
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """What a flow follows from."""
+
+    elements: Elements
+    edges: Edges
+    graphs: tuple[FlowGraph, ...]
+    traversed: np.ndarray
+
+    def same(self, other: _Terms) -> bool:
+        return (
+            self.elements is other.elements
+            and self.edges is other.edges
+            and self.graphs == other.graphs
+            and np.array_equal(self.traversed, other.traversed)
+        )
+
+
+@lru_cache(maxsize=4)
+def _ends(elements: Elements, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
+    """The elements at both ends of each edge, -1 for none."""
+    return tuple(_elements_at(elements, edges.file, line) for line in (edges.source, edges.target))
 
 
 def _of_graph(graph: FlowGraph, traversed: np.ndarray) -> DynamicFlow:
