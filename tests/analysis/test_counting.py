@@ -32,7 +32,10 @@ CELLS = "__suspectra_counting_cells__"
 
 # Arcs on which the trace is led astray: up to Python 3.11 code behind `finally` and `async with` has the line of the
 # last statement inside, and the way out of a `with` leads through its line again.
+# From 3.14 on the line behind a loop that an inner loop's `else` goes on with is not traced.
 QUIRKS = {"coroutines.py": {(75, 76), (75, 77), (85, 87)}, "handlers.py": {(75, 76)}}
+if sys.version_info >= (3, 14):
+    QUIRKS["branches.py"] = {(121, 130)}
 
 
 def sources():

@@ -1,0 +1,155 @@
+"""Probes that cost nothing after their first pass, where Python has ``sys.monitoring`` (3.12 and newer).
+
+Instrumented code is taken as it is, and each store of a probe becomes a jump over it. Python reports a jump when it is
+taken and is told not to report that one again, so the cell is set once and from then on all that is left is the jump.
+Which cells there are and what they mean is decided by the rewriting alone: a recording does not show which way its
+cells were set. A store of another form, inside an expression for example, stays what it is and works as before.
+
+The event of lines would come twice for each statement, and those of branches, up to Python 3.13, can't be switched off
+for one arm; neither tells whether the last statement of a ``try`` was left by an exception or by its end.
+"""
+
+from __future__ import annotations
+
+import inspect
+import opcode
+import re
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from types import CodeType
+from typing import Protocol
+
+_CODES = opcode.opmap
+_JUMP = _CODES.get("JUMP_FORWARD", 0)
+_EXTENDED = _CODES["EXTENDED_ARG"]
+_SMALL = _CODES.get("LOAD_SMALL_INT", -1)
+_GLOBAL = _CODES["LOAD_GLOBAL"]
+_TOOLS = (3, 4)  # the numbers that are meant for no certain kind of tool
+
+
+class _File(Protocol):
+    cells: list[int]
+
+
+def unavailable() -> str:
+    """Why there can be no :class:`Monitor` in this process; empty when there can."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is None:
+        return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
+    users = [monitoring.get_tool(number) for number in _TOOLS]
+    return "" if None in users else f"sys.monitoring is in use by {' and '.join(users)}"
+
+
+class Monitor:
+    """Watches the probes of this process.
+
+    Raises
+    ------
+    RuntimeError
+        When it is :func:`unavailable`.
+    """
+
+    def __init__(self) -> None:
+        if reason := unavailable():
+            raise RuntimeError(reason)
+        self._tool = next(number for number in _TOOLS if sys.monitoring.get_tool(number) is None)
+        self._watched: dict[int, tuple[weakref.ref[CodeType], _File, dict[int, int]]] = {}
+        self._passed: dict[int, None] = {}  # an ordered set of keys of the above
+        sys.monitoring.use_tool_id(self._tool, "suspectra")
+        sys.monitoring.register_callback(self._tool, sys.monitoring.events.JUMP, self._callback())
+
+    def _callback(self) -> Callable[[CodeType, int, int], object]:
+        watched, passed, disable = self._watched, self._passed, sys.monitoring.DISABLE
+
+        def jumped(code: CodeType, offset: int, _: int) -> object:
+            key = id(code)
+            if key in watched:
+                _, file, cells = watched[key]
+                if offset in cells:  # the source has jumps of its own
+                    file.cells[cells[offset]] = 1
+                    passed[key] = None
+            return disable
+
+        return jumped
+
+    def watch(self, code: CodeType, name: str, file: _File) -> CodeType:
+        """The code with jumps for stores; running it sets the cells of the file.
+
+        Parameters
+        ----------
+        code : CodeType
+            Instrumented code of a module.
+        name : str
+            The name under which it finds its cells.
+        file : object
+            Has the list of cells.
+        """
+        constants = tuple(self.watch(c, name, file) if isinstance(c, CodeType) else c for c in code.co_consts)
+        # types.coroutine makes copies of the code of generators, and nobody would watch those
+        stores = {} if code.co_flags & inspect.CO_GENERATOR else dict(_stores(code, name))
+        instructions = bytearray(code.co_code)
+        cells: dict[int, int] = {}
+        for (start, end), cell in stores.items():
+            instructions[start] = _JUMP
+            instructions[start + 1] = (end - start) // 2 - 1
+            cells[start] = cell
+        code = code.replace(co_code=bytes(instructions), co_consts=constants)
+        if cells:
+            key = id(code)
+            self._watched[key] = weakref.ref(code, lambda _: self._watched.pop(key, None)), file, cells
+            sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.JUMP)
+        return code
+
+    def again(self) -> None:
+        """Report the next pass of every probe, also of those that have been passed."""
+        # not sys.monitoring.restart_events, which concerns the code and the tools of others too
+        events = sys.monitoring.events
+        while self._passed:
+            key, _ = self._passed.popitem()
+            code = self._watched[key][0]() if key in self._watched else None
+            if code is not None:
+                sys.monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
+                sys.monitoring.set_local_events(self._tool, code, events.JUMP)
+
+    def close(self) -> None:
+        """Let the number go; code that was watched runs on and reports nothing."""
+        if self._tool >= 0:
+            sys.monitoring.register_callback(self._tool, sys.monitoring.events.JUMP, None)
+            for code, _, _ in list(self._watched.values()):
+                if (alive := code()) is not None:
+                    sys.monitoring.set_local_events(self._tool, alive, sys.monitoring.events.NO_EVENTS)
+            sys.monitoring.free_tool_id(self._tool)
+            self._tool = -1
+
+
+def _unit(*names: str) -> bytes:
+    """A pattern for one instruction with any argument, and what is cached behind it."""
+    codes = b"".join(re.escape(bytes([_CODES[name]])) for name in names if name in _CODES)
+    return b"(?:%b.)*[%b].(?:\0\0)*" % (re.escape(bytes([_EXTENDED])), codes)
+
+
+_INTEGER = _unit("LOAD_CONST", "LOAD_SMALL_INT")
+_STORE = re.compile(_INTEGER + _unit("LOAD_GLOBAL", "LOAD_NAME") + _INTEGER + _unit("STORE_SUBSCR"), re.DOTALL)
+
+
+def _stores(code: CodeType, name: str) -> Iterator[tuple[tuple[int, int], int]]:
+    """Where ``name[cell] = 1`` begins and ends in the bytecode, and the cell."""
+    for match in _STORE.finditer(code.co_code):
+        if match.start() % 2:
+            continue
+        (one, value), (load, at), (number, cell), _ = _instructions(match.group())
+        if code.co_names[at >> 1 if load == _GLOBAL else at] != name:
+            continue
+        if (value if one == _SMALL else code.co_consts[value]) == 1:
+            yield match.span(), (cell if number == _SMALL else code.co_consts[cell])
+
+
+def _instructions(data: bytes) -> Iterator[tuple[int, int]]:
+    extended = 0
+    for i in range(0, len(data), 2):
+        if data[i] == _EXTENDED:
+            extended = (extended | data[i + 1]) << 8
+        elif data[i]:
+            yield data[i], extended | data[i + 1]
+            extended = 0
