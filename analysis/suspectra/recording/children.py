@@ -1,0 +1,244 @@
+"""Processes that tests start: what they run belongs to the test that started them.
+
+The process that runs the tests keeps a folder for them, and tells them of it and of the present test by an environment
+variable. A child keeps its cells in a file in there (:mod:`suspectra.recording.shared_cells`), so nothing has to
+happen when it ends, however it ends. When a test ends its children's cells are added to its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from suspectra.recording.log import SUFFIX, FrameKind, LogDamage, LogWriter, frames, held, hold, split_json, with_json
+from suspectra.recording.settings import CHILD_FOLDER, CHILD_VARIABLE, FOLDER
+from suspectra.recording.shared_cells import SharedCells, stored_cells
+
+CHILDREN = "children"
+CELLS = ".cells"
+SETTINGS = "settings.json"
+STATE = "state"
+_OWNER = "owner"
+_STATE = struct.Struct("<Q8s?")  # present number, the mark of the child that came last, whether packages are recorded
+_MARK = slice(8, 16)
+
+
+@dataclass(frozen=True)
+class ChildFile:
+    """A source that a child loaded, with its cells as they are now.
+
+    Parameters
+    ----------
+    path, digest : str
+    map : bytes
+        Empty where the process that runs the tests knows the source.
+    cells : list of int
+    """
+
+    path: str
+    digest: str
+    map: bytes
+    cells: list[int]
+
+
+class Children:
+    """The children of one process that runs tests.
+
+    What runs is numbered: 0 is what belongs to no test, each attempt of a test has a number of its own.
+
+    Parameters
+    ----------
+    workspace : str
+    settings : dict
+        What a child needs to know to record as its parent does.
+    counting : bool
+
+    Raises
+    ------
+    OSError
+        When the workspace can't be written.
+    """
+
+    def __init__(self, workspace: str, settings: dict[str, Any], counting: bool):
+        self.counting = counting
+        above = os.path.join(workspace, FOLDER, CHILDREN)
+        os.makedirs(above, exist_ok=True)
+        _sweep(above)
+        self.folder = tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=above)
+        owner = os.path.join(self.folder, _OWNER)
+        self._owner = os.open(f"{owner}.new", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        hold(self._owner)
+        os.rename(f"{owner}.new", owner)  # whoever sees it sees it locked
+        with open(os.path.join(self.folder, SETTINGS), "w", encoding="utf-8") as stream:
+            json.dump({**settings, "counting": counting}, stream)
+        with open(os.path.join(self.folder, STATE), "wb+") as stream:
+            stream.write(_STATE.pack(0, b"", bool(settings["sources"])))
+            stream.flush()
+            self._state = mmap.mmap(stream.fileno(), _STATE.size)
+        self._seen = self._state[_MARK]
+        self._there = False  # whether any child's files may be in the folder
+        self.number = 0
+        self._last = 0
+
+    def carry(self, environ: MutableMapping[str, str]) -> None:
+        """Let Python processes that are started with this environment record themselves."""
+        former = environ.get("PYTHONPATH")
+        environ["PYTHONPATH"] = f"{CHILD_FOLDER}{os.pathsep}{former}" if former else CHILD_FOLDER
+        self.present(0)
+
+    def drop(self, environ: MutableMapping[str, str]) -> None:
+        """Undo :meth:`carry`, also where the tests have changed the variables since."""
+        environ.pop(CHILD_VARIABLE, None)
+        entries = environ.get("PYTHONPATH", "").split(os.pathsep)
+        if CHILD_FOLDER in entries:
+            entries.remove(CHILD_FOLDER)
+            if entries:
+                environ["PYTHONPATH"] = os.pathsep.join(entries)
+            else:
+                del environ["PYTHONPATH"]
+
+    def fresh(self) -> int:
+        """A number that no child has yet; children are started under it from now on."""
+        self._last += 1
+        self.present(self._last)
+        return self._last
+
+    def present(self, number: int) -> None:
+        """Start children under this number from now on."""
+        self.number = number
+        self._state[:8] = number.to_bytes(8, "little")
+        os.environ[CHILD_VARIABLE] = f"{self.folder}{os.sep}{number}"
+
+    @property
+    def any(self) -> bool:
+        """Whether there may be a child of which not everything is known."""
+        mark = self._state[_MARK]
+        if mark != self._seen:
+            self._seen, self._there = mark, True
+        return self._there
+
+    def numbers(self) -> set[int]:
+        """Those under which there are children of which not everything is known."""
+        return {child.number for child in self._all()} if self.any else set()
+
+    def of(self, numbers: set[int]) -> list[Child]:
+        """The children that were started under one of these numbers."""
+        found = [child for child in self._all() if child.number in numbers] if self.any else []
+        return sorted(found, key=lambda child: child.path)
+
+    def _all(self) -> Iterator[Child]:
+        self._there = False
+        try:
+            names = os.listdir(self.folder)
+        except OSError:
+            return  # a test removed it
+        for name in names:
+            number, dash, _ = name.partition("-")
+            if name.endswith(SUFFIX) and dash and number.isdigit():
+                self._there = True
+                yield Child(os.path.join(self.folder, name), int(number), self.counting)
+
+    def close(self) -> None:
+        """Take no more children; those that still run no longer count."""
+        self.let_go()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            os.rmdir(os.path.dirname(self.folder))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the run is over."""
+        return self._owner < 0
+
+    def let_go(self) -> None:
+        """Let others sweep the folder away; a forked child does so, because only its parent keeps it."""
+        if self._owner >= 0:
+            os.close(self._owner)
+            self._owner = -1
+
+
+@dataclass(frozen=True)
+class Child:
+    """What a child left in the folder so far."""
+
+    path: str
+    number: int
+    counting: bool
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has not ended yet."""
+        return held(self.path)
+
+    def files(self) -> list[ChildFile]:
+        """The sources it loaded; what can't be read is not there."""
+        found: list[ChildFile] = []
+        try:
+            with open(self.path, "rb") as stream:
+                log = stream.read()
+            with open(self.path.removesuffix(SUFFIX) + CELLS, "rb") as stream:
+                for kind, payload, _ in frames(log):
+                    if kind == FrameKind.FILE:
+                        head, source_map = split_json(payload)
+                        cells = stored_cells(stream, int(head["at"]), int(head["cells"]), self.counting)
+                        found.append(ChildFile(str(head["path"]), str(head["digest"]), source_map, cells))
+        except (OSError, LogDamage, ValueError, KeyError):
+            pass  # the last frame of a child that was killed
+        return found
+
+    def remove(self) -> None:
+        """Remove its files; a child that still runs writes on into nowhere."""
+        for path in (self.path.removesuffix(SUFFIX) + CELLS, self.path):
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+class ChildLog:
+    """A child's own side: its log and its cells, under the number it was started with."""
+
+    def __init__(self, folder: str, number: int, counting: bool):
+        mark = os.urandom(8)
+        self.folder = folder
+        self.number = number
+        base = os.path.join(folder, f"{number}-{os.getpid()}-{mark.hex()}")
+        self._cells = SharedCells(base + CELLS, counting)
+        self._log = LogWriter(base + SUFFIX)
+        with open(os.path.join(folder, STATE), "rb+") as stream:
+            stream.seek(_MARK.start)
+            stream.write(mark)
+
+    def take(self, path: str, digest: str, cells: int, source_map: bytes) -> memoryview:
+        """The cells of a source."""
+        at, room = self._cells.take(cells)
+        head = {"path": path, "digest": digest, "cells": cells, "at": at}
+        self._log.write(FrameKind.FILE, with_json(head, source_map))
+        return room
+
+    def close(self) -> None:
+        """Leave the log to the process it belongs to."""
+        self._log.close()
+
+
+def present_number(folder: str) -> int:
+    """The number under which children are started at this moment."""
+    with open(os.path.join(folder, STATE), "rb") as stream:
+        return int.from_bytes(stream.read(8), "little")
+
+
+def _sweep(above: str) -> None:
+    """Remove the folders of processes that were killed."""
+    for name in os.listdir(above):
+        folder = os.path.join(above, name)
+        owner = os.path.join(folder, _OWNER)
+        if os.path.exists(owner) and not held(owner):
+            with contextlib.suppress(OSError):
+                os.unlink(owner)  # what is open can't be, where there are no locks
+                shutil.rmtree(folder, ignore_errors=True)

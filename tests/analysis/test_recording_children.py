@@ -1,0 +1,269 @@
+"""What tests run in other processes is recorded for them."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+from suspectra.recording.children import ChildLog, Children
+from suspectra.recording.shared_cells import SharedCells, stored_cells
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "children"
+EXPECTED = re.compile(r"def (test_\w+).*# runs:(.*)")
+UNSET = ("PYTEST", "SUSPECTRA", "COV", "PYTHONPATH")
+
+
+def clean(**variables):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(UNSET)}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}
+
+
+def pytest_in(folder, *arguments, python=sys.executable, **variables):
+    return subprocess.run(
+        [python, "-m", "pytest", "-q", "-p", "suspectra", *arguments],
+        cwd=folder,
+        env=clean(**variables),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def functions(folder):
+    """The functions each test ran."""
+    evidence = RecordingSource(folder).read()
+    assert evidence.problems == ()
+    of, names = evidence.elements.function, [f.name for f in evidence.elements.functions]
+    rows = zip(evidence.tests, evidence.rows, strict=True)
+    return {t.name.partition("::")[2]: {names[i] for i in of[row].tolist() if i >= 0} for t, row in rows}
+
+
+def nothing_left(folder):
+    return sorted(path.name for path in (folder / ".suspectra").iterdir()) == [".gitignore", "cache", "recording"]
+
+
+@pytest.fixture(scope="module", params=[(), ("--suspectra-counts",), ("-n", "1", "-p", "xdist.plugin")], ids="".join)
+def recorded(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("children") / "project"
+    shutil.copytree(FIXTURE, folder)
+    done = pytest_in(folder, *request.param)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_children_are_recorded_for_the_test_that_started_them(recorded):
+    found = functions(recorded)
+    expected = dict(EXPECTED.findall((recorded / "test_children.py").read_text()))
+    assert {name: set(expected[name.partition("[")[0]].split()) for name in found} == found
+    assert {name.partition("[")[0] for name in found} == expected.keys()
+
+
+def test_nothing_of_children_is_left(recorded):
+    assert nothing_left(recorded)
+    assert len(list((recorded / ".suspectra" / "recording").iterdir())) <= 2
+
+
+def test_counts_of_children_are_added(tmp_path):
+    (tmp_path / "loop.py").write_text("def loop(n):\n    for i in range(n):\n        i += 1\n")
+    (tmp_path / "test_loop.py").write_text(
+        "import os, subprocess, sys, loop\n"
+        "def test_loop():\n"
+        "    loop.loop(5)\n"
+        "    if not (child := os.fork()):\n"
+        "        loop.loop(20); os._exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+        "    subprocess.run([sys.executable, '-c', 'import loop; loop.loop(300)'], check=True)\n"
+    )
+    assert pytest_in(tmp_path, "--suspectra-counts").returncode == 0
+    edges = RecordingSource(tmp_path, edges=True).read().edges
+    arcs = zip(edges.edges.source.tolist(), edges.edges.target.tolist(), strict=True)
+    column = list(arcs).index((2, 3))
+    assert edges.counts[0][edges.rows[0].tolist().index(column)] == 325
+
+
+def test_a_script_sees_itself_as_it_would_unrecorded(tmp_path):
+    folder = tmp_path / "project"
+    shutil.copytree(FIXTURE, folder)
+    (folder / "test_script.py").write_text(
+        "import json, os, subprocess, sys\n"
+        "def test_it():\n"
+        "    runs = [[], ['fail'], ['-X', 'dev'], ['-W', 'error']]\n"
+        "    for options in runs:\n"
+        "        before = [o for o in options if o != 'fail']\n"
+        "        after = [o for o in options if o == 'fail']\n"
+        "        done = [subprocess.run([sys.executable, *before, 'script.py', *after], env=env, capture_output=True)\n"
+        "            for env in (os.environ, {k: v for k, v in os.environ.items() if k != 'SUSPECTRA_CHILD'})]\n"
+        "        assert done[0].returncode == done[1].returncode == (1 if after else 3)\n"
+        "        assert done[0].stderr == done[1].stderr\n"
+        "        assert done[0].stdout == done[1].stdout\n"
+    )
+    done = pytest_in(folder, "test_script.py")
+    assert done.returncode == 0, done.stdout
+    assert functions(folder) == {"test_it": {"main", "used", "at_exit"}}
+
+
+def test_the_sitecustomize_that_is_hidden_still_runs(tmp_path):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import sys; sys.customized = __file__\n")
+    (tmp_path / "code.py").touch()
+    (tmp_path / "test_it.py").write_text(
+        "import subprocess, sys\n"
+        "def test_it():\n"
+        "    ask = 'import sys, sitecustomize; print(sys.customized == sitecustomize.__file__); print(sys.path)'\n"
+        "    out = subprocess.run([sys.executable, '-c', ask], capture_output=True, text=True).stdout\n"
+        "    assert out.startswith('True') and 'child_start' not in out\n"
+    )
+    done = pytest_in(tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("off", [["--suspectra-no-children"], ["-o", "suspectra_children=false"]], ids=" ".join)
+def test_children_are_left_alone_on_request(tmp_path, off):
+    (tmp_path / "test_it.py").write_text(
+        "import os\n"
+        "def test_it():\n"
+        "    assert not [name for name in os.environ if name.startswith('SUSPECTRA')]\n"
+        "    assert 'PYTHONPATH' not in os.environ\n"
+    )
+    done = pytest_in(tmp_path, *off)
+    assert done.returncode == 0, done.stdout
+    assert nothing_left(tmp_path) or not (tmp_path / ".suspectra" / "children").exists()
+
+
+def test_the_command_records_children_or_not(tmp_path):
+    for options, expected in ([], {"used"}), (["--no-children"], set()):
+        folder = tmp_path / f"project{len(options)}"
+        shutil.copytree(FIXTURE, folder)
+        command = [sys.executable, "-m", "suspectra", "record", "--workspace", str(folder), *options]
+        tests = [sys.executable, "-m", "pytest", "test_children.py::test_code"]
+        done = subprocess.run([*command, "--", *tests], cwd=folder, env=clean(), capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert functions(folder) == {"test_code": expected}
+
+
+def test_a_child_of_a_test_that_is_run_again_counts_only_in_the_last_attempt(tmp_path):
+    (tmp_path / "work.py").write_text(
+        "".join(f"def {name}():\n    return 1\n" for name in ("first", "second", "setup"))
+    )
+    (tmp_path / "test_it.py").write_text(
+        "import os, pytest, work\n"
+        "def fork(act):\n"
+        "    if not (child := os.fork()):\n"
+        "        act(); os._exit(0)\n"
+        "    os.waitpid(child, 0)\n"
+        "@pytest.fixture(scope='module')\n"
+        "def shared(): fork(work.setup)\n"
+        "RUNS = []\n"
+        "@pytest.mark.flaky(reruns=1)\n"
+        "def test_it(shared):\n"
+        "    RUNS.append(1)\n"
+        "    fork(work.first if len(RUNS) == 1 else work.second)\n"
+        "    assert len(RUNS) == 2\n"
+    )
+    done = pytest_in(tmp_path, "-p", "pytest_rerunfailures")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert functions(tmp_path) == {"test_it": {"second", "setup"}}
+
+
+def test_what_a_killed_run_leaves_is_swept_by_the_next(tmp_path):
+    (tmp_path / "work.py").write_text("def work():\n    return 1\n")
+    (tmp_path / "test_it.py").write_text(
+        "import os, signal, subprocess, sys\n"
+        "def test_it():\n"
+        "    subprocess.run([sys.executable, '-c', 'import work; work.work()'], check=True)\n"
+        "    if os.environ.get('KILL'):\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    assert pytest_in(tmp_path, KILL="1").returncode == -signal.SIGKILL
+    assert list((tmp_path / ".suspectra" / "children").iterdir())
+    assert pytest_in(tmp_path).returncode == 0
+    assert nothing_left(tmp_path)
+    assert functions(tmp_path) == {"test_it": {"work"}}
+
+
+def test_another_interpreter_is_left_alone(tmp_path):
+    (tmp_path / "work.py").write_text("def work():\n    return 1\n")
+    settings = {"sources": [], "include_tests": False, "patterns": [], "workspace": str(tmp_path)}
+    found = []
+    for version in (sys.version, "2.7"):
+        children = Children(str(tmp_path), {**settings, "python": version}, counting=False)
+        children.carry(environment := clean())
+        environment["SUSPECTRA_CHILD"] = os.environ.pop("SUSPECTRA_CHILD")
+        subprocess.run([sys.executable, "-c", "import work; work.work()"], cwd=tmp_path, env=environment, check=True)
+        found.append(len(children.of({0})))
+        children.close()
+    assert found == [1, 0]
+
+
+def test_a_test_may_remove_the_folder(tmp_path):
+    (tmp_path / "work.py").write_text("def work():\n    return 1\n")
+    (tmp_path / "test_it.py").write_text(
+        "import shutil, subprocess, sys, work\n"
+        "def test_it():\n"
+        "    shutil.rmtree('.suspectra/children')\n"
+        "    subprocess.run([sys.executable, '-c', 'import work; work.work()'], check=True)\n"
+        "def test_more(): work.work()\n"
+    )
+    done = pytest_in(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert functions(tmp_path) == {"test_it": set(), "test_more": {"work"}}
+
+
+# the files of children
+
+
+def test_cells_are_kept_in_the_file(tmp_path):
+    for counting, most in (False, 1), (True, 1 << 40):
+        path = tmp_path / f"{counting}.cells"
+        cells = SharedCells(str(path), counting)
+        taken = [cells.take(size) for size in (8, 300_000, 16)]
+        for at, (_, part) in enumerate(taken):
+            part[at] = most
+        with path.open("rb") as file:
+            for at, (start, part) in enumerate(taken):
+                assert stored_cells(file, start, len(part), counting) == [
+                    most if i == at else 0 for i in range(len(part))
+                ]
+
+
+def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
+    settings = {"sources": []}
+    children = Children(str(tmp_path), settings, counting=False)
+    log = ChildLog(children.folder, 3, counting=False)
+    log.take("a.py", "digest", 8, b"map")[2] = 1
+    log.take("b.py", "digest", 8, b"map")
+    log.close()
+    (child,) = children.of({3})
+    assert [(file.path, file.cells) for file in child.files()] == [
+        ("a.py", [0, 0, 1, 0, 0, 0, 0, 0]),
+        ("b.py", [0] * 8),
+    ]
+    path = Path(child.path)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert [file.path for file in child.files()] == ["a.py"]
+    for damage in (b"", b"SUSPECTRA", os.urandom(200)):
+        path.write_bytes(damage)
+        assert child.files() == []
+    children.close()
+    assert not (tmp_path / ".suspectra" / "children").exists()
+
+
+def test_a_running_child_is_not_taken_for_one_that_ended(tmp_path):
+    children = Children(str(tmp_path), {"sources": []}, counting=False)
+    code = (
+        "import sys, time; from suspectra.recording.children import ChildLog; "
+        f"log = ChildLog({children.folder!r}, 1, False); print('ready', flush=True); time.sleep(600)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    assert [child.runs for child in children.of({1})] == [True]
+    process.kill()
+    process.communicate()
+    assert [child.runs for child in children.of({1})] == [False]
+    children.close()
