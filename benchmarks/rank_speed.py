@@ -20,22 +20,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from large_recording import FUNCTIONS, LINES, source
+
 TARGET_SECONDS, TARGET_MB = 1.0, 300
 SUSPECTRA = [sys.executable, "-m", "suspectra"]
-FUNCTIONS = 25  # of each module, 9 executable lines each
-
-FUNCTION = """\
-def work_{number}(value):
-    total = value
-    for step in range(2):
-        total += step
-        if total % {odd} == 0:
-            total -= 1
-        else:
-            total += 2
-    total = total * 3
-    return total
-"""
 
 TESTS = """\
 import importlib
@@ -88,10 +76,8 @@ def make_project(folder: Path, modules: int, tests: int) -> None:
     package = folder / "shop"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    body = "\n\n".join(FUNCTION.format(number=i, odd=3 + i % 5) for i in range(FUNCTIONS))
-    names = ", ".join(f"work_{i}" for i in range(FUNCTIONS))
     for number in range(modules):
-        (package / f"part_{number}.py").write_text(f"{body}\n\nFUNCTIONS = ({names})\n")
+        (package / f"part_{number}.py").write_bytes(source(number))
     used = max(3, modules // 20)
     text = TESTS.format(modules=modules, tests=tests, functions=FUNCTIONS, used=used)
     (folder / "test_shop.py").write_text(text)
@@ -141,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--tests", type=int, default=2_000)
-    parser.add_argument("--modules", type=int, default=222, help="of 226 executable lines each")
+    parser.add_argument("--modules", type=int, default=250, help=f"of {LINES} executable lines each")
     options = parser.parse_args()
     figures: dict[str, float | int | bool] = {"tests": options.tests}
     with tempfile.TemporaryDirectory() as scratch:

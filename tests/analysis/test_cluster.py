@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from suspectra.cli import run
 from suspectra.cluster import Cluster
 from suspectra.errors import UsageError
 from suspectra.evaluation.corpus import read_index
@@ -18,6 +19,7 @@ from suspectra.evaluation.study import Choice, Plan, Study
 from suspectra.spectrum import Spectrum
 
 PATIENCE = 120
+count = Cluster.count
 
 
 class LocalCluster:
@@ -101,6 +103,29 @@ def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_c
         assert Study(plan, files, importlib.import_module("deadly").read).run(cluster=cluster) == here
         LocalCluster.wait(lambda: any(worker.poll() is not None for worker in local_cluster.workers))
         assert sum(worker.poll() is None for worker in local_cluster.workers) == 1
+
+
+def test_rank_counts_on_the_cluster_with_the_same_ranking(local_cluster, shop, capsys, monkeypatch):
+    monkeypatch.chdir(shop)
+    counted = []
+    monkeypatch.setattr(
+        Cluster, "count", lambda cluster, spectrum: counted.append(spectrum) or count(cluster, spectrum)
+    )
+    assert run(["rank", "--format", "json"]) == 0
+    here = capsys.readouterr().out
+    assert run(["rank", "--format", "json", "--scheduler", local_cluster.address]) == 0
+    assert capsys.readouterr().out == here
+    assert len(counted) == 1
+
+
+def test_rank_says_that_no_scheduler_is_there(shop, capsys, monkeypatch):
+    monkeypatch.chdir(shop)
+    monkeypatch.setattr("suspectra.cluster._PATIENCE", 1)
+    assert run(["rank", "--scheduler", "tcp://127.0.0.1:9"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "no scheduler can be reached" in err
+    assert "Traceback" not in err
 
 
 def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
