@@ -92,6 +92,7 @@ class Project:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-projects", action="store_true", help="run every project of projects.toml, not CI's alone")
     parser.addoption("--update-pictures", action="store_true", help="take the pictures in docs/pictures anew")
+    parser.addoption("--update-clients", action="store_true", help="write tests/fixtures/clients anew")
 
 
 @pytest.fixture
@@ -161,6 +162,13 @@ class Neovim:
         self.nvim.command(f"edit {file}")
         until(lambda: self.lua("return #vim.lsp.get_active_clients() > 0"), "a language server runs")
 
+    def show(self, project: Project, file: str) -> list[tuple[str, int]]:
+        """Start, and wait until everything that the command line ranks is marked; return that."""
+        ranked = project.ranked()
+        self.start(project, file)
+        until(lambda: self.marked(project) == ranked, "the editor marks what the command line ranks")
+        return ranked
+
     def lua(self, code: str, *arguments):
         return self.nvim.exec_lua(code, *arguments)
 
@@ -180,7 +188,8 @@ class Neovim:
 
     def marked(self, project: Project) -> list[tuple[str, int]]:
         """What the editor marks, in the form of `Project.ranked`."""
-        found = sorted(self.diagnostics(), key=lambda d: (d["data"]["rankBest"], d["file"], d["line"]))
+        marks = [d for d in self.diagnostics() if d["data"]]  # a file that changed has a word without data instead
+        found = sorted(marks, key=lambda d: (d["data"]["rankBest"], d["file"], d["line"]))
         return [(project.path(d["file"]), d["line"]) for d in found]
 
     def request(self, method: str, params: object):
@@ -190,7 +199,7 @@ class Neovim:
             local method, params = ...
             for _, client in pairs(vim.lsp.get_active_clients()) do
                 if client.name == "suspectra" then
-                    return client.request_sync(method, params, 15000, 0)
+                    return client.request_sync(method, params, 30000, 0)
                 end
             end""",
             method,

@@ -1,41 +1,61 @@
-"""The main job as the capabilities of real clients shape it: VS Code, Neovim, Emacs and Helix."""
+"""The main job with what real editors say of themselves, as tests/fixtures/clients/README.md tells."""
 
 import asyncio
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import pytest_lsp
 from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
-from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
+from pytest_lsp import ClientServerConfig, LanguageClient
 
 CLIENTS = Path(__file__).parent.parent / "fixtures" / "clients"
 PATIENCE = 30
-CONVERTER = get_converter()
+
+# what is sent in spite of what the client says is an error
+pytestmark = pytest.mark.filterwarnings("error::pytest_lsp.LspSpecificationWarning")
 
 
-def merged(first, second):
-    if isinstance(first, dict) and isinstance(second, dict):
-        return {key: merged(first.get(key), second.get(key, first.get(key))) for key in {**first, **second}}
-    return second
+@dataclass(frozen=True)
+class Takes:
+    """What an editor takes, as its makers have it."""
+
+    encoding: str = "utf-16"
+    markdown: bool = True
+    related: bool = False  # information beside a diagnostic
+    shows: bool = True  # a document at the server's wish
+    refreshes: bool = False  # code lenses at the server's wish
+    status: bool = False  # our own notification
+    watched: bool = False  # settings are registered for
 
 
-def capabilities_of(name):
-    if name == "helix":
-        raw = json.loads((CLIENTS / "helix.json").read_text())
-    elif name == "vscode":
-        # pytest-lsp knows the VS Code of 2022; what its client library has said since then is added
-        old = CONVERTER.unstructure(client_capabilities("visual-studio-code"))
-        raw = merged(old, json.loads((CLIENTS / "vscode_additions.json").read_text()))
-    else:
-        return client_capabilities(name)
-    return CONVERTER.structure(raw, lsp.ClientCapabilities)
+EDITORS = {
+    "emacs-28.2": Takes(markdown=False, shows=False),
+    "emacs-30.2": Takes("utf-32", markdown=False),
+    "helix-25.07.1": Takes("utf-8"),
+    "neovim-0.7.2": Takes(related=True, shows=False),
+    "neovim-0.12.4": Takes("utf-8", related=True, refreshes=True),
+    "vscode-1.139.1": Takes(related=True, refreshes=True, status=True, watched=True),
+}
+
+
+def test_every_editor_that_was_overheard_is_in_the_table():
+    assert {path.stem for path in CLIENTS.glob("*.json")} == set(EDITORS)
+
+
+def first_words(name, root):
+    """The editor's own `initialize`, for another folder."""
+    said = json.loads((CLIENTS / f"{name}.json").read_text())
+    folders = [{"uri": root.as_uri(), "name": root.name}]
+    said |= {"processId": None, "rootPath": str(root), "rootUri": root.as_uri(), "workspaceFolders": folders}
+    return get_converter().structure(said, lsp.InitializeParams)
 
 
 @pytest_lsp.fixture(
-    params=["vscode", "neovim@v0.11", "emacs", "helix"],
+    params=EDITORS,
     config=ClientServerConfig(server_command=[sys.executable, "-m", "suspectra_server"]),
 )
 async def editor(lsp_client: LanguageClient, request, shop):
@@ -55,14 +75,8 @@ async def editor(lsp_client: LanguageClient, request, shop):
     def status(params):
         lsp_client.statuses.append(params)
 
-    lsp_client.name = request.param.partition("@")[0]
-    lsp_client.answer = await lsp_client.initialize_session(
-        lsp.InitializeParams(
-            capabilities=capabilities_of(request.param),
-            workspace_folders=[lsp.WorkspaceFolder(shop.as_uri(), "shop")],
-            root_uri=shop.as_uri(),
-        )
-    )
+    lsp_client.takes = EDITORS[request.param]
+    lsp_client.answer = await lsp_client.initialize_session(first_words(request.param, shop))
     yield
     await lsp_client.shutdown_session()
 
@@ -106,13 +120,36 @@ async def test_each_client_gets_what_it_can_take(editor: LanguageClient, shop):
     await marks(editor, (shop / "shop/vouchers.py").as_uri())
     await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.firstSuspect"))
     await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.explain"))
-    encoding = {"vscode": "utf-16", "neovim": "utf-8", "emacs": "utf-32", "helix": "utf-8"}[editor.name]
-    assert editor.answer.capabilities.position_encoding == encoding
+    takes = editor.takes
+    assert editor.answer.capabilities.position_encoding == takes.encoding
     # a refresh where it is not supported would be answered with an error
-    assert bool(editor.refreshes) == (editor.name == "vscode")
-    assert bool(editor.statuses) == (editor.name == "vscode")
-    assert bool(editor.shown_documents) == (editor.name != "emacs")
-    assert bool(editor.messages) == (editor.name != "vscode")
-    assert editor.registered == (["workspace/didChangeConfiguration"] if editor.name == "vscode" else [])
+    assert bool(editor.refreshes) == takes.refreshes
+    assert bool(editor.statuses) == takes.status
+    assert bool(editor.shown_documents) == takes.shows
+    assert bool(editor.messages) == (not takes.status)
+    assert editor.registered == (["workspace/didChangeConfiguration"] if takes.watched else [])
     related = {d.related_information is not None for found in editor.diagnostics.values() for d in found}
-    assert related == {editor.name in ("vscode", "neovim")}
+    assert related == {takes.related}
+    where = lsp.TextDocumentIdentifier((shop / "shop/vouchers.py").as_uri())
+    hover = await editor.text_document_hover_async(lsp.HoverParams(where, lsp.Position(16, 10)))
+    assert hover.contents.kind == (lsp.MarkupKind.Markdown if takes.markdown else lsp.MarkupKind.PlainText)
+
+
+@pytest.mark.asyncio
+async def test_the_tests_run_at_the_users_word_and_the_editor_is_told_how_they_ended(editor: LanguageClient, shop):
+    await marks(editor, (shop / "shop/vouchers.py").as_uri())
+    source = shop / "shop/vouchers.py"
+    source.write_text(source.read_text().replace("off = off - amount", "off = amount"))
+    assert await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.runTests"))
+
+    async def until(happened):
+        while not happened():
+            await asyncio.sleep(0.05)
+
+    def told():
+        if editor.takes.status:
+            return editor.statuses[-1].state == "noFailingTests"
+        return any("no test failed" in message.message for message in editor.messages)
+
+    await asyncio.wait_for(until(told), PATIENCE)
+    await asyncio.wait_for(until(lambda: not any(editor.diagnostics.values())), PATIENCE)
