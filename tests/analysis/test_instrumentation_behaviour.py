@@ -300,7 +300,7 @@ def test_code_comes_from_the_cache_until_the_source_changes(tmp_path, hooked, mo
     calls = []
     real = instrument
     monkeypatch.setattr(
-        "suspectra.instrumentation.imports.instrument", lambda *a, **k: calls.append(a[1]) or real(*a, **k)
+        "suspectra.instrumentation.rewriting.instrument", lambda *a, **k: calls.append(a[1]) or real(*a, **k)
     )
     hooked(cache=cache)
     assert load(path).x == 1
@@ -343,7 +343,7 @@ def test_what_cannot_be_instrumented_runs_as_it_is_and_is_reported(tmp_path, hoo
     def refuse(*_, **__):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("suspectra.instrumentation.imports.instrument", refuse)
+    monkeypatch.setattr("suspectra.instrumentation.rewriting.instrument", refuse)
     (tmp_path / "a.py").write_text("x = 1\n")
     failures = []
     hooked(on_failure=lambda name, error: failures.append((name, type(error))))

@@ -1,8 +1,8 @@
 """The import hook: wanted modules get probes when they are loaded, by whatever finder found them.
 
-Every loader of Python files is a :class:`importlib.machinery.SourceFileLoader`; its ``get_code`` is replaced
-while the hook is installed. Module specs and loaders stay what they are, and modules that are loaded by path,
-by editable installs or by ``runpy`` are seen like any other.
+Every loader of sources inherits ``get_code`` from one class of :mod:`importlib`; it is replaced there while the hook is
+installed. Module specs and loaders stay what they are, and modules that are loaded by path, by editable installs or by
+``runpy`` are seen like any other.
 """
 
 from __future__ import annotations
@@ -13,13 +13,24 @@ import hashlib
 import sys
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
+from importlib.abc import SourceLoader
 from importlib.machinery import SourceFileLoader
 from types import CodeType
+from typing import TYPE_CHECKING
 
 from suspectra.instrumentation.cache import CodeCache, Instrumented
-from suspectra.instrumentation.rewriting import instrument
+from suspectra.instrumentation.compiling import CompileHook, file_with
+
+if TYPE_CHECKING:
+    from suspectra.instrumentation.monitoring import Monitor
+
+TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
+"""Gives the cells of a source: its recorded name, its digest, how many, and the map of its probes."""
+
+SOURCE_LOADER = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
+"""What all loaders of sources have their ``get_code`` from."""
 
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
@@ -34,16 +45,19 @@ class LoadedFile:
         As the scope named it: relative to the workspace, forward slashes.
     digest : str
         SHA-256 of the source, hexadecimal.
-    cells : list of int
+    cells : mutable sequence of int
         What the probes set or count; its length is a multiple of eight.
     map : bytes
         The compressed :class:`~suspectra.instrumentation.probes.ModuleMap`.
+    traced : bool
+        Whether it has probes, or is only known to matter.
     """
 
     path: str
     digest: str
-    cells: list[int]
+    cells: MutableSequence[int]
     map: bytes
+    traced: bool = True
     untouched: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,6 +78,10 @@ class ImportHook:
         Called with the recorded name and the exception when a file could not be instrumented.
     counting : bool
         Count how often each probe is passed.
+    cells : callable, optional
+        Where the cells of a source come from; without it they are lists, to be harvested.
+    monitor : Monitor, optional
+        Watches the probes instead of letting them store; it can't count.
     """
 
     def __init__(
@@ -73,36 +91,42 @@ class ImportHook:
         on_load: Callable[[LoadedFile], None] | None = None,
         on_failure: Callable[[str, Exception], None] | None = None,
         counting: bool = False,
+        cells: TakeCells | None = None,
+        monitor: Monitor | None = None,
     ):
         self.scope = scope
         self.cache = cache
         self.on_load = on_load
         self.on_failure = on_failure
         self.counting = counting
+        self.take_cells = cells
+        self.monitor = monitor
         self.files: list[LoadedFile] = []
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
         self._lock = threading.Lock()
         self._original: Callable | None = None
+        self._compiling = CompileHook(scope, self._compiled)
 
     def install(self) -> None:
         """Start instrumenting what is loaded from now on."""
         if self._original is not None:
             return
-        original = self._original = SourceFileLoader.get_code
-        plain = SourceFileLoader.source_to_code
+        original = self._original = SOURCE_LOADER.get_code
+        plain = SOURCE_LOADER.source_to_code
 
-        def get_code(loader: SourceFileLoader, fullname: str) -> CodeType | None:
+        def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
             # a loader with its own way to make code is another tool's hook: what it does must stay
             if type(loader).source_to_code is plain:
                 path = loader.get_filename(fullname)
                 name = self.scope(path)
-                if name is not None:
-                    code = self.code(path, name, loader.get_data(path))
+                if name is not None and (source := _source(loader, path)) is not None:
+                    code = self.code(path, name, source)
                     if code is not None:
                         return code
             return original(loader, fullname)
 
-        SourceFileLoader.get_code = get_code  # type: ignore[method-assign]
+        SOURCE_LOADER.get_code = get_code
+        self._compiling.install()
 
     @property
     def installed(self) -> bool:
@@ -112,8 +136,13 @@ class ImportHook:
     def uninstall(self) -> None:
         """Stop; modules that were instrumented stay so."""
         if self._original is not None:
-            SourceFileLoader.get_code = self._original  # type: ignore[method-assign]
+            SOURCE_LOADER.get_code = self._original
             self._original = None
+            self._compiling.uninstall()
+
+    def _compiled(self, path: str, source: bytes, flags: int) -> CodeType | None:
+        name = self.scope(path)
+        return None if name is None else self.code(path, name, source, flags=flags)
 
     def code(
         self,
@@ -122,23 +151,41 @@ class ImportHook:
         source: bytes,
         rewrite: Callable[[ast.Module], None] | None = None,
         variant: str = "",
+        flags: int = 0,
     ) -> CodeType | None:
         """Code with probes for a source, or None when it can't have them.
 
-        `rewrite` may change the instrumented tree further; `variant` tells its results apart in the cache.
+        `rewrite` may change the instrumented tree further; `variant` tells its results apart in the cache. `flags` are
+        those of ``compile``.
         """
         digest = hashlib.sha256(source).hexdigest()
         cells_name = _cells_name(name, digest)
         try:
-            item = self._instrumented(path, source, digest, cells_name, rewrite, variant)
+            item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags)
         except SyntaxError:
             return None  # Python's own loader reports it best
         except Exception as error:
             if self.on_failure is not None:
                 self.on_failure(name, error)
             return None
-        self._register(name, digest, cells_name, item)
-        return item.code
+        file = self._register(name, digest, item.cells, item.map)
+        return item.code if self.monitor is None else self.monitor.watch(item.code, cells_name, file)
+
+    def add(self, file: LoadedFile) -> int:
+        """A file that has no probes and yet matters; its number in harvests, in which it is never touched."""
+        with self._lock:
+            self.files.append(file)
+            if self.on_load is not None:
+                self.on_load(file)
+            return len(self.files) - 1
+
+    def passed(self) -> dict[int, int]:
+        """Which cells were passed since the last harvest: for each file's number its cells as a harvest's bits."""
+        found: dict[int, int] = {}
+        for number, file in enumerate(self.files):
+            if any(file.cells):
+                found[number] = int(bytes(map(bool, file.cells)).translate(_DIGITS), 2)
+        return found
 
     def harvest(self) -> tuple[list[int], bytes]:
         """What passed since the last harvest, and start again.
@@ -161,13 +208,15 @@ class ImportHook:
                 file.cells[:] = file.untouched
                 touched.append(number)
                 parts.append(cells)
+        if self.monitor is not None:
+            self.monitor.again()
         if not parts:
             return touched, b""
         digits = b"".join(parts).translate(_DIGITS)
         return touched, int(digits, 2).to_bytes(len(digits) // 8, "big")
 
     def mark(self, touched: list[int], bits: bytes) -> None:
-        """Set the cells that an earlier harvest found set."""
+        """Add what an earlier harvest found to the cells."""
         start = 0
         size = sum(len(self.files[number].cells) // 8 for number in touched)
         counts = iter(_numbers(bits[size:]))
@@ -177,8 +226,32 @@ class ImportHook:
             digits = bin(int.from_bytes(bits[start:end], "big"))[2:].zfill(len(cells))
             for cell, digit in enumerate(digits):
                 if digit == "1":
-                    cells[cell] = next(counts, 1)
+                    cells[cell] = cells[cell] + next(counts) if self.counting else 1
             start = end
+
+    def absorb(self, path: str, digest: str, source_map: bytes, cells: Sequence[int]) -> None:
+        """Add what another process set or counted; a source that is not known here is then known by its map."""
+        file = self._by_key.get((path, digest))
+        if file is None:
+            if not source_map or not any(cells):
+                return
+            file = self._register(path, digest, len(cells), source_map)
+        if len(cells) == len(file.cells):
+            for cell, count in enumerate(cells):
+                if count > 0:
+                    file.cells[cell] = file.cells[cell] + count if self.counting else 1
+
+    def move(self, cells: TakeCells) -> None:
+        """Let go of the cells, as a forked process does, and go on with others; nothing more is harvested here."""
+        self._lock = threading.Lock()  # a thread that is not here any more may have held it
+        self.on_load = None
+        self.take_cells = cells
+        self.files = []
+        for file in self._by_key.values():
+            file.cells = cells(file.path, file.digest, len(file.cells), file.map)
+            setattr(builtins, _cells_name(file.path, file.digest), file.cells)
+        if self.monitor is not None:
+            self.monitor.again()
 
     def _counted(self) -> tuple[list[int], bytes]:
         touched: list[int] = []
@@ -206,30 +279,46 @@ class ImportHook:
         cells_name: str,
         rewrite: Callable[[ast.Module], None] | None,
         variant: str,
+        flags: int,
     ) -> Instrumented:
         variant = f"{variant}\0counts" if self.counting else variant
+        variant = f"{variant}\0flags {flags}" if flags else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
         item = self.cache.load(path, key) if self.cache else None
         if item is None:
+            from suspectra.instrumentation.rewriting import instrument  # slow to import, and most often not needed
+
             tree, module_map = instrument(source, path, cells_name, counting=self.counting)
             if rewrite is not None:
                 rewrite(tree)
-            code = compile(tree, path, "exec", dont_inherit=True)
+            code = compile(tree, path, "exec", flags, dont_inherit=True)
             item = Instrumented(code, module_map.cells, module_map.to_bytes())
             if self.cache:
                 self.cache.store(path, key, item)
         return item
 
-    def _register(self, name: str, digest: str, cells_name: str, item: Instrumented) -> None:
+    def _register(self, name: str, digest: str, cells: int, source_map: bytes) -> LoadedFile:
         with self._lock:
-            if (name, digest) in self._by_key:
-                return  # the same file under a second module name, or loaded again
-            file = LoadedFile(name, digest, [0] * (-(-item.cells // 8) * 8), item.map)
-            setattr(builtins, cells_name, file.cells)
+            known = self._by_key.get((name, digest))
+            if known is not None:
+                return known  # the same file under a second module name, or loaded again
+            size = -(-cells // 8) * 8
+            if self.take_cells is None:
+                file = LoadedFile(name, digest, [0] * size, source_map)
+                self.files.append(file)
+            else:
+                file = LoadedFile(name, digest, self.take_cells(name, digest, size, source_map), source_map)
+            setattr(builtins, _cells_name(name, digest), file.cells)
             self._by_key[name, digest] = file
-            self.files.append(file)
             if self.on_load is not None:
                 self.on_load(file)
+            return file
+
+
+def _source(loader: SourceLoader, path: str) -> bytes | None:
+    """The source that a loader loads; None where that is not what is in the file."""
+    source = loader.get_data(path)
+    return source if isinstance(loader, SourceFileLoader) else file_with(path, source)
 
 
 def _numbers(data: bytes) -> array[int]:

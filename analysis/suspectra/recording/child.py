@@ -45,6 +45,7 @@ def attach(folder: str, number: int) -> None:
 
 def follow_forks(hook: ImportHook, log: ChildLog) -> None:
     """Give each process that is forked from this one cells of its own."""
+
     def forked() -> None:
         nonlocal log
         log.close()

@@ -35,26 +35,28 @@ def _attach_later(place):
         installed = state.read()[16:17] == b"\1"
     workspace = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(folder))), "")
     packages = f"{os.sep}site-packages{os.sep}"
-    original = SourceFileLoader.get_code
+    source_loader = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
+    original = source_loader.get_code
 
     def wanted(path):
         return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
 
     def get_code(loader, fullname):
-        if SourceFileLoader.get_code is get_code and wanted(loader.get_filename(fullname)):
+        if source_loader.get_code is get_code and wanted(loader.get_filename(fullname)):
             attach()
             return loader.get_code(fullname)
         return original(loader, fullname)
 
     def attach():
-        SourceFileLoader.get_code = original
+        source_loader.get_code = original
         _child_module().attach(folder, int(number))
 
-    SourceFileLoader.get_code = get_code
-    script = sys.argv[0] if getattr(sys, "argv", None) else ""
-    if script.endswith(".py") and wanted(script) and not sys.flags.inspect:
-        if SourceFileLoader.get_code is get_code:
-            attach()
+    source_loader.get_code = get_code
+    script = sys.argv[0] if sys.argv else ""
+    if "--multiprocessing-fork" in sys.argv:
+        attach()  # it is about to run the script it belongs to once more
+    elif script.endswith(".py") and wanted(script) and not sys.flags.inspect:
+        attach()
         _child_module().record_script()
 
 
