@@ -13,10 +13,10 @@ import stat
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,10 +24,11 @@ import numpy as np
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult, Verdict, join_files
 from suspectra.evidence.sources import SourceReader
+from suspectra.instrumentation.outline import Outline, difference
 from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
-from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, held, split_json
+from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, held, inside, split_json
 from suspectra.recording.settings import recording_folder
 from suspectra.spectrum import Edges, Row
 
@@ -64,8 +65,9 @@ class RecordingSource:
     here: the way out of a function, jumps back to the head of a loop, and where the arms of a branch join again.
     Conditional expressions, ``and``/``or`` and comprehensions are no branches here, as in coverage.py.
 
-    A test that was recorded with an older version of a source keeps what it executed on the lines that are the
-    same in both versions; its edges in that source are left out, and a problem names the source.
+    A test that was recorded with an older version of a source keeps what it executed in functions that do the same
+    in both versions, and elsewhere the lines that are the same. If it executed code that does something else now, a
+    problem names the source, and edges of such code are left out.
     """
 
     recorded_by: ClassVar[str] = "record"
@@ -194,7 +196,8 @@ class RecordingSource:
         return sorted(found, key=lambda section: section.started)
 
     def _source_map(self, head: dict[str, Any], blob: bytes) -> _SourceMap:
-        key = (head["path"], head["digest"], bool(head["is_test"]), len(blob), zlib.crc32(blob))
+        traced = bool(head.get("traced", True))
+        key = (head["path"], head["digest"], bool(head["is_test"]), traced, len(blob), zlib.crc32(blob))
         if key not in self._maps:
             self._maps[key] = _SourceMap.from_payload(head, blob)
         return self._maps[key]
@@ -221,7 +224,7 @@ class RecordingSource:
         if present == self._laid_out:
             return
         self._laid_out = present
-        versions = {m.measured.path: m for section in sections for m in section.maps if m is not None}
+        versions = {m.measured.path: m for s in sections for m in s.maps if m is not None and m.traced}
         versions = dict(sorted(versions.items()))
         if list(versions.values()) != list(self._layout.versions.values()):
             before, self._layout = self._layout, _Layout(versions, self.edges)
@@ -266,6 +269,8 @@ class RecordingSource:
             self._odd.pop(name, None)
         for record in live.fresh:
             name = record.result.name
+            if live.records.get(name) is not record:  # replaced before it was ever looked at
+                continue
             decoded = self._decoded.get((name, record.time))
             if decoded is None:
                 try:
@@ -330,6 +335,8 @@ class _SourceMap:
     line: np.ndarray
     target: np.ndarray
     function: np.ndarray
+    traced: bool
+    outline: Outline | None
 
     @classmethod
     def from_payload(cls, head: dict[str, Any], blob: bytes) -> _SourceMap:
@@ -347,18 +354,18 @@ class _SourceMap:
         if min(statements, probes) < 0 or len(columns) != 4 * statements + 5 * probes or cells > 8 * _MAX_MAP:
             raise ValueError("sizes that do not fit")
         first, last, function, checksum = columns[: 4 * statements].reshape(4, statements)
-        kind, cell, line, target, inside = columns[4 * statements :].reshape(5, probes)
+        kind, cell, line, target, owner = columns[4 * statements :].reshape(5, probes)
         functions = tuple((str(name), int(start), int(end)) for name, start, end in sizes["functions"])
         sound = (
             np.all(np.diff(first) > 0)
             and np.all((first > 0) & (first <= last))
             and np.all((cell >= 0) & (cell < cells))
-            and all(np.all((f >= -1) & (f < len(functions))) for f in (function, inside))
+            and all(np.all((f >= -1) & (f < len(functions))) for f in (function, owner))
         )
         if not sound:
             raise ValueError("lines or probes out of range")
         measured = MeasuredFile(
-            _inside(head["path"]),
+            inside(head["path"]),
             str(head["digest"]),
             first,
             last,
@@ -366,7 +373,8 @@ class _SourceMap:
             functions,
             bool(head["is_test"]),
         )
-        return cls(measured, cells, checksum, kind, cell, line, target, inside)
+        traced, outline = bool(head.get("traced", True)), Outline.from_json(sizes.get("outline"))
+        return cls(measured, cells, checksum, kind, cell, line, target, owner, traced, outline)
 
     @cached_property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -561,6 +569,10 @@ class _Log:
             self.records.append(_Record(_test_result(head), int(head["time"]), section, rows))
         elif frame.kind == FrameKind.OUTSIDE:
             section.outside.append(payload)
+        elif frame.kind == FrameKind.SHARED:
+            head, rows = split_json(payload)  # for those who choose tests, but damage is told by all
+            if "name" not in head or not rows:
+                raise ValueError("nothing that is shared")
         elif frame.kind == FrameKind.SCOPE:
             self.collections.append(WholeFiles.from_payload(payload))
         elif frame.kind == FrameKind.PROBLEM:
@@ -573,7 +585,7 @@ def _test_result(head: dict[str, Any]) -> TestResult:
     location = None
     if place is not None:
         file, line = place
-        location = Location(_inside(file), int(line), int(line))
+        location = Location(inside(file), int(line), int(line))
     return TestResult(
         name=str(head["name"]),
         verdict=Verdict(head["verdict"]),
@@ -583,21 +595,6 @@ def _test_result(head: dict[str, Any]) -> TestResult:
         seconds=float(head["seconds"]),
         flaky=bool(head["flaky"]),
     )
-
-
-@lru_cache(maxsize=4096)
-def _inside(path: Any) -> str:
-    """A path that stays below the workspace.
-
-    Raises
-    ------
-    ValueError
-        When it does not.
-    """
-    parts = PurePosixPath(path).parts if isinstance(path, str) else ()
-    if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
-        raise ValueError(f"a path that leads outside the workspace: {path!r}")
-    return str(path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -701,7 +698,7 @@ class _Plan:
         self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
         self.total = int(self.sizes.sum())
         self.damaged = {number for number, m in enumerate(maps) if m is None}
-        self.stale: dict[int, str] = {}
+        self.stale: dict[int, tuple[str, np.ndarray]] = {}  # path, and the cells of what does something else now
         self.statements = _Gather([self._facts(n, self._statement_facts) for n in range(self.sources)])
         self.edges = None
         if layout.with_edges:
@@ -709,7 +706,9 @@ class _Plan:
 
     def _facts(self, number: int, facts: Callable[..., tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
         source = self.maps[number]
-        current = self.layout.versions.get(source.measured.path) if source is not None else None
+        current = None
+        if source is not None and source.traced:
+            current = self.layout.versions.get(source.measured.path)
         return facts(number, source, current) if current is not None else (_EMPTY, _EMPTY)
 
     def _statement_facts(self, number: int, source: _SourceMap, current: _SourceMap):
@@ -717,13 +716,16 @@ class _Plan:
         cell, statement = source.statement_facts
         if source is not current:
             if source.measured.digest != current.measured.digest:
-                self.stale[number] = source.measured.path
-            statement = _aligned(source, current)[statement]
+                self.stale[number] = source.measured.path, _carried(source, current).doubtful
+            statement = _carried(source, current).statement[statement]
             cell, statement = cell[statement >= 0], statement[statement >= 0]
         return cell, statement + start
 
     def _edge_facts(self, number: int, source: _SourceMap, current: _SourceMap):
-        return self.layout.edges_of[source.measured.path] if source is current else (_EMPTY, _EMPTY)
+        if source is current:
+            return self.layout.edges_of[source.measured.path]
+        carried = _carried(source, current)
+        return carried.arc_cell, carried.arc + self.layout.edge_start[source.measured.path]
 
     def decode(self, rows: bytes) -> _Decoded:
         """The rows of a record.
@@ -749,13 +751,21 @@ class _Plan:
             raise ValueError("a wrong number of bits")
         fired = np.unpackbits(np.frombuffer(data, np.uint8, size, head)).view(bool)
         starts = 8 * (sizes.cumsum() - sizes)
-        stale = tuple(self.stale[n] for n in numbers if n in self.stale) if self.stale else ()
+        stale = tuple(self._stale(touched, starts, fired)) if self.stale else ()
         times = _times(data[head + size :], fired)
         row, _ = self.statements.columns_of(touched, starts, fired)
         if self.edges is None:
             return _Decoded(row, _EMPTY, None, stale, self.section, touched)
         edges, passed = self.edges.columns_of(touched, starts, fired, times)
         return _Decoded(row, edges, passed, stale, self.section, touched)
+
+    def _stale(self, touched: np.ndarray, starts: np.ndarray, fired: np.ndarray) -> Iterator[str]:
+        """The sources in which the test executed what does something else now."""
+        for number, start in zip(touched.tolist(), starts.tolist(), strict=True):
+            if number in self.stale:
+                path, cells = self.stale[number]
+                if fired[start + cells].any():
+                    yield path
 
 
 def _times(data: bytes, fired: np.ndarray) -> np.ndarray | None:
@@ -834,11 +844,66 @@ class _Gather:
         return row, passed
 
 
+@dataclass(frozen=True, eq=False)
+class _Carried:
+    """What of an older version of a source is there in a newer one."""
+
+    statement: np.ndarray  # for each statement its number in the newer one, -1 where there is none
+    doubtful: np.ndarray  # the cells of code that does something else now
+    arc_cell: np.ndarray
+    arc: np.ndarray  # facts of arcs that are the same in both: the older cells, the newer arcs
+
+
 @lru_cache(maxsize=256)
-def _aligned(old: _SourceMap, new: _SourceMap) -> np.ndarray:
-    """For each statement of the old version the same one in the new version, -1 where there is none."""
+def _carried(old: _SourceMap, new: _SourceMap) -> _Carried:
+    same, around = _same_functions(old, new)
+    keeps = np.append(same >= 0, around)  # the last one, -1, is what stands outside of functions
+    statement = _aligned(old, new, same)
+    doubtful = np.unique(old.cell[~keeps[old.function]])
+    cell, arc, ends, function = old.arcs
+    line = dict(zip(old.measured.line.tolist(), np.append(new.measured.line, 0)[statement].tolist(), strict=True))
+    places = {tuple(pair): number for number, pair in enumerate(new.arcs[2].tolist())}
+    moved = [tuple(line.get(abs(end), 0) * (1 if end > 0 else -1) for end in pair) for pair in ends.tolist()]
+    there = np.array([places.get(pair, -1) for pair in moved], np.int64)
+    there = np.where(keeps[function], there, -1)[arc]
+    return _Carried(statement, doubtful, cell[there >= 0], there[there >= 0])
+
+
+def _same_functions(old: _SourceMap, new: _SourceMap) -> tuple[np.ndarray, bool]:
+    """For each function the newer one's that does the same, -1 where none does; and whether what is around does."""
+    same = np.full(len(old.measured.functions), -1, np.int64)
+    if old.outline is None or new.outline is None or len(old.outline.functions) != len(same):
+        return same, False
+    numbers = {key: number for number, key in enumerate(new.outline.keys())}
+    for number, (key, function) in enumerate(zip(old.outline.keys(), old.outline.functions, strict=True)):
+        other = numbers.get(key, -1)
+        if other >= 0 and new.outline.functions[other].body == function.body:
+            same[number] = other
+    return same, not difference(old.outline, new.outline).around
+
+
+def _aligned(old: _SourceMap, new: _SourceMap, same: np.ndarray) -> np.ndarray:
+    """For each statement of the old version the same one in the new version, -1 where there is none.
+
+    Functions that do the same have the same statements, however they are laid out; the rest is compared as text.
+    """
     out = np.full(len(old.checksum), -1, np.int64)
-    matcher = difflib.SequenceMatcher(None, old.checksum.tolist(), new.checksum.tolist(), autojunk=False)
+    before, after = _by_function(old), _by_function(new)
+    taken = np.zeros(len(new.checksum), bool)
+    for number in np.flatnonzero(same >= 0).tolist():
+        mine, theirs = before.get(number, _EMPTY), after.get(int(same[number]), _EMPTY)
+        if len(mine) == len(theirs):
+            out[mine] = theirs
+            taken[theirs] = True
+    mine, theirs = np.flatnonzero(out < 0), np.flatnonzero(~taken)
+    matcher = difflib.SequenceMatcher(None, old.checksum[mine].tolist(), new.checksum[theirs].tolist(), autojunk=False)
     for a, b, size in matcher.get_matching_blocks():
-        out[a : a + size] = np.arange(b, b + size)
+        out[mine[a : a + size]] = theirs[b : b + size]
     return out
+
+
+def _by_function(source: _SourceMap) -> dict[int, np.ndarray]:
+    """The numbers of each function's statements."""
+    order = np.argsort(source.measured.function, kind="stable")
+    numbers, starts = np.unique(source.measured.function[order], return_index=True)
+    return dict(zip(numbers.tolist(), np.split(order, starts[1:]), strict=True))

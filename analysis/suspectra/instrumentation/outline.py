@@ -17,7 +17,9 @@ from typing import Any, NamedTuple
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, *_FUNCTIONS)
 _BLIND_TO = frozenset({"ctx", "type_comment", "type_ignores", "kind"})
-_TYPES = frozenset("bool bytes complex dict float frozenset int list object set str tuple type".split())
+_TYPES = frozenset(
+    {"bool", "bytes", "complex", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"}
+)
 _PLAIN = (ast.Constant, ast.Subscript, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.BinOp, ast.BitOr, ast.Load)
 _IMPORTERS = frozenset({"import_module", "__import__"})
 ANYTHING = "*"

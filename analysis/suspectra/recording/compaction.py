@@ -13,7 +13,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from suspectra.recording.history import WholeFiles, inflate, newest
+from suspectra.recording.history import WholeFiles, newest
 from suspectra.recording.log import (
     MAGIC,
     SUFFIX,
@@ -22,14 +22,11 @@ from suspectra.recording.log import (
     frame,
     frames,
     hold,
-    pack_rows,
     split_json,
-    with_json,
 )
 
 MOST_LOGS = 16
 LEAST_WASTE = 1 << 20
-_MAX_ROWS = 1 << 28
 
 
 @dataclass
@@ -48,6 +45,7 @@ class _Section:
     run: dict
     files: list[bytes] = field(default_factory=list)
     outside: list[bytes] = field(default_factory=list)
+    shared: list[tuple[str, bytes]] = field(default_factory=list)
     problems: list[bytes] = field(default_factory=list)
 
 
@@ -112,6 +110,8 @@ def _read(log: _Log, data: bytes) -> None:
             log.tests.append(_Test(head["name"], int(head["time"]), len(payload), payload, section))
         elif kind == FrameKind.OUTSIDE:
             log.sections[-1].outside.append(payload)
+        elif kind == FrameKind.SHARED:
+            log.sections[-1].shared.append((str(split_json(payload)[0]["name"]), payload))
         elif kind == FrameKind.SCOPE:
             log.collections.append(WholeFiles.from_payload(payload))
         elif kind == FrameKind.PROBLEM:
@@ -122,7 +122,7 @@ def _tidy(folder: str, logs: list[_Log], most_logs: int, least_waste: int) -> No
     if not any(log.sections for log in logs):
         return
     live = newest(((t.name, t.time) for log in logs for t in log.tests), [c for log in logs for c in log.collections])
-    latest = max((s.run.get("started", 0), s.run.get("run")) for log in logs for s in log.sections)[1]
+    latest = max(_order(s) for log in logs for s in log.sections)[1]
     kept: list[_Log] = []
     waste = 0
     for log in logs:
@@ -143,33 +143,34 @@ def _split(log: _Log, live) -> tuple[list[_Test], int]:
 
 
 def _merge(folder: str, logs: list[_Log]) -> None:
-    """One log with one section in place of many."""
-    # each map once, and where it came last: readers take the last map of a path for its present state
-    maps = [payload for log in logs for section in log.sections for payload in section.files]
-    files = list(dict.fromkeys(reversed(maps)))[::-1]
-    numbers = {payload: number for number, payload in enumerate(files)}
-    outside: dict[int, int] = {}
-    sizes: dict[int, int] = {}
-    tests: list[bytes] = []
-    problems: dict[bytes, None] = {}
-    for log in logs:
-        mappings = [[numbers[payload] for payload in section.files] for section in log.sections]
-        for section, mapping in zip(log.sections, mappings, strict=True):
-            problems.update(dict.fromkeys(section.problems))
-            for payload in section.outside:
-                _unite(_renumbered(payload, mapping), files, outside, sizes)
-        for test in log.tests:
-            head, rows = split_json(test.payload)
-            touched, bits = _renumbered(rows, mappings[test.section])
-            tests.append(frame(FrameKind.TEST, with_json(head, pack_rows(touched, bits))))
-    last = max((s.run for log in logs for s in log.sections), key=lambda run: run.get("started", 0))
-    united = b"".join(outside[n].to_bytes(sizes[n], "big") for n in outside)
-    out = [MAGIC, frame(FrameKind.RUN, json.dumps(last).encode())]
-    out += [frame(FrameKind.FILE, payload) for payload in files]
-    out += tests
-    out += [frame(FrameKind.OUTSIDE, pack_rows(list(outside), united))] if outside else []
-    out += [frame(FrameKind.PROBLEM, payload) for payload in problems]
+    """One log in place of many, each source in it once."""
+    latest = max(_order(section) for log in logs for section in log.sections)
+    kept = [
+        (section, [test for test in log.tests if test.section == number])
+        for log in logs
+        for number, section in enumerate(log.sections)
+    ]
+    kept = [(section, tests) for section, tests in kept if tests or _order(section) == latest]
+    numbers: dict[bytes, int] = {}
+    out = [MAGIC]
+    for section, tests in sorted(kept, key=lambda pair: _order(pair[0])):
+        out.append(frame(FrameKind.RUN, json.dumps(section.run).encode()))
+        for payload in section.files:
+            if payload in numbers:
+                out.append(frame(FrameKind.SAME, struct.pack("<I", numbers[payload])))
+            else:
+                numbers[payload] = len(numbers)
+                out.append(frame(FrameKind.FILE, payload))
+        used = {name for test in tests for name in split_json(test.payload)[0].get("shares", ())}
+        out += [frame(FrameKind.SHARED, payload) for name, payload in section.shared if not name or name in used]
+        out += [frame(FrameKind.TEST, test.payload) for test in tests]
+        out += [frame(FrameKind.OUTSIDE, payload) for payload in section.outside]
+        out += [frame(FrameKind.PROBLEM, payload) for payload in section.problems]
     _replace(folder, logs, b"".join(out))
+
+
+def _order(section: _Section) -> tuple[int, str]:
+    return int(section.run.get("started", 0)), str(section.run.get("run"))
 
 
 def _replace(folder: str, logs: list[_Log], data: bytes) -> None:
@@ -186,22 +187,3 @@ def _replace(folder: str, logs: list[_Log], data: bytes) -> None:
         raise
     for log in logs:
         os.unlink(log.path)
-
-
-def _renumbered(rows: bytes, mapping: list[int]) -> tuple[list[int], bytes]:
-    data = inflate(rows, _MAX_ROWS)
-    (count,) = struct.unpack_from("<I", data)
-    touched = struct.unpack_from(f"<{count}I", data, 4)
-    return [mapping[n] for n in touched], data[4 + 4 * count :]
-
-
-def _unite(rows, files, outside: dict[int, int], sizes: dict[int, int]) -> None:
-    touched, bits = rows
-    start = 0
-    for number in touched:
-        head, _ = split_json(files[number])
-        size = -(-int(head["cells"]) // 8)
-        value = int.from_bytes(bits[start : start + size], "big")
-        outside[number] = outside.get(number, 0) | value
-        sizes[number] = size
-        start += size

@@ -9,11 +9,13 @@ are numbered in the order of its `FILE` frames.
 kind    payload
 ====== ======================================================================================
 RUN     JSON: run, worker, started, python, pytest, arguments, root
-FILE    u32 length, JSON: path, digest, is_test; then the compressed map of its probes
-TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, flaky, time; rows
+FILE    u32 length, JSON: path, digest, is_test, whether it has probes; then the compressed map of them
+TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, flaky, time, what it shares; rows
 OUTSIDE rows of what ran outside of any test, mostly imports
 SCOPE   compressed JSON: files collected as a whole, each with the names of its tests
 PROBLEM JSON: file, place, cause, cure
+SHARED  u32 length, JSON: name, time; rows of what a test ran for later tests too
+SAME    u32: what the FILE frame of this number in the log says; only in logs that many were merged into
 ====== ======================================================================================
 
 Rows are compressed: u32 count, that many u32 file numbers, then the cells of those files as bits; where the recorder
@@ -29,6 +31,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from enum import IntEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 MAGIC = b"SUSPECTRA LOG 1\n"
@@ -46,6 +49,8 @@ class FrameKind(IntEnum):
     OUTSIDE = 4
     SCOPE = 5
     PROBLEM = 6
+    SHARED = 7
+    SAME = 8
 
 
 class Frame(NamedTuple):
@@ -72,7 +77,7 @@ def frame(kind: FrameKind, payload: bytes) -> bytes:
 
 
 def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
-    """The whole frames of a log.
+    """The whole frames of a log; a `SAME` frame is given as the `FILE` frame that it means.
 
     Parameters
     ----------
@@ -92,6 +97,7 @@ def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
             raise LogDamage(0, _foreign(data))
         offset = len(MAGIC)
     size = len(data)
+    files: list[bytes] = []
     while offset < size:
         if offset + FRAME.size > size:
             raise LogDamage(offset, "torn frame")
@@ -104,6 +110,11 @@ def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
         payload = data[offset + FRAME.size : end]
         if zlib.crc32(payload, zlib.crc32(bytes([kind]))) != checksum:
             raise LogDamage(offset, "wrong checksum")
+        if kind == FrameKind.SAME:
+            number = int.from_bytes(payload, "little") if len(payload) == 4 else len(files)
+            kind, payload = FrameKind.FILE, files[number] if number < len(files) else b""
+        elif kind == FrameKind.FILE:
+            files.append(payload)
         yield Frame(kind, payload, end)
         offset = end
 
@@ -146,6 +157,28 @@ def pack_rows(touched: list[int], bits: bytes) -> bytes:
     return zlib.compress(struct.pack(f"<I{len(touched)}I", len(touched), *touched) + bits, 1)
 
 
+def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
+    """What :func:`pack_rows` packed in this process; what others wrote is read with more care."""
+    rows = zlib.decompress(data)
+    (count,) = struct.unpack_from("<I", rows)
+    return list(struct.unpack_from(f"<{count}I", rows, 4)), rows[4 + 4 * count :]
+
+
+@lru_cache(maxsize=4096)
+def inside(path: Any) -> str:
+    """A recorded path, which stays below the workspace.
+
+    Raises
+    ------
+    ValueError
+        When it does not.
+    """
+    parts = [part for part in path.split("/") if part not in ("", ".")] if isinstance(path, str) else []
+    if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
+        raise ValueError(f"a path that leads outside the workspace: {path!r}")
+    return str(path)
+
+
 class LogWriter:
     """One process's log, open for appending.
 
@@ -161,7 +194,7 @@ class LogWriter:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
         hold(self._descriptor)
-        os.write(self._descriptor, MAGIC)
+        self.size = os.write(self._descriptor, MAGIC)
 
     def write(self, kind: FrameKind, payload: bytes) -> None:
         """Append one frame by one system call.
@@ -175,6 +208,19 @@ class LogWriter:
             data = frame(kind, payload)
             if os.write(self._descriptor, data) < len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self.size += len(data)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether more can be written."""
+        return self._descriptor >= 0
+
+    def payload(self, offset: int) -> bytes:
+        """What was written as the frame that begins there."""
+        with open(self.path, "rb") as stream:
+            stream.seek(offset)
+            length, _, _ = FRAME.unpack(stream.read(FRAME.size))
+            return stream.read(length - 1)
 
     def close(self) -> None:
         """Let others tidy the log away."""

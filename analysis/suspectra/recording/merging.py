@@ -180,6 +180,8 @@ def _add(run: _Run, kind: FrameKind, payload: bytes, collections: list[WholeFile
         run.frames.append((kind, payload))  # damaged or not: rows number the files by their order
         if kind == FrameKind.FILE:
             head, _ = split_json(payload)
+            if not head.get("traced", True):
+                return
             run.files[str(head["path"])] = str(head["digest"])
 
 

@@ -41,10 +41,11 @@ class Scope:
         self.root = os.path.realpath(root)
         self.include_tests = include_tests
         self.patterns = tuple(patterns)
+        self.given = tuple(sources)
         self.missing: list[str] = []  # sources that could not be found
         self.outside: list[str] = []  # sources that lie outside the workspace
         self._sources: list[str] = []
-        for source in sources:
+        for source in self.given:
             self._add_source(source)
         self._folders: dict[str, bool] = {}
         self._holds_tests: dict[str, bool] = {}
@@ -55,7 +56,7 @@ class Scope:
             return None
         real = os.path.realpath(path)
         name = self.name(real)
-        if name is None or not self._folder_wanted(os.path.dirname(real)):
+        if name is None or not self.holds(os.path.dirname(real)):
             return None
         if not self.include_tests and self.is_test_module(real):
             return None
@@ -111,7 +112,8 @@ class Scope:
         for folder in map(os.path.realpath, folders):
             (self._sources if _below(folder, self.root) else self.outside).append(folder)
 
-    def _folder_wanted(self, folder: str) -> bool:
+    def holds(self, folder: str) -> bool:
+        """Whether files in this folder are the project's own."""
         wanted = self._folders.get(folder)
         if wanted is None:
             wanted = any(_below(folder, s) or folder == os.path.dirname(s) for s in self._sources)
@@ -131,7 +133,7 @@ class Scope:
             return False
         if any(os.path.exists(os.path.join(folder, mark)) for mark in ("pyvenv.cfg", "conda-meta")):
             return False
-        return self._folder_wanted(os.path.dirname(folder))
+        return self.holds(os.path.dirname(folder))
 
 
 def _below(path: str, folder: str) -> bool:

@@ -1,0 +1,156 @@
+"""What tests rest on besides the code that they execute themselves.
+
+That are the files they stand in, with the ``conftest.py`` files above, and what earlier tests executed for them: the
+setup of shared fixtures, and imports that came late. A ranking has no use for it; it tells which tests a change can
+reach.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from suspectra.instrumentation.cache import Instrumented
+from suspectra.instrumentation.outline import Outline
+from suspectra.instrumentation.probes import ModuleMap
+from suspectra.recording.recorder import Recorder
+
+_CONFTEST = "conftest.py"
+_VARIANT = "a file of tests"
+
+
+class TestFiles:
+    """The files that tests stand in.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    """
+
+    __test__ = False
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+        self._numbers: dict[tuple[str, bool], int | None] = {}
+        self._above: dict[str, tuple[int, ...]] = {}
+
+    def of(self, item: pytest.Item) -> tuple[int, ...]:
+        """Their numbers in the recording: of the test's own file, and of the conftests above."""
+        path = os.path.realpath(item.path)
+        own = self._number(path, parted=isinstance(item, pytest.Function))
+        above = self._conftests(os.path.dirname(path))
+        return above if own is None or own in above else (own, *above)
+
+    def _conftests(self, folder: str) -> tuple[int, ...]:
+        if folder not in self._above:
+            number = self._number(os.path.join(folder, _CONFTEST), parted=True)
+            higher = os.path.dirname(folder)
+            inside = self.recorder.scope.name(folder) is not None and higher != folder
+            above = self._conftests(higher) if inside else ()
+            self._above[folder] = above if number is None else (number, *above)
+        return self._above[folder]
+
+    def _number(self, path: str, *, parted: bool) -> int | None:
+        """The number of a file; `parted` when its functions are to be told apart."""
+        if (path, parted) not in self._numbers:
+            self._numbers[path, parted] = self._record(path, parted)
+        return self._numbers[path, parted]
+
+    def _record(self, path: str, parted: bool) -> int | None:
+        name = self.recorder.scope.name(path)
+        try:
+            with open(path, "rb") as stream:
+                source = stream.read()
+        except OSError:
+            return None
+        if name is None:
+            return None
+        digest = hashlib.sha256(source).hexdigest()
+        return self.recorder.file_without_probes(name, digest, self._map(path, source, digest, parted))
+
+    def _map(self, path: str, source: bytes, digest: str, parted: bool) -> bytes:
+        if not parted:
+            return ModuleMap().to_bytes()
+        cache = self.recorder.hook.cache
+        place = f"{path}\0{_VARIANT}"
+        key = cache.key(place, digest, _VARIANT) if cache else b""
+        item = cache.load(place, key) if cache else None
+        if item is None:
+            try:
+                outline = Outline.of(ast.parse(source), tests=True)
+            except (SyntaxError, ValueError, RecursionError):
+                outline = None  # any change of it then concerns all of its tests
+            item = Instrumented(compile("", path, "exec"), 0, ModuleMap(outline=outline).to_bytes())
+            if cache:
+                cache.store(place, key, item)
+        return item.map
+
+
+class SharedSetup:
+    """What one test executes and later ones make use of.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    """
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+        self._fixtures: dict[int, tuple[Any, str]] = {}  # the fixture, and the name it is recorded under
+        self._importing = 0
+
+    def made(self, fixture: Any) -> None:
+        """A fixture was set up; nearly always it is the first thing that its test executes.
+
+        What the test executed before counts as executed by the fixture, too: it may be a fixture that this one uses.
+        """
+        if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
+            self._fixtures[id(fixture)] = fixture, name
+
+    def gone(self, fixture: Any) -> None:
+        """A fixture was torn down."""
+        self._fixtures.pop(id(fixture), None)
+
+    def used_by(self, item: pytest.Item) -> tuple[str, ...]:
+        """The shared fixtures that a test uses at this moment."""
+        asked = set(getattr(item, "fixturenames", ()))
+        asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those asked for by name
+        return tuple(name for fixture, name in self._fixtures.values() if fixture.argname in asked)
+
+    def watch_imports(self, in_a_test: Callable[[], bool]) -> Callable[[], None]:
+        """Record apart what modules execute that are first imported while a test runs.
+
+        Returns
+        -------
+        callable
+            Undoes it.
+        """
+        original = SourceFileLoader.exec_module
+
+        def exec_module(loader: SourceFileLoader, module: ModuleType) -> None:
+            if self._importing or not in_a_test():
+                original(loader, module)
+                return
+            before = self.recorder.passed()
+            self._importing += 1
+            try:
+                original(loader, module)
+            finally:
+                self._importing -= 1
+                after = self.recorder.passed()
+                self.recorder.share({n: bits & ~before.get(n, 0) for n, bits in after.items()}, at_import=True)
+
+        SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign]
+
+        def undo() -> None:
+            if SourceFileLoader.exec_module is exec_module:
+                del SourceFileLoader.exec_module
+
+        return undo

@@ -1,0 +1,148 @@
+"""What a git revision holds, read from git's objects alone.
+
+Nothing that a repository's own configuration names is run: no hook, filter, monitor, pager, diff or text converter, and
+nothing is fetched. Therefore git is not asked to compare with the working tree; that is done here, by the ids of
+contents.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from suspectra.errors import Problem, UsageError
+
+_HARMLESS = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never")
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "",
+    "LC_ALL": "C",
+}
+_LINK, _SUBMODULE = "120000", "160000"
+_LARGEST = 1 << 26
+
+
+@dataclass(frozen=True)
+class Revision:
+    """The files of a commit that lie in a workspace.
+
+    Parameters
+    ----------
+    workspace : str
+    name : str
+        As the user gave it.
+    files : dict of str to (str, str)
+        Mode and content's id by path, relative to the workspace; submodules are left out.
+    """
+
+    workspace: str
+    name: str
+    files: dict[str, tuple[str, str]]
+
+    @classmethod
+    def of(cls, workspace: str, name: str) -> Revision:
+        """Look up a revision.
+
+        Raises
+        ------
+        UsageError
+            When there is no git, no repository, or no such revision.
+        """
+        if not name or name.startswith("-") or "\0" in name:
+            raise _problem(name, "is no revision", "name a commit, a branch or a tag")
+        _git(workspace, "rev-parse", "--git-dir")
+        commit = _git(workspace, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", missing=name)
+        listing = _git(workspace, "ls-tree", "-r", "-z", commit.decode("ascii").strip())
+        files: dict[str, tuple[str, str]] = {}
+        for entry in listing.split(b"\0")[:-1]:
+            about, _, path = entry.partition(b"\t")
+            mode, _, content = about.decode("ascii").split(" ", 2)
+            if mode != _SUBMODULE:
+                files[os.fsdecode(path)] = mode, content
+        return cls(workspace, name, files)
+
+    def changed(self, others: Iterable[str]) -> Iterator[str]:
+        """Paths whose content is another one now, or gone; and those of `others` that the revision does not have."""
+        for path, (mode, content) in self.files.items():
+            if not self._same(path, mode, content):
+                yield path
+        yield from (path for path in others if path not in self.files)
+
+    def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """What files of the revision held; those that git does not have, or that are too large, are left out."""
+        wanted = [path for path in paths if path in self.files]
+        asked = "".join(f"{self.files[path][1]}\n" for path in wanted).encode("ascii")
+        answer = _git(self.workspace, "cat-file", "--batch", given=asked) if wanted else b""
+        found: dict[str, bytes] = {}
+        at = 0
+        for path in wanted:
+            end = answer.index(b"\n", at)
+            words = answer[at:end].split(b" ")
+            at = end + 1
+            if len(words) == 3 and words[1] == b"blob":
+                size = int(words[2])
+                found[path] = answer[at : at + size]
+                at += size + 1
+        return found
+
+    def _same(self, path: str, mode: str, content: str) -> bool:
+        full = os.path.join(self.workspace, path)
+        try:
+            status = os.lstat(full)
+            if mode == _LINK or stat.S_ISLNK(status.st_mode):
+                return stat.S_ISLNK(status.st_mode) and _id(os.fsencode(os.readlink(full)), content) == content
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                return False
+            with open(full, "rb") as stream:
+                data = stream.read()
+        except OSError:
+            return False
+        # git may have been told to store texts with other line ends than they have here
+        return _id(data, content) == content or _id(data.replace(b"\r\n", b"\n"), content) == content
+
+
+def project_files(workspace: str) -> list[str] | None:
+    """All files below the workspace that git does not ignore, None where git can't tell."""
+    try:
+        listing = _git(workspace, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    except UsageError:
+        return None
+    return [os.fsdecode(path) for path in listing.split(b"\0")[:-1]]
+
+
+def _id(data: bytes, like: str) -> str:
+    """The id that git gives a content, in the kind of hash that another id is of."""
+    kind = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+    return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
+def _git(workspace: str, *arguments: str, given: bytes = b"", missing: str | None = None) -> bytes:
+    try:
+        done = subprocess.run(
+            ["git", *_HARMLESS, *arguments],
+            cwd=workspace,
+            env={**os.environ, **_ENVIRONMENT},
+            input=given,
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        cause = f"git can't be run: {error.strerror or error}"
+        raise UsageError(Problem("git", "", cause, "install git, or leave out --since")) from None
+    if done.returncode and missing is not None:
+        raise _problem(missing, "is no revision of this repository", "check its spelling, or fetch it")
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        cause = lines[0] if lines else f"git ended with status {done.returncode}"
+        raise UsageError(Problem(workspace, "", cause, "choose a workspace in a git repository, or leave out --since"))
+    return done.stdout
+
+
+def _problem(name: str, cause: str, cure: str) -> UsageError:
+    return UsageError(Problem(name, "", cause, cure))
