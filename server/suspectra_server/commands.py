@@ -204,15 +204,18 @@ class Commands:
             folder.choose(name, clone)
         return name
 
-    async def run_tests(self) -> bool:
-        """Record the tests in each folder."""
+    async def run_tests(self, uris: Any = None) -> bool:
+        """Record the tests in each folder, or in those named."""
+        if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
+            raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
         if not self._server.trusted:
             raise RequestFailed("Tests are run only in a workspace you trust: trust it in your editor first.")
         if self._server.test_run.running:
             raise RequestFailed("The tests are running already.")
-        if not len(self._server.folders):
-            raise RequestFailed("No folder is open.")
-        await self._server.test_run.start(list(self._server.folders))
+        folders = [folder for folder in self._server.folders if uris is None or folder.uri in uris]
+        if not folders:
+            raise RequestFailed("No folder is open." if uris is None else "These are no folders of the workspace.")
+        await self._server.test_run.start(folders)
         return True
 
     def cancel_tests(self) -> bool:
@@ -368,7 +371,12 @@ class Commands:
     # going there
 
     def _go_to(self, found: Found | None, here: Statement | None = None) -> lsp.Location | None:
-        return self._visit((found[0], found[1].suspect.element), here) if found else None
+        if found is not None:
+            return self._visit((found[0], found[1].suspect.element), here)
+        if not self._server.takes_status:
+            done = any(folder.snapshot.marks for folder in self._server.folders)
+            self._server.answer("No other suspect is left." if done else self._server.status()["message"])
+        return None
 
     def _visit(self, target: Statement, here: Statement | None) -> lsp.Location | None:
         """Go to a statement, and remember where the reader came from."""

@@ -160,6 +160,26 @@ def test_who_has_no_status_is_told_how_the_tests_ended(client, shop, capable):
     ]
 
 
+def test_who_has_no_status_is_told_why_there_is_nowhere_to_go(client, shop, capable):
+    del capable["experimental"]
+    client.start(shop, capabilities=capable)
+    for suspect in client.suspects()["suspects"]:
+        client.command("markExamined", suspect["uri"], suspect["line"] - 1)
+    assert client.command("nextSuspect") is None
+    client.wait(lambda: client.messages)
+    assert client.messages[0]["message"] == "No other suspect is left."
+
+
+def test_who_has_no_recording_is_told_so_when_looking_for_suspects(client, tmp_path, capable):
+    del capable["experimental"]
+    client.initialize(tmp_path, capabilities=capable)
+    while client.suspects()["state"] != "noEvidence":
+        assert not client.closed.wait(0.05)
+    assert client.command("firstSuspect") is None
+    client.wait(lambda: client.messages)
+    assert "suspectra record" in client.messages[0]["message"]
+
+
 def test_run_tests_can_be_cancelled_and_runs_once_at_a_time(client, shop):
     (shop / "tests/test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n")
     client.start(shop)
