@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -16,11 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import pynvim
 import pytest
-from playwright.sync_api import FrameLocator, Locator, Page, sync_playwright
+from PIL import Image
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, sync_playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "docs" / "pictures"
+MANIFEST = ROOT / "vscode-extension" / "package.json"
 TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
@@ -232,6 +238,83 @@ def vsix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return packages[-1]
 
 
+class Picture:
+    """A screenshot, to be asked for what it must show: colours in places, which hold with the fonts of any machine."""
+
+    def __init__(self, file: Path):
+        self.pixels = np.asarray(Image.open(file).convert("RGB")).astype(int)
+
+    def share(self, color: str, box: dict | None = None, ground: str = "#000000") -> float:
+        """How much of a box, or of it all, has about this colour, laid over the ground where it has transparency."""
+        left, top, right, bottom = corners(box) if box else (0, 0, self.pixels.shape[1], self.pixels.shape[0])
+        part = self.pixels[top:bottom, left:right]
+        ink, alpha = rgba(color)
+        mixed = alpha * ink + (1 - alpha) * rgba(ground)[0]
+        return float((abs(part - mixed).max(axis=2) <= (20 if alpha == 1 else 5)).mean())
+
+    def differs_from(self, other: Picture) -> float:
+        """How much of it, looked at from afar, differs from another one of the same size."""
+        assert self.pixels.shape == other.pixels.shape
+        return float((abs(self._blurred() - other._blurred()).max(axis=2) > 32).mean())
+
+    def _blurred(self, cell: int = 40) -> np.ndarray:
+        rows, columns = (size // cell for size in self.pixels.shape[:2])
+        cells = self.pixels[: rows * cell, : columns * cell].reshape(rows, cell, columns, cell, 3)
+        return cells.mean(axis=(1, 3))
+
+
+def corners(box: dict) -> tuple[int, int, int, int]:
+    return tuple(round(number) for number in (box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]))
+
+
+def rgba(color: str) -> tuple[np.ndarray, float]:
+    """A colour written as #rrggbb or #rrggbbaa, or as a style says it, and how opaque it is."""
+    if color.startswith("#"):
+        *ink, alpha = (int(color[at : at + 2], 16) for at in (1, 3, 5, *([7] if color[7:] else [])))
+        return (np.array(ink), alpha / 255) if color[7:] else (np.array([*ink, alpha]), 1.0)
+    parts = [float(part) for part in re.findall(r"[\d.]+", color)]
+    return np.array(parts[:3]), parts[3] if parts[3:] else 1.0
+
+
+@pytest.fixture
+def look() -> Callable[[Path], Picture]:
+    """Looks at a screenshot."""
+    return Picture
+
+
+@pytest.fixture(scope="session")
+def palette() -> Callable[[str], dict[str, str]]:
+    """What the extension declares its colours to be in a kind of theme: dark, light, highContrast…"""
+    colors = json.loads(MANIFEST.read_text())["contributes"]["colors"]
+    return lambda kind: {color["id"].removeprefix("suspectra."): color["defaults"][kind] for color in colors}
+
+
+@pytest.fixture
+def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
+    """Takes a picture for the docs: `document(bench, name, kind of theme)`.
+
+    With `--update-pictures` it is kept. Without, the one that is kept must show the same.
+    """
+
+    def take(bench: Workbench, name: str, kind: str = "light") -> Picture:
+        taken = bench.picture(name.removesuffix(".png"), still=True)
+        if request.config.getoption("--update-pictures"):
+            # a palette keeps it small; what is drawn in few pixels must keep its colours too
+            small = (
+                Image.open(taken).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 2, dither=Image.Dither.NONE)
+            )
+            small.save(PICTURES / name, optimize=True)
+        picture, kept = Picture(taken), Picture(PICTURES / name)
+        assert picture.differs_from(kept) < 0.2, f"docs/pictures/{name} is out of date: run with --update-pictures"
+        for heat in (2, 3, 4, 5):
+            color = palette(kind)[f"heat{heat}"]
+            now, then = picture.share(color), kept.share(color)
+            assert max(now, then) < 3 * min(now, then) + 0.0003, f"heat {heat}: {now:.4%} now, {then:.4%} in docs"
+        return picture
+
+    return take
+
+
 class Workbench:
     """A real VS Code workbench in a browser, with the extension installed."""
 
@@ -240,10 +323,29 @@ class Workbench:
         self.name = name
         self.home = home
 
-    def picture(self, name: str) -> Path:
+    def picture(self, name: str, *, still: bool = False) -> Path:
+        """Keep what is on the screen; `still` is without what comes and goes with the mouse."""
+        if still:
+            self.page.mouse.move(self.page.viewport_size["width"] / 2, self.page.viewport_size["height"] - 4)
+            with contextlib.suppress(PlaywrightTimeout):  # where it stays it belongs there
+                self.page.locator(".editor-instance .scrollbar.visible").first.wait_for(state="hidden", timeout=2000)
+            self.page.wait_for_timeout(1000)  # things fade
         path = ARTIFACTS / f"vscode-{self.name}-{name}.png"
-        self.page.screenshot(path=path)
+        self.page.screenshot(path=path, caret="hide", animations="disabled")
         return path
+
+    def color(self, name: str) -> str:
+        """A colour of the theme."""
+        variable = "--vscode-" + name.replace(".", "-")
+        script = "name => getComputedStyle(document.querySelector('.monaco-workbench')).getPropertyValue(name)"
+        return self.page.evaluate(script, variable)
+
+    def drag(self, x: float, to: float) -> None:
+        """Drag the border between two parts of the window."""
+        self.page.mouse.move(x, 300)
+        self.page.mouse.down()
+        self.page.mouse.move(to, 300, steps=5)
+        self.page.mouse.up()
 
     def see(self, selector: str, text: str | None = None, patience: float = PATIENCE) -> Locator:
         """Wait for something to be visible."""
@@ -260,6 +362,10 @@ class Workbench:
 
     def _pick(self, key: str, text: str) -> None:
         self.page.keyboard.press(key)
+        self.pick(text)
+
+    def pick(self, text: str) -> None:
+        """Choose from the list of choices that opens or is open."""
         self.see(".quick-input-widget .quick-input-box input")
         self.page.keyboard.type(text)
         self.see(".quick-input-list .monaco-list-row", text).click()
@@ -309,8 +415,8 @@ class Workbench:
         """The process of the language server."""
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                here = (process / "cwd").resolve().is_relative_to(self.home)
-                if here and b"suspectra_server" in (process / "cmdline").read_bytes():
+                ours = f"\0HOME={self.home}\0".encode() in b"\0" + (process / "environ").read_bytes()
+                if ours and b"suspectra_server" in (process / "cmdline").read_bytes():
                     return int(process.name)
         return None
 
@@ -338,18 +444,50 @@ SETTINGS = {
 }
 
 
+CODE_SERVER = (str(TOOLS / "node24/bin/node"), str(TOOLS / "code-server/node_modules/code-server/out/node/entry.js"))
+
+
+@pytest.fixture(scope="session")
+def extensions(vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of extensions, with this one installed from its .vsix."""
+    home = tmp_path_factory.mktemp("installed")
+    command = [*CODE_SERVER, "--config", str(home / "config.yaml"), "--user-data-dir", str(home / "data")]
+    command += ["--extensions-dir", str(home / "extensions"), "--install-extension", str(vsix)]
+    done = subprocess.run(command, env={**os.environ, "HOME": str(home)}, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return home / "extensions"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Callable[[], Browser]]:
+    """A browser: one for all tests, and another one if that is lost."""
+    started: list[Browser] = []
+
+    def browser() -> Browser:
+        if not started or not started[-1].is_connected():
+            arguments = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--force-color-profile=srgb"]
+            started.append(playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments))
+        return started[-1]
+
+    with sync_playwright() as playwright:
+        yield browser
+        for each in started:
+            each.close()
+
+
 @pytest.fixture
-def workbench(vsix: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[..., Workbench]]:
-    """Opens a folder in VS Code: `workbench(folder, settings)`."""
+def workbench(
+    extensions: Path, chromium: Callable[[], Browser], tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., Workbench]]:
+    """Opens a folder, or a file .code-workspace, in VS Code: `workbench(folder, settings)`."""
     home = tmp_path / "home"
     data = home / "data"
     name = request.node.name.removeprefix("test_").replace("_", "-")
     code_server = [
-        str(TOOLS / "node24/bin/node"),
-        str(TOOLS / "code-server/node_modules/code-server/out/node/entry.js"),
+        *CODE_SERVER,
         *("--config", str(home / "config.yaml")),
         *("--user-data-dir", str(data)),
-        *("--extensions-dir", str(home / "extensions")),
+        *("--extensions-dir", str(extensions)),
     ]
     environment = {
         **os.environ,
@@ -368,8 +506,6 @@ def workbench(vsix: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
             (data / kind).mkdir(parents=True)
             (data / kind / "settings.json").write_text(json.dumps(chosen))
         (home / "config.yaml").write_text(f"bind-addr: 127.0.0.1:{port}\nauth: none\ncert: false\n")
-        install = [*code_server, "--install-extension", str(vsix)]
-        subprocess.run(install, env=environment, check=True, capture_output=True, timeout=120)
         log = (ARTIFACTS / f"vscode-{name}.log").open("w")
         options = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
         options += ["--disable-workspace-trust"] * trusted
@@ -378,9 +514,10 @@ def workbench(vsix: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
         )
         started.append(server)
         until(lambda: answers(port), "code-server answers")
-        page = browser.new_page(viewport={"width": 1400, "height": 860})
+        page = chromium().new_page(viewport={"width": 1400, "height": 860})
         page.set_default_timeout(PATIENCE * 1000)
-        page.goto(f"http://127.0.0.1:{port}/?folder={folder}")
+        kind = "workspace" if folder.suffix == ".code-workspace" else "folder"
+        page.goto(f"http://127.0.0.1:{port}/?{kind}={folder}")
         bench = Workbench(page, name, home)
         bench.see(".monaco-workbench .statusbar-item", patience=90)
         opened.append(bench)
@@ -388,14 +525,10 @@ def workbench(vsix: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
 
     opened: list[Workbench] = []
     ARTIFACTS.mkdir(exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
-        )
-        yield start
-        for bench in opened:
-            bench.picture("end")
-        browser.close()
+    yield start
+    for bench in opened:
+        bench.picture("end")
+        bench.page.close()
     for server in started:
         os.killpg(server.pid, signal.SIGTERM)
         try:

@@ -3,32 +3,16 @@
 from __future__ import annotations
 
 import re
-import shutil
 import time
-from pathlib import Path
 
 import pytest
 
-PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
-MOST_BYTES = 400_000  # of a picture in docs/; how well one packs differs with the fonts of a machine
 TAX = "src/ledger/tax.py"
 FAULT = "ends = [*starts[1:], last]"
 SIDEBAR = "#workbench\\.parts\\.sidebar"
 VIEW = ".activitybar .action-label[aria-label^='Suspectra']"
 TESTING = ".activitybar .action-label[aria-label^='Testing']"
 ROWS = f"{SIDEBAR} .monaco-list-row"
-
-
-@pytest.fixture
-def document(request):
-    """Keeps a picture for the docs, with `--update-pictures`."""
-
-    def keep(picture: Path, name: str) -> None:
-        assert picture.stat().st_size < MOST_BYTES
-        if request.config.getoption("--update-pictures"):
-            shutil.copy(picture, PICTURES / name)
-
-    return keep
 
 
 def message(bench) -> str:
@@ -42,9 +26,10 @@ def opened(ledger, workbench, wait):
 
     def start(settings=None):
         bench = workbench(ledger.folder, settings)
-        bench.page.set_viewport_size({"width": 1280, "height": 700})
+        bench.page.set_viewport_size({"width": 1440, "height": 760})
         bench.see(VIEW).click()
         wait(bench.suspects, "suspects in the view")
+        bench.drag(349, 450)
         fault = ledger.lines(TAX).index(f"        {FAULT}") + 1
         bench.page.locator(ROWS, has_text=f"tax.py:{fault} ").first.click()
         wait(lambda: bench.cursor() == ("tax.py", fault), "the faulty line")
@@ -83,7 +68,7 @@ def test_goes_where_the_model_leads_and_back(opened, ledger, wait, document):
     bench.see(".quick-input-title", "Where to look next from")
     choices = wait(bench.choices, "places to go to")
     assert all(re.search(r"\d %", choice) for choice in choices)
-    document(bench.picture("jump"), "vscode-jump.png")
+    document(bench, "vscode-jump.png")
     place = re.search(r"(\w+\.py):(\d+)", choices[1])
     page.locator(".quick-input-list .monaco-list-row").nth(1).click()
     wait(lambda: bench.cursor() == (place[1], int(place[2])), "the place that was chosen")
@@ -97,7 +82,9 @@ def test_goes_where_the_model_leads_and_back(opened, ledger, wait, document):
     graph = bench.explanation()
     graph.locator("svg [data-node]").first.wait_for()
     assert graph.locator("table tr").count() > 2
-    document(bench.picture("graph"), "vscode-graph.png")
+    bench.command("View: Toggle Primary Side Bar Visibility")
+    bench.drag(742, 500)
+    document(bench, "vscode-graph.png")
     graph.locator("td button").first.click()
     wait(lambda: bench.cursor() != first, "the place in the table is opened")
 
@@ -106,9 +93,13 @@ def test_techniques_are_previewed(opened, ledger, wait, document):
     bench, _ = opened()
     bench.command("Suspectra: Select Technique")
     bench.see(".quick-input-list .monaco-list-row", "ochiai")
+    title = bench.choices()[1].split(",")[0].split()[0]
+    bench.press("ArrowDown")
+    bench.see(".codelens-decoration a", title)
+    assert not message(bench).startswith("ochiai")
+    document(bench, "vscode-techniques.png")
     bench.page.keyboard.type("tarantula")
     wait(lambda: message(bench).startswith("tarantula"), "the order is previewed")
-    document(bench.picture("preview"), "vscode-techniques.png")
     bench.press("Escape")
     wait(lambda: message(bench).startswith("ochiai"), "Escape brings the order back")
     assert not (ledger.folder / ".vscode").exists()
@@ -136,7 +127,7 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     ):
         bench.command(f"Suspectra: {title}")
         wait(lambda group=group: [row for row in bench.suspects() if row.startswith(group)], title)
-    document(bench.picture("groups"), "vscode-groups.png")
+    document(bench, "vscode-groups.png")
     page.reload()  # it is remembered
     wait(lambda: [row for row in bench.suspects() if row.startswith("TaxTable.tax,")], "the grouping is kept")
     bench.command("Suspectra: Do Not Group")
@@ -189,7 +180,7 @@ def test_an_explanation_keeps_up(opened, ledger, wait, document):
     bench.command("Suspectra: Next Suspect")
     inside.locator("pre", has_text=FAULT).wait_for()
     assert inside.locator(".chart [role=img]").first.get_attribute("aria-label") == "failing: 3 of 3"
-    document(bench.picture("suspect"), "vscode-explain.png")
+    document(bench, "vscode-explain.png")
 
     # it follows edits, and says when there is nothing left to explain
     bench.press("Control+Home")
@@ -211,32 +202,66 @@ def test_an_explanation_keeps_up(opened, ledger, wait, document):
     assert bench.toasts() == []
 
 
-def test_suspicion_is_told_in_every_theme_and_without_colours(opened, wait, document):
+def shows_the_marks(bench, picture, colors):
+    """A picture has what a suspicious line is told by, in the colours that are declared for its theme.
+
+    The places are asked of the page, so that it does not matter how large things are with the fonts of a machine.
+    """
+    box = {
+        name: bench.see(f".editor-instance {selector}").bounding_box()
+        for name, selector in (
+            ("editor", ".monaco-editor"),
+            ("gutter", ".glyph-margin"),
+            ("ruler", ".decorationsOverviewRuler"),
+            ("text", ".view-lines"),
+        )
+    }
+    hot = bench.see(".editor-instance .view-line", "whole = sum(days)")  # as hot as the fault
+    line, words = hot.bounding_box(), hot.locator("span").first.bounding_box()
+    height = {"y": box["editor"]["y"], "height": box["editor"]["height"]}
+    places = {
+        "gutter": {**box["gutter"], **height},
+        "ruler": box["ruler"],
+        "view": bench.page.locator(f"{SIDEBAR} .monaco-list").first.bounding_box(),
+        "line": {**line, "x": box["text"]["x"], "width": 600},
+        "underline": {**words, "y": line["y"] + line["height"] - 5, "height": 6},
+    }
+    for heat in (3, 5):
+        for name, least in (("gutter", 0.002), ("ruler", 0.001), ("view", 0.0001)):
+            assert picture.share(colors[f"heat{heat}"], places[name]) > least, f"heat {heat} in the {name}"
+    tint = colors["heat5Background"]
+    assert picture.share(tint, places["line"], bench.color("editor.background")) > 0.5, "the tint of a line"
+    squiggles = [bench.color(f"editorWarning.{part}") for part in ("foreground", "border")]
+    assert max(picture.share(color, places["underline"]) for color in squiggles if color) > 0.004, "an underline"
+
+
+def test_suspicion_is_told_in_every_theme_and_without_colours(opened, wait, document, palette, look):
     bench, fault = opened({"suspectra.inlayHints": True})
-    page = bench.page
-    marks = page.locator(".editor-instance .glyph-margin-widgets .cgmr")
-
-    def pictures():
-        found = {mark.evaluate("e => getComputedStyle(e).backgroundImage") for mark in marks.all()}
-        return {picture for picture in found if "image/svg" in picture}
-
-    wait(lambda: len(pictures()) > 1, "marks in the gutter, of more than one degree")
-    bench.see(".view-lines", "suspect 1–9 · 0.866")  # the twin in words
     row = next(row for row in bench.suspects() if f"line {fault}," in row)
     assert "score 0.866, high suspicion" in row
-    light = pictures()
-    for theme, name in (
-        ("Default Dark Modern", "dark"),
-        ("Default High Contrast", "contrast-dark"),
-        ("Default High Contrast Light", "contrast-light"),
+    for theme, name, kind in (
+        ("Light Modern", "light", "light"),
+        ("Dark Modern", "dark", "dark"),
+        ("Dark High Contrast", "contrast-dark", "highContrast"),
+        ("Light High Contrast", "contrast-light", "highContrastLight"),
     ):
-        bench.configure(workbench_colorTheme=theme)
-        wait(bench.suspects, "suspects in the view")
-        # the browser may have closed the window before it noted which editors are open
-        page.locator(ROWS, has_text=f"tax.py:{fault} ").first.click()
-        wait(lambda name=name: (pictures() == light) == name.endswith("light"), f"the marks of {name}")
-        page.wait_for_timeout(500)  # colours fade in
-        document(bench.picture(name), f"vscode-{name}.png")
+        bench.command("Preferences: Color Theme")
+        bench.see(".quick-input-box input[placeholder^='Select Color Theme']")
+        bench.pick(theme)
+        wait(lambda kind=kind: bench.color("suspectra.heat5") == palette(kind)["heat5"], f"the theme {theme}")
+        bench.see(".view-lines", "suspect 1–9 · 0.866")  # the twin in words
+        bench.see(".codelens-decoration a", "Suspect ")
+        bench.see(".squiggly-warning")
+        shows_the_marks(bench, document(bench, f"vscode-{name}.png", kind), palette(kind))
+
+    # a picture that lacks them would not pass
+    bench.configure(suspectra_decorations=False)
+    wait(bench.suspects, "suspects in the view")
+    bench.page.locator(ROWS, has_text=f"tax.py:{fault} ").first.click()
+    bench.see(".squiggly-warning")
+    picture = look(bench.picture("without-decorations", still=True))
+    with pytest.raises(AssertionError, match="gutter"):
+        shows_the_marks(bench, picture, palette("highContrastLight"))
 
 
 def test_publishes_the_coverage_of_each_test_to_who_wants_it(opened, wait, document):
@@ -253,7 +278,7 @@ def test_publishes_the_coverage_of_each_test_to_who_wants_it(opened, wait, docum
     bench.see(f"{SIDEBAR} .pane-header", "Test Coverage")
     bench.command("Test: Toggle Inline Coverage")
     bench.see(".coverage-deco-gutter")
-    document(bench.picture("coverage"), "vscode-coverage.png")
+    document(bench, "vscode-coverage.png")
     assert page.locator(".coverage-deco-gutter.coverage-deco-hit").count() > 3
 
 

@@ -8,7 +8,7 @@ import { percentWords, placeWords } from './words';
 export const STYLE = `
 body { max-width: none; }
 .picture { overflow-x: auto; }
-svg { height: auto; min-width: 46em; width: 100%;
+svg { height: auto; max-width: 100%; min-width: 62em;
   --chain-ink: var(--vscode-editor-foreground); --chain-soft: var(--vscode-descriptionForeground);
   --chain-paper: var(--vscode-editor-background); --chain-line: var(--vscode-editorIndentGuide-activeBackground1, currentColor);
   --chain-accent: var(--vscode-textLink-foreground); }
