@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.instrumentation.probes import Kind
+from suspectra.instrumentation.outline import Outline
+from suspectra.instrumentation.probes import Kind, ModuleMap
 from suspectra.instrumentation.rewriting import instrument
 from suspectra.recording.log import FrameKind, LogWriter, pack_rows, with_json
 
@@ -102,6 +103,7 @@ class Project:
     remembered: dict[int, tuple[list[int], bytes]] = field(default_factory=dict)
     versions: dict[int, int] = field(default_factory=dict)
     verdicts: dict[int, str] = field(default_factory=dict)
+    traced: dict[LogWriter, int] = field(default_factory=dict)  # how many sources with probes each log names first
 
     def make(self, *, sources: bool = True) -> None:
         """Write the sources and the recording."""
@@ -118,7 +120,7 @@ class Project:
         (self.folder / "pkg").mkdir()
         (self.folder / "tests").mkdir()
         for number in range(-(-self.tests // TESTS_IN_A_FILE)):
-            (self.folder / "tests" / f"test_{number:04}.py").write_text("")
+            (self.folder / self.test_file(number)).write_text("")
         if sources:
             for number in range(self.modules):
                 (self.folder / self.path(number)).write_bytes(source(number))
@@ -136,8 +138,12 @@ class Project:
         return f"pkg/part_{module:07}.py"
 
     @staticmethod
-    def name(test: int) -> str:
-        return f"tests/test_{test // TESTS_IN_A_FILE:04}.py::test_case[{test}]"
+    def test_file(number: int) -> str:
+        return f"tests/test_{number:04}.py"
+
+    @classmethod
+    def name(cls, test: int) -> str:
+        return f"{cls.test_file(test // TESTS_IN_A_FILE)}::test_case[{test}]"
 
     def section(self, name: str, modules: range | list[int], template: Template | None = None) -> LogWriter:
         """A new log with one run in it that loads these modules."""
@@ -149,6 +155,11 @@ class Project:
             digest = hashlib.sha256(source(module, template.version)).hexdigest()
             head = {"path": self.path(module), "digest": digest, "cells": template.cells, "is_test": False}
             log.write(FrameKind.FILE, with_json(head, template.map))
+        empty, outline = hashlib.sha256(b"").hexdigest(), ModuleMap(outline=Outline()).to_bytes()
+        for number in range(-(-self.tests // TESTS_IN_A_FILE)):
+            head = {"path": self.test_file(number), "digest": empty, "cells": 0, "is_test": True, "traced": False}
+            log.write(FrameKind.FILE, with_json(head, outline))
+        self.traced[log] = len(modules)
         return log
 
     def touched(self) -> np.ndarray:
@@ -208,8 +219,10 @@ class Project:
             "phases": {"setup": "passed", "call": verdict, "teardown": "passed"},
             "message": "assert False" if verdict == "failed" else "",
             "seconds": 0.01,
-            "location": [f"tests/test_{number // TESTS_IN_A_FILE:04}.py", 1 + number % TESTS_IN_A_FILE],
+            "location": [self.test_file(number // TESTS_IN_A_FILE), 1 + number % TESTS_IN_A_FILE],
             "flaky": False,
             "time": self.clock,
         }
-        log.write(FrameKind.TEST, with_json(head, pack_rows(touched, bits)))
+        log.write(
+            FrameKind.TEST, with_json(head, pack_rows([*touched, self.traced[log] + number // TESTS_IN_A_FILE], bits))
+        )
