@@ -8,8 +8,8 @@ of one test independent of the size of the suite.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -23,6 +23,7 @@ Row = np.ndarray  # sorted, unique int32 column indices
 Change = list[tuple[Row, bool]]  # rows that came or went, each with whether its test failed
 _ONE = np.int32(1)
 _TABLE = 1 << 21  # a table of so many entries is quicker than to sort some thousand columns
+_MANY_FILES = 20  # changed ones, from which on counting all over is no slower
 _MANY = 1_000  # elements from which on it pays to sort what all failing tests execute
 
 
@@ -51,6 +52,8 @@ class Elements:
     function : ndarray of int32, shape (n,)
         Index of the innermost enclosing function, -1 at module level.
     functions : tuple of Function
+    versions : tuple, optional
+        For each file an object that stays the same as long as the file does.
     """
 
     files: tuple[str, ...]
@@ -59,6 +62,7 @@ class Elements:
     end_line: np.ndarray
     function: np.ndarray
     functions: tuple[Function, ...]
+    versions: tuple[object, ...] = ()
 
     def __len__(self) -> int:
         return len(self.line)
@@ -294,6 +298,8 @@ class Spectrum:
         For each test the sorted indices of the edges it traversed.
     edge_counts : tuple of ndarray of int64, optional
         How often, aligned with `edge_rows`, where the source of the evidence counted.
+    runs : tuple, optional
+        What tells the run of each test from its other runs; see :class:`~suspectra.evidence.evidence.Evidence`.
 
     Examples
     --------
@@ -310,6 +316,7 @@ class Spectrum:
     edges: Edges | None = None
     edge_rows: tuple[Row, ...] | None = None
     edge_counts: tuple[np.ndarray, ...] | None = None
+    runs: tuple[Hashable, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.tests) == len(self.failed) == len(self.rows):
@@ -417,13 +424,14 @@ class Spectrum:
         rows: tuple[Row, ...],
         edge_rows: tuple[Row, ...] | None = None,
         edge_counts: tuple[np.ndarray, ...] | None = None,
+        runs: tuple[Hashable, ...] = (),
     ) -> Spectrum:
         """The spectrum over the same elements after a change of tests.
 
         A row that is the same object as before counts as unchanged, so the counts of elements and edges are carried
         over and only what changed is counted again.
         """
-        after = replace(self, tests=tests, failed=failed, rows=rows, edge_rows=edge_rows, edge_counts=edge_counts)
+        after = Spectrum(tests, failed, self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts, runs)
         after.follow(self)
         return after
 
@@ -451,6 +459,33 @@ class Spectrum:
                 _only(now, then, self.edge_rows, self.failed),
             )
 
+    def follow_files(self, before: Spectrum) -> None:
+        """Take over the counts of a spectrum whose files were partly others.
+
+        Columns of files that are the same are counted again for tests that came or went, those of other files for all
+        tests. Without `runs`, or where too much changed, nothing is taken over.
+        """
+        if not (self.runs and before.runs):
+            return
+        old, new = _same_files(before.elements.versions, self.elements.versions)
+        then, now = _by_run(before), _by_run(self)
+        gone = [place for run, place in then.items() if run not in now]
+        come = [place for run, place in now.items() if run not in then]
+        if len(gone) + len(come) > len(now) // 2 or len(self.elements.files) - len(new) > _MANY_FILES:
+            return
+        if "counts" in before.__dict__:
+            tables = before.elements._file_start, self.elements._file_start
+            moved = _MovedFiles.of(tables[0], old, tables[1], new)
+            removed, added = _change(before.rows, before.failed, gone), _change(self.rows, self.failed, come)
+            self.__dict__["counts"] = moved.counts(before.counts, removed, added, self.rows, self.failed)
+        starts = _edge_starts(before), _edge_starts(self)
+        if "edge_hit_counts" in before.__dict__ and all(start is not None for start in starts):
+            moved = _MovedFiles.of(starts[0], old, starts[1], new)
+            removed = _change(before.edge_rows, before.failed, gone)
+            added = _change(self.edge_rows, self.failed, come)
+            counts = moved.counts(before.edge_hit_counts, removed, added, self.edge_rows, self.failed)
+            self.__dict__["edge_hit_counts"] = counts
+
     @cached_property
     def _marked_rows(self) -> dict[object, int]:
         return _marked(self.rows, self.failed)
@@ -458,6 +493,101 @@ class Spectrum:
     @cached_property
     def _marked_edge_rows(self) -> dict[object, int]:
         return _marked(self.edge_rows or (), self.failed)
+
+
+def ranges(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """All the numbers of several ranges, one after another.
+
+    Examples
+    --------
+    >>> ranges(np.array([0, 7]), np.array([2, 9])).tolist()
+    [0, 1, 7, 8]
+    """
+    sizes = ends - starts
+    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+    return offsets + np.arange(int(sizes.sum()))
+
+
+def _same_files(before: Sequence[object], now: Sequence[object]) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the files that are the same, before and now."""
+    number = {id(version): i for i, version in enumerate(before)}
+    old = np.array([number.get(id(version), -1) for version in now], np.int64)
+    new = np.flatnonzero(old >= 0)
+    return old[new], new
+
+
+def _by_run(spectrum: Spectrum) -> dict[tuple[Hashable, bool], int]:
+    """The row of each run and outcome."""
+    return dict(zip(zip(spectrum.runs, spectrum.failed.tolist(), strict=True), range(len(spectrum.runs)), strict=True))
+
+
+def _change(rows: Sequence[Row], failed: np.ndarray, places: Sequence[int]) -> Change:
+    return [(rows[place], bool(failed[place])) for place in places]
+
+
+def _edge_starts(spectrum: Spectrum) -> np.ndarray | None:
+    """Where the edges of each file begin, None where they don't stand together."""
+    if spectrum.edges is None or spectrum.edge_rows is None or np.any(np.diff(spectrum.edges.file) < 0):
+        return None
+    return np.searchsorted(spectrum.edges.file, np.arange(len(spectrum.elements.files) + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _MovedFiles:
+    """The columns of two tables that hold partly the same files.
+
+    Parameters
+    ----------
+    place : ndarray of int32, shape (old columns,)
+        The new column of each column of a file that is the same, -1 for others.
+    other : ndarray of bool, shape (new columns,)
+        The columns of files that are not the same.
+    spans : list of ndarray of int32, shape (2,)
+        Where these begin and end, file by file.
+    """
+
+    place: np.ndarray
+    other: np.ndarray
+    spans: list[np.ndarray]
+
+    @classmethod
+    def of(cls, old_starts: np.ndarray, old: np.ndarray, new_starts: np.ndarray, new: np.ndarray) -> _MovedFiles:
+        place = np.full(int(old_starts[-1]), -1, np.int32)
+        to = ranges(new_starts[new], new_starts[new + 1])
+        place[ranges(old_starts[old], old_starts[old + 1])] = to
+        other = np.ones(int(new_starts[-1]), bool)
+        other[to] = False
+        changed = np.setdiff1d(np.arange(len(new_starts) - 1), new).tolist()
+        return cls(place, other, [new_starts[file : file + 2].astype(np.int32) for file in changed])
+
+    def counts(self, before: Counts, removed: Change, added: Change, rows: Sequence[Row], failed: np.ndarray) -> Counts:
+        """The counts of the new columns.
+
+        Parameters
+        ----------
+        removed : list of (row, failed)
+            Rows of tests that went, in old columns.
+        added : list of (row, failed)
+            Rows of tests that came, in new columns.
+        rows : sequence of ndarray
+            All rows there are now.
+        """
+        stays = self.place >= 0
+        to = self.place[stays]
+        ef, ep = np.zeros(len(self.other), np.int32), np.zeros(len(self.other), np.int32)
+        ef[to], ep[to] = before.ef[stays], before.ep[stays]
+        for row, bad in removed:
+            columns = self.place[row]
+            np.subtract.at(ef if bad else ep, columns[columns >= 0], _ONE)
+        for row, bad in added:
+            np.add.at(ef if bad else ep, row[~self.other[row]], _ONE)
+        for span in self.spans:
+            for row, bad in zip(rows, failed.tolist(), strict=True):
+                start, end = row.searchsorted(span)
+                if start < end:
+                    np.add.at(ef if bad else ep, row[start:end], _ONE)
+        bad = int(np.count_nonzero(failed))
+        return Counts(ef, ep, bad, len(rows) - bad)
 
 
 class PerTest(Generic[T]):

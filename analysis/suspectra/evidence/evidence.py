@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
@@ -142,6 +142,9 @@ class Evidence:
     edges : EdgeEvidence, optional
     problems : tuple of Problem
         What could not be read or matched. Never empty because something was dropped in silence.
+    runs : tuple, optional
+        What tells the run of each test from its other runs. A reader that gives it promises that a test with an equal
+        one executed the same in every file that is the same object as before.
     """
 
     source: str
@@ -151,6 +154,7 @@ class Evidence:
     at_import: Row
     edges: EdgeEvidence | None = None
     problems: tuple[Problem, ...] = ()
+    runs: tuple[Hashable, ...] = ()
 
     @property
     def elements(self) -> Elements:
@@ -173,6 +177,7 @@ class Evidence:
         rows = _take(self.rows, counted)
         edge_rows = _take(self.edges.rows, counted) if self.edges else None
         edge_counts = _take(self.edges.counts, counted) if self.edges and self.edges.counts else None
+        runs = _take(self.runs, counted) if self.runs else ()
         candidates = self.candidates(include_tests)
         if (
             previous is not None
@@ -180,8 +185,8 @@ class Evidence:
             and previous.edges is (self.edges.edges if self.edges else None)
             and previous.candidates is candidates
         ):
-            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts)
-        return Spectrum(
+            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts, runs)
+        after = Spectrum(
             tests,
             failed,
             self.elements,
@@ -190,7 +195,11 @@ class Evidence:
             self.edges.edges if self.edges else None,
             edge_rows,
             edge_counts,
+            runs,
         )
+        if previous is not None:
+            after.follow_files(previous)
+        return after
 
     def candidates(self, include_tests: bool) -> np.ndarray:
         """Which elements may be suspects, as a mask: the same object as long as the files are the same."""
@@ -222,23 +231,30 @@ class EvidenceSource(Protocol):
 def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
     """One element table of all files, in their order."""
     sizes = [len(file.line) for file in files]
-    functions, offsets = [], []
+    functions: list[Function] = []
+    offsets = []
     for index, file in enumerate(files):
         offsets.append(len(functions))
-        functions += [Function(index, *function) for function in file.functions]
+        functions += _functions(file, index)
 
-    def column(values: Callable[[int, MeasuredFile], np.ndarray]) -> np.ndarray:
-        parts = [values(i, file) for i, file in enumerate(files)]
-        return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, np.int32)
+    def column(parts: Iterable[np.ndarray]) -> np.ndarray:
+        return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32, copy=False)
 
+    function = column(file.function for file in files)
     return Elements(
         tuple(file.path for file in files),
         np.repeat(np.arange(len(files), dtype=np.int32), sizes),
-        column(lambda _, file: file.line),
-        column(lambda _, file: file.end_line),
-        column(lambda i, file: np.where(file.function >= 0, file.function + offsets[i], -1)),
+        column(file.line for file in files),
+        column(file.end_line for file in files),
+        np.where(function >= 0, function + np.repeat(np.array(offsets, np.int32), sizes), -1).astype(np.int32),
         tuple(functions),
+        files,
     )
+
+
+@lru_cache(maxsize=1 << 14)
+def _functions(file: MeasuredFile, index: int) -> tuple[Function, ...]:
+    return tuple(Function(index, *function) for function in file.functions)
 
 
 @lru_cache(maxsize=8)

@@ -13,9 +13,10 @@ import stat
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+from itertools import repeat, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -30,12 +31,13 @@ from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
 from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, held, inside, split_json
 from suspectra.recording.settings import recording_folder
-from suspectra.spectrum import Edges, Row
+from suspectra.spectrum import Edges, Row, ranges
 
 _MAX_LOG = 1 << 30
 _MAX_MAP = 1 << 27
 _ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
 _EMPTY = np.zeros(0, np.int32)
+_FEW = 64  # shifts up to which slices are quicker than a table
 _COUNT = np.dtype("<u8")
 _MAX_COUNT = 1 << 40  # far beyond any test, and no sum of such numbers overflows
 _RECORD = "run the tests with `suspectra record -- pytest`"
@@ -92,6 +94,7 @@ class RecordingSource:
         self._decoded: dict[tuple[str, int], _Decoded] = {}
         self._odd: dict[str, _Decoded] = {}
         self._import: tuple[object, Row, list[Problem]] = (None, _EMPTY, [])
+        self._outside_rows: dict[_Section, list[_Decoded]] = {}
 
     def watched(self) -> Sequence[str]:
         """The folder of the logs."""
@@ -128,6 +131,7 @@ class RecordingSource:
             at_import=self._outside(sections, problems),
             edges=self._edges(decoded, problems) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
+            runs=tuple([record.key for record in records]),
         )
 
     def _edges(self, decoded: Sequence[_Decoded], problems: list[Problem]) -> EdgeEvidence:
@@ -234,18 +238,14 @@ class RecordingSource:
         self._maps = {key: m for key, m in self._maps.items() if id(m) in known}
 
     def _move(self, move: _Move) -> None:
-        """Bring what was decoded to a new layout; what touches a source that changed is decoded again."""
-        changed: dict[_Section, np.ndarray] = {}
+        """Bring what was decoded to a new layout; of the sources, only those that changed are looked at again."""
         for record in self._live.records.values():
-            decoded, record.decoded = record.decoded, None
-            if decoded is None or decoded.damage:
-                continue
-            section = decoded.section
-            if section not in changed:
-                changed[section] = np.array([m is None or m.measured.path in move.changed for m in section.maps], bool)
-            if not changed[section][decoded.touched].any():
-                record.decoded = move.moved(decoded)
-        self._decoded = {(r.result.name, r.time): r.decoded for r in self._live.records.values() if r.decoded}
+            if record.decoded is not None:
+                record.decoded = move.moved(record.decoded, record.section, record.rows)
+        for section, rows in self._outside_rows.items():
+            moved = [move.moved(*one) for one in zip(rows, repeat(section), section.outside, strict=False)]
+            self._outside_rows[section] = list(takewhile(lambda decoded: decoded is not None, moved))
+        self._decoded = {r.key: r.decoded for r in self._live.records.values() if r.decoded}
         self._odd = {name: d for (name, _), d in self._decoded.items() if d.odd}
         self._live.fresh = [r for r in self._live.records.values() if r.decoded is None]
 
@@ -271,13 +271,13 @@ class RecordingSource:
             name = record.result.name
             if live.records.get(name) is not record:  # replaced before it was ever looked at
                 continue
-            decoded = self._decoded.get((name, record.time))
+            decoded = self._decoded.get(record.key)
             if decoded is None:
                 try:
                     decoded = self._plan(record.section).decode(record.rows)
                 except (ValueError, struct.error) as error:
-                    decoded = _Decoded(_EMPTY, _EMPTY, _EMPTY, (), None, _EMPTY, f"{error}")
-            record.decoded = self._decoded[name, record.time] = decoded
+                    decoded = _damaged(error)
+            record.decoded = self._decoded[record.key] = decoded
             self._odd.pop(name, None)
             if decoded.odd:
                 self._odd[name] = decoded
@@ -313,12 +313,17 @@ class RecordingSource:
 
     def _outside_of(self, sections: list[_Section]) -> tuple[Row, list[Problem]]:
         reached, problems = np.zeros(self._layout.columns, bool), []
-        for section in sections:
-            for rows in section.outside:
+        self._outside_rows = {section: self._outside_rows.get(section, []) for section in sections}
+        for section, known in self._outside_rows.items():
+            for rows in section.outside[len(known) :]:
                 try:
-                    reached[self._plan(section).decode(rows).row] = True
+                    known.append(self._plan(section).decode(rows))
                 except (ValueError, struct.error) as error:
-                    cause = f"what ran at import is damaged: {error}"
+                    known.append(_damaged(error))
+            for decoded in known:
+                reached[decoded.row] = True
+                if decoded.damage:
+                    cause = f"what ran at import is damaged: {decoded.damage}"
                     problems.append(Problem(self._name(), "", cause, _AGAIN))
         return np.flatnonzero(reached).astype(np.int32), problems
 
@@ -411,6 +416,11 @@ class _Record:
     section: _Section
     rows: bytes
     decoded: _Decoded | None = None
+
+    @cached_property
+    def key(self) -> tuple[str, int]:
+        """What tells this run of the test from others."""
+        return self.result.name, self.time
 
 
 class _Live:
@@ -649,8 +659,12 @@ class _Layout:
         return Edges(*columns.astype(np.int32).T.copy(), complete=False)
 
 
+def _damaged(error: Exception) -> _Decoded:
+    return _Decoded(_EMPTY, _EMPTY, _EMPTY, (), None, _EMPTY, f"{error}")
+
+
 class _Move:
-    """How columns of one layout stand in the next, for the sources that did not change."""
+    """From the columns of one layout to those of the next."""
 
     def __init__(self, before: _Layout, after: _Layout):
         self.changed = {
@@ -659,42 +673,121 @@ class _Move:
             if before.versions.get(path) is not after.versions.get(path)
         }
         kept = [path for path in before.versions if path not in self.changed]
-        self._statements = _shifted([(before.start[p], after.start[p], before.size[p]) for p in kept], before.columns)
-        self._edges = np.zeros(0, np.int32)
+        self._after = after
+        self._statements = _Shift([(before.start[p], after.start[p], before.size[p]) for p in kept], before.columns)
+        self._edges = None
         if before.with_edges:
             spans = [(before.edge_start[p], after.edge_start[p], before.edge_size[p]) for p in kept]
-            self._edges = _shifted(spans, len(before.edge_table))
+            self._edges = _Shift(spans, len(before.edge_table))
+        self._touches: dict[_Section, np.ndarray] = {}
+        self._plans: dict[_Section, _Plan] = {}
 
-    def moved(self, decoded: _Decoded) -> _Decoded:
-        """Rows that touch no changed source, in the columns of the new layout; the same arrays where none moved."""
-        row, edges = _moved(decoded.row, self._statements), _moved(decoded.edges, self._edges)
-        return decoded if row is decoded.row and edges is decoded.edges else replace(decoded, row=row, edges=edges)
+    def moved(self, decoded: _Decoded, section: _Section, rows: bytes) -> _Decoded | None:
+        """Rows in the columns of the new layout, the same arrays where none moved; None for damaged ones.
+
+        Parameters
+        ----------
+        decoded : _Decoded
+            In the columns of the layout before.
+        section : _Section
+        rows : bytes
+            As they are packed now, and the section they are packed for.
+        """
+        if decoded.damage:
+            return None
+        if self._changed_in(decoded.section)[decoded.touched].any():
+            return self._decoded_again(decoded, section, rows)
+        row = self._statements.of(decoded.row)
+        edges = self._edges.of(decoded.edges) if self._edges else decoded.edges
+        if row is decoded.row and edges is decoded.edges:
+            return decoded
+        return _Decoded(row, edges, decoded.times, decoded.stale, decoded.section, decoded.touched)
+
+    def _changed_in(self, section: _Section) -> np.ndarray:
+        """Whether each source of a section changed."""
+        if section not in self._touches:
+            changed = [m is None or m.measured.path in self.changed for m in section.maps]
+            self._touches[section] = np.array(changed, bool)
+        return self._touches[section]
+
+    def _decoded_again(self, decoded: _Decoded, section: _Section, rows: bytes) -> _Decoded | None:
+        """What stays in its new columns, and the sources that changed once more as they were packed."""
+        if section not in self._plans:
+            only = set(np.flatnonzero(self._changed_in(section)).tolist())
+            self._plans[section] = _Plan(section, self._after, only)
+        try:
+            own = self._plans[section].decode(rows)
+        except (ValueError, struct.error):
+            return None
+        row, _ = self._statements.staying(decoded.row)
+        row = np.sort(np.concatenate([row, own.row]), kind="stable")
+        stale = (*(path for path in decoded.stale if path not in self.changed), *own.stale)
+        if not self._edges:
+            return replace(decoded, row=row, stale=stale)
+        edges, stays = self._edges.staying(decoded.edges)
+        edges = np.concatenate([edges, own.edges])
+        order = np.argsort(edges, kind="stable")
+        times = None if decoded.times is None else np.concatenate([decoded.times[stays], own.times])[order]
+        return replace(decoded, row=row, stale=stale, edges=edges[order], times=times)
 
 
-def _shifted(spans: Sequence[tuple[int, int, int]], columns: int) -> np.ndarray:
-    """The new place of each column, from (old start, new start, size) of each source."""
-    place = np.full(columns, -1, np.int32)
-    for old, new, size in spans:
-        place[old : old + size] = np.arange(new, new + size, dtype=np.int32)
-    return place
+class _Shift:
+    """The new places of the columns of sources that did not change, which stay in their order.
 
+    Parameters
+    ----------
+    spans : sequence of (int, int, int)
+        Old start, new start and size of each such source, ascending.
+    columns : int
+        How many there were.
+    """
 
-def _moved(row: Row, place: np.ndarray) -> Row:
-    """The row in its new place, itself where that is the old one."""
-    if not len(row):
-        return row
-    moved = place[row]
-    return row if np.array_equal(moved, row) else moved
+    def __init__(self, spans: Sequence[tuple[int, int, int]], columns: int):
+        old, new, size = np.array(spans, np.int64).reshape(-1, 3).T
+        self._columns, self._spans = columns, (old, new, size)
+        shift = new - old
+        turns = np.flatnonzero(np.diff(shift, prepend=shift[:1] - 1))  # all in between go the same way
+        self._from, self._by = old[turns].astype(np.int32), shift[turns].tolist()  # as wide as rows, which saves a copy
+        self._stays = not shift.any()
+
+    def of(self, row: Row) -> Row:
+        """A row that holds columns of such sources alone; the same array where it stays in its place."""
+        if self._stays or not len(row):
+            return row
+        if len(self._by) > _FEW:
+            moved = self._place[row]
+            return row if np.array_equal(moved, row) else moved
+        cuts = [*row.searchsorted(self._from).tolist(), len(row)]
+        moved = row
+        for by, start, end in zip(self._by, cuts, cuts[1:], strict=False):
+            if by and start < end:
+                moved = row.copy() if moved is row else moved
+                moved[start:end] += by
+        return moved
+
+    def staying(self, row: Row) -> tuple[Row, np.ndarray]:
+        """The columns of any row that are of such sources, in their new places; and which they are."""
+        place = self._place[row]
+        stays = place >= 0
+        return place[stays], stays
+
+    @cached_property
+    def _place(self) -> np.ndarray:
+        old, new, size = self._spans
+        place = np.full(self._columns, -1, np.int32)
+        place[ranges(old, old + size)] = ranges(new, new + size)
+        return place
 
 
 class _Plan:
-    """How the cells of one section map to the columns of a layout."""
+    """How the cells of one section map to the columns of a layout; with `only`, those of these sources."""
 
-    def __init__(self, section: _Section, layout: _Layout):
+    def __init__(self, section: _Section, layout: _Layout, only: Container[int] | None = None):
         self.section = section
         self.maps = maps = tuple(section.maps)
         self.sources = len(maps)
         self.layout = layout
+        self.only = only
         self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
         self.total = int(self.sizes.sum())
         self.damaged = {number for number, m in enumerate(maps) if m is None}
@@ -705,7 +798,7 @@ class _Plan:
             self.edges = _Gather([self._facts(n, self._edge_facts) for n in range(self.sources)])
 
     def _facts(self, number: int, facts: Callable[..., tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-        source = self.maps[number]
+        source = self.maps[number] if self.only is None or number in self.only else None
         current = None
         if source is not None and source.traced:
             current = self.layout.versions.get(source.measured.path)

@@ -14,7 +14,7 @@ from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
 from suspectra.program.python_arcs import Completion
 from suspectra.program.python_graphs import SourceOf, python_flows, python_graphs
-from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
+from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum, ranges
 
 if TYPE_CHECKING:
     from suspectra.evidence.evidence import MeasuredFile
@@ -168,13 +168,6 @@ class FlowPart:
     edges: np.ndarray
     source: np.ndarray
     target: np.ndarray
-
-
-def ranges(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """All the numbers of several ranges, one after another."""
-    sizes = ends - starts
-    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    return offsets + np.arange(int(sizes.sum()))
 
 
 def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:

@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from suspectra.program.control_flow import ControlFlow, ranges
-from suspectra.spectrum import Counts
+from suspectra.program.control_flow import ControlFlow
+from suspectra.spectrum import Counts, ranges
 
 
 class Solution(Protocol):

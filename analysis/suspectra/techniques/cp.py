@@ -19,9 +19,9 @@ from scipy.sparse import csgraph, linalg
 
 from suspectra.errors import Problem
 from suspectra.program import Program
-from suspectra.program.control_flow import ControlFlow, FlowPart, control_flow, ranges
+from suspectra.program.control_flow import ControlFlow, FlowPart, control_flow
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import Counts, Spectrum
+from suspectra.spectrum import Counts, Spectrum, ranges
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import CP as INFO
 from suspectra.techniques.flow_report import FlowReport, headline, kept, traversed, where
