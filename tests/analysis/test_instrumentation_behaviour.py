@@ -7,6 +7,7 @@ import inspect
 import pickle
 import sys
 import traceback
+import warnings
 from pathlib import Path
 
 import pytest
@@ -237,6 +238,17 @@ def test_tracebacks_show_the_same_lines(modules):
         frame = traceback.extract_tb(caught.value.__traceback__)[-1]
         shown.append((frame.lineno, frame.line, frame.name))
     assert shown[0] == shown[1]
+
+
+def test_the_compiler_warns_once():
+    source = "def f(x):\n    try:\n        return x is 1 or '\\d'\n    finally:\n        return 2\n"
+    said = []
+    for with_probes in (False, True):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            run(source, probes=with_probes)
+        said.append([(str(w.message), w.category, w.lineno) for w in caught])
+    assert said[0] == said[1] != []
 
 
 def test_recursion_reaches_as_deep(modules):

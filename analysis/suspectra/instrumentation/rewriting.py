@@ -12,6 +12,7 @@ of the cells of a probe is also how often what it stands for happened, when cell
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -47,7 +48,9 @@ def instrument(source: bytes, path: str, name: str, *, counting: bool = False) -
         When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
     """
     tree = ast.parse(source, path)
-    untouched = compile(tree, path, "exec", dont_inherit=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say is said when the tree with probes is compiled
+        untouched = compile(tree, path, "exec", dont_inherit=True)
     lines = LogicalLines(source)
     inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
     outline = Outline.of(tree)
