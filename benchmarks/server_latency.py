@@ -25,6 +25,7 @@ import threading
 import time
 from pathlib import Path
 
+from large_recording import LINES
 from rank_speed import make_project
 
 from suspectra.recording.log import Frame, FrameKind, frame, frames, split_json, with_json
@@ -158,7 +159,7 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=40)
     parser.add_argument("--pause", type=float, default=0.5)
     parser.add_argument("--tests", type=int, default=2_000)
-    parser.add_argument("--modules", type=int, default=222, help="of 226 executable lines each")
+    parser.add_argument("--modules", type=int, default=250, help=f"of {LINES} executable lines each")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "project")
@@ -179,7 +180,7 @@ def main() -> None:
     slowest = sorted(found)[int(0.95 * len(found))]
     figures = {
         "tests": options.tests,
-        "lines": options.modules * 226,
+        "lines": options.modules * LINES,
         "start_seconds": round(started, 3),
         "bare_server_seconds": round(statistics.median(bares), 3),
         "start_ratio": round(started / statistics.median(bares), 2),
