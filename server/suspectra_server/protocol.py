@@ -190,9 +190,9 @@ COMMANDS = (
     Command(
         "runTests",
         "Run Tests and Localize",
-        (),
+        (Field("folders?", "DocumentUri[]", "The workspace folders whose tests to run; without them, every one."),),
         "boolean",
-        "Start `suspectra record -- testCommand` in each workspace folder, or `suspectra record-c cTests` for C and"
+        "Start `suspectra record -- testCommand` in each of the folders, or `suspectra record-c cTests` for C and"
         " C++, with a progress bar that can cancel it. True once it has started. A client that does not take"
         " `suspectra/status` is told by `window/showMessage` how it ended. Refused in a workspace the client does not"
         " trust.",

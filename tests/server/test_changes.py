@@ -361,6 +361,21 @@ def test_each_folder_of_a_workspace_has_its_own_evidence_and_settings(client, sh
     client.wait(lambda: client.diagnostics[(other / "shop/vouchers.py").as_uri()])
 
 
+def test_the_tests_of_one_folder_are_run_alone(client, shop, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(shop, other)
+    client.start(shop, other)
+    for folder in (shop, other):
+        source = folder / "shop/vouchers.py"
+        source.write_text(source.read_text().replace("off = off - amount", "off = amount"))
+    assert client.command("runTests", [other.as_uri()]) is True
+    client.wait(lambda: client.statuses[-1]["failed"] == 3 and client.statuses[-1]["state"] != "runningTests")
+    assert {s["uri"].startswith(shop.as_uri()) for s in client.suspects()["suspects"]} == {True}
+    for folders in ([shop.as_uri() + "/none"], shop.as_uri(), [1]):
+        with pytest.raises(client.Error):
+            client.command("runTests", folders)
+
+
 def test_no_folder_at_all(client):
     client.initialize()
     client.wait_for_state("noEvidence")

@@ -7,6 +7,7 @@ import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from '
 
 import { Crashes } from './crashes';
 import { existing, make, NotMade, wheelIn } from './privateEnvironment';
+import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
 import { ask, candidates, type Interpreter, interpreterSetting, type NotFound, search, shown } from './python';
 import { activeInterpreter } from './pythonExtension';
@@ -66,7 +67,7 @@ export class Server implements vscode.Disposable {
         await this.stop();
         await this.start();
       } catch (error) {
-        this.fail(`The server did not start: ${String(error)}`, 'See the output “Suspectra”, then restart the server');
+        this.fail(t('The server did not start: {0}', String(error)), t('See the output “Suspectra”, then restart the server'));
       }
     });
     return this.queue;
@@ -74,7 +75,7 @@ export class Server implements vscode.Disposable {
 
   async request<Result>(method: string, params: unknown): Promise<Result> {
     if (!this.client) {
-      throw new Error('The Suspectra server is not running. See the output “Suspectra” for the reason.');
+      throw new Error(t('The Suspectra server is not running. See the output “Suspectra” for the reason.'));
     }
     return this.client.sendRequest<Result>(method, params);
   }
@@ -128,7 +129,7 @@ export class Server implements vscode.Disposable {
     } catch (error) {
       this.client = undefined;
       this.output.error(String(error));
-      this.fail('The server did not start', 'See the output “Suspectra” for what it said');
+      this.fail(t('The server did not start'), t('See the output “Suspectra” for what it said'));
     }
   }
 
@@ -176,7 +177,7 @@ export class Server implements vscode.Disposable {
     this.output.info(`${result.problem}: installing ${wheel} in a private environment in ${storage}`);
     this.making = new AbortController();
     const { signal } = this.making;
-    const title = `Installing the server for Python ${base.python}`;
+    const title = t('Installing the server for Python {0}', base.python);
     this.changed.fire({ state: 'installing', message: title });
     try {
       return await vscode.window.withProgress(
@@ -185,7 +186,7 @@ export class Server implements vscode.Disposable {
       );
     } catch (error) {
       const { problem, cure } =
-        error instanceof NotMade ? error : new NotMade(`The server could not be installed: ${String(error)}`, result.cure);
+        error instanceof NotMade ? error : new NotMade(t('The server could not be installed: {0}', String(error)), result.cure);
       return { ...result, problem, cure };
     } finally {
       this.making = undefined;
@@ -238,8 +239,8 @@ export class Server implements vscode.Disposable {
     const delay = this.crashes.count();
     if (delay === undefined) {
       this.fail(
-        `The server crashed more than ${Crashes.most} times in ${Crashes.minutes} minutes`,
-        'See the output “Suspectra” for the reason, then run “Suspectra: Restart Server”',
+        t('The server crashed more than {0} times in {1} minutes', Crashes.most, Crashes.minutes),
+        t('See the output “Suspectra” for the reason, then run “Suspectra: Restart Server”'),
       );
     } else {
       this.output.warn(`The server ended unexpectedly; it is started again in ${delay / 1000} seconds`);
@@ -256,7 +257,7 @@ export class Server implements vscode.Disposable {
     const wanted = vscode.workspace.getConfiguration('suspectra').get<string>('showNotifications', 'off');
     if (wanted !== 'off' && !this.notified.has(problem)) {
       this.notified.add(problem);
-      void vscode.window.showErrorMessage(`Suspectra: ${problem}. To mend it: ${cure}`);
+      void vscode.window.showErrorMessage(`Suspectra: ${t('{0}. To mend it: {1}', problem, cure)}`);
     }
   }
 }

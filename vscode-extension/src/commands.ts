@@ -45,7 +45,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     };
   const commands: Record<string, Run> = {
     localize: () => server.command(serverCommands.localize),
-    runTests: () => server.command(serverCommands.runTests),
+    runTests: () => runTests(server),
     cancelTests: () => server.command(serverCommands.cancelTests),
     nextSuspect: step(serverCommands.nextSuspect, cursor),
     previousSuspect: step(serverCommands.previousSuspect, cursor),
@@ -103,6 +103,27 @@ async function answering(run: () => Promise<unknown>): Promise<void> {
     await run();
   } catch (error) {
     void vscode.window.showErrorMessage(`Suspectra: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Record the tests of the folder; where there are several, of the one that is chosen. */
+async function runTests(server: Server): Promise<void> {
+  const folders = vscode.workspace.workspaceFolders ?? [];
+  if (folders.length < 2) {
+    await server.command(serverCommands.runTests);
+    return;
+  }
+  const here = vscode.window.activeTextEditor && vscode.workspace.getWorkspaceFolder(vscode.window.activeTextEditor.document.uri);
+  const choice = (folder: vscode.WorkspaceFolder) => ({ label: folder.name, description: folder.uri.fsPath, uris: [folder.uri.toString()] });
+  const picked = await vscode.window.showQuickPick(
+    [
+      ...folders.toSorted((a, b) => Number(b === here) - Number(a === here)).map(choice),
+      { label: t('All Folders'), description: '', uris: folders.map(({ uri }) => uri.toString()) },
+    ],
+    { title: t('Run Tests and Localize'), placeHolder: t('The folder whose tests to run') },
+  );
+  if (picked) {
+    await server.command(serverCommands.runTests, picked.uris);
   }
 }
 

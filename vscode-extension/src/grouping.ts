@@ -46,9 +46,9 @@ function groupsOf(suspect: Suspect, grouping: Exclude<Grouping, 'none'>): Omit<G
       ];
     case 'test':
       return suspect.failingTests.map((test) => ({
-        key: test,
+        key: [suspect.folder, test].filter(Boolean).join(' '),
         label: test.replace(/^.*?::/, ''),
-        description: test.includes('::') ? test.replace(/::.*$/, '') : '',
+        description: [suspect.folder, ...(test.includes('::') ? [test.replace(/::.*$/, '')] : [])].filter(Boolean).join('/'),
       }));
   }
 }

@@ -71,7 +71,7 @@ export class Model implements vscode.Disposable {
         this.fetchAgain = false;
         const report = await this.server.request<Suspects>(methods.suspects, {});
         if ('technique' in this.condition) {
-          this.show(report); // unless the server went away meanwhile
+          this.show(withFolders(report)); // unless the server went away meanwhile
         }
       } while (this.fetchAgain);
     } catch (error) {
@@ -88,4 +88,16 @@ export class Model implements vscode.Disposable {
     heats(scores).forEach((heat, index) => this.heat.set(this.suspects[index] as Suspect, heat));
     this.changed.fire();
   }
+}
+
+/** Suspects say which folder they are of where there are several: files of the same name are told apart by it. */
+function withFolders(report: Suspects): Suspects {
+  if ((vscode.workspace.workspaceFolders ?? []).length < 2) {
+    return report;
+  }
+  const named = (suspect: Suspect): Suspect => {
+    const folder = vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(suspect.uri))?.name;
+    return folder ? { ...suspect, folder, file: `${folder}/${suspect.file}` } : suspect;
+  };
+  return { ...report, suspects: report.suspects.map(named) };
 }

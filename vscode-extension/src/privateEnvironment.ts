@@ -12,6 +12,7 @@ import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import * as path from 'node:path';
 
+import { t } from './l10n';
 import { ask, type Interpreter, type NotFound, shown } from './python';
 
 const UNUSED_DAYS = 30;
@@ -145,8 +146,8 @@ type Reason = (said: string) => { problem: string; cure: string };
 function notMade(signal: AbortSignal, error: unknown, reason: Reason): NotMade {
   if (signal.aborted) {
     return new NotMade(
-      'The installation of the server was cancelled',
-      'Run “Suspectra: Restart Server” to start it again, or install Suspectra in your environment',
+      t('The installation of the server was cancelled'),
+      t('Run “Suspectra: Restart Server” to start it again, or install Suspectra in your environment'),
     );
   }
   const { problem, cure } = reason(error instanceof Error ? error.message : String(error));
@@ -155,34 +156,39 @@ function notMade(signal: AbortSignal, error: unknown, reason: Reason): NotMade {
 
 function venvFailed(interpreter: Interpreter): Reason {
   return (said) => ({
-    problem: `${shown(interpreter)} can't make an environment for the server`,
+    problem: t('{0} cannot make an environment for the server', shown(interpreter)),
     cure: /ensurepip|python3?[\d.]*-venv/.test(said)
-      ? 'Install its venv module (on Debian and Ubuntu: apt install python3-venv), then run “Suspectra: Restart Server”'
-      : 'See the output “Suspectra” for what it said, or set suspectra.interpreter to another Python',
+      ? t('Install its venv module (on Debian and Ubuntu: apt install python3-venv), then run “Suspectra: Restart Server”')
+      : t('See the output “Suspectra” for what it said, or set suspectra.interpreter to another Python'),
   });
 }
 
 function pipFailed(said: string, wheel: string) {
-  const again = 'then run “Suspectra: Restart Server”';
   if (/No space left|Errno 28/.test(said)) {
-    return { problem: 'There is no space left to install the server', cure: `Make room, ${again}` };
+    return {
+      problem: t('There is no space left to install the server'),
+      cure: t('Make room, then run “Suspectra: Restart Server”'),
+    };
   }
   if (/connection|resol(ve|ution)|timed out|ProxyError|SSLError|unreachable|No matching distribution/i.test(said)) {
     return {
-      problem: 'What the server needs could not be downloaded from the package index',
-      cure: `Go online, or name your index to pip (pip config set global.index-url …), ${again}. Without an index: python -m pip install --find-links FOLDER "${wheel}" in your environment`,
+      problem: t('What the server needs could not be downloaded from the package index'),
+      cure: t(
+        'Go online, or name your index to pip (pip config set global.index-url …), then run “Suspectra: Restart Server”. Without an index: python -m pip install --find-links FOLDER "{0}" in your environment',
+        wheel,
+      ),
     };
   }
   return {
-    problem: 'pip could not install the server',
-    cure: `See the output “Suspectra” for what it said, ${again}`,
+    problem: t('pip could not install the server'),
+    cure: t('See the output “Suspectra” for what it said, then run “Suspectra: Restart Server”'),
   };
 }
 
 function brokenPackages(said: string, python: string) {
   return {
-    problem: `The server was installed but does not start with Python ${python}: ${said.split('\n').at(-1)}`,
-    cure: 'Set suspectra.interpreter to another Python, and see the output “Suspectra”',
+    problem: t('The server was installed but does not start with Python {0}: {1}', python, said.split('\n').at(-1) ?? ''),
+    cure: t('Set suspectra.interpreter to another Python, and see the output “Suspectra”'),
   };
 }
 

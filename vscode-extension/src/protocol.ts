@@ -42,6 +42,8 @@ export interface Problem {
 }
 
 export interface Suspect {
+  /** What the extension adds: the name of its workspace folder where there are several. */
+  folder?: string;
   uri: string;
   range: Range;
   /** Relative to the workspace folder. */

@@ -4,6 +4,8 @@ import { execFile } from 'node:child_process';
 import { homedir } from 'node:os';
 import * as path from 'node:path';
 
+import { t } from './l10n';
+
 export const MINIMUM = [3, 10] as const;
 
 /** A way to start Python, and why it is worth trying. */
@@ -155,20 +157,20 @@ export async function search(
     const where = shown(base.interpreter);
     return {
       problem: other
-        ? `The Suspectra ${other} of ${where} does not go with version ${wanted.version} of the extension`
-        : `Suspectra is not installed in ${where}`,
+        ? t('The Suspectra {0} of {1} does not go with version {2} of the extension', other, where, wanted.version)
+        : t('Suspectra is not installed in {0}', where),
       cure: `${where} -m pip install ${other ? `suspectra==${wanted.version}` : 'suspectra'}`,
       tried,
       base,
     };
   }
   const minimum = MINIMUM.join('.');
-  const cure = `Install Python ${minimum} or newer, select it, or set suspectra.interpreter to one`;
+  const cure = t('Install Python {0} or newer, select it, or set suspectra.interpreter to one', minimum);
   const problem = old
-    ? `${shown(old.interpreter)} is Python ${old.python}; Suspectra needs ${minimum} or newer`
+    ? t('{0} is Python {1}; Suspectra needs {2} or newer', shown(old.interpreter), old.python, minimum)
     : interpreters.length === 1
-      ? `${shown(interpreters[0] as Interpreter)} does not start`
-      : 'No Python was found';
+      ? t('{0} does not start', shown(interpreters[0] as Interpreter))
+      : t('No Python was found');
   return { problem, cure, tried };
 }
 

@@ -49,7 +49,11 @@ export class StatusItem implements vscode.Disposable {
 }
 
 function actions(condition: Condition, suspects: boolean, trusted: boolean): Action[] {
-  const action = (icon: string, label: string, command: string): Action => ({ label: `$(${icon}) ${label}`, command });
+  const action = (icon: string, label: string, command: string): Action => ({
+    label,
+    iconPath: new vscode.ThemeIcon(icon), // in the label, its name would be read out
+    command,
+  });
   const output = action('output', t('Show Output'), 'suspectra.ui.showOutput');
   const restart = action('debug-restart', t('Restart Server'), 'suspectra.ui.restart');
   switch (condition.state) {

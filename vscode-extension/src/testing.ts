@@ -79,25 +79,26 @@ export class Testing implements vscode.Disposable {
       throw new Error(t('Tests are run only in a workspace you trust.'));
     }
     const run = this.controller.createTestRun(request, t('Localize Fault'));
-    const items = [...this.controller.items].map(([, item]) => item);
+    const items = this.roots(request);
     for (const item of items) {
       run.started(item);
     }
     token.onCancellationRequested(() => void this.server.command(serverCommands.cancelTests));
     try {
       const ended = this.ended();
-      await this.server.command(serverCommands.runTests);
+      await this.server.command(serverCommands.runTests, items.map(({ id }) => id));
       await ended;
-      const results = await this.server.request<TestResults[]>(methods.testResults, {});
+      const all = await this.server.request<TestResults[]>(methods.testResults, {});
+      const results = all.filter(({ folder }) => items.some((item) => item === this.root(folder)));
       if (token.isCancellationRequested) {
         items.forEach((item) => run.skipped(item));
       } else {
-        this.tell(run, results, this.model.suspects.length);
+        this.tell(run, results);
       }
       if (request.profile === this.coverage || this.publishing) {
         this.addCoverage(run, results);
       }
-      this.published = JSON.stringify(results);
+      this.published = JSON.stringify(all);
     } catch (error) {
       const message = new vscode.TestMessage(error instanceof Error ? error.message : String(error));
       items.forEach((item) => run.errored(item, message));
@@ -143,13 +144,13 @@ export class Testing implements vscode.Disposable {
     // nobody asked for this run now: it keeps the focus where it is, and is forgotten with the window
     const request = new vscode.TestRunRequest(undefined, undefined, this.coverage, false, true);
     const run = this.controller.createTestRun(request, t('Last recording'), false);
-    this.tell(run, results, this.model.suspects.length);
+    this.tell(run, results);
     this.addCoverage(run, results);
     run.end();
   }
 
   /** Say how the tests ended: each one if they are listed, else all of a folder in one. */
-  private tell(run: vscode.TestRun, results: TestResults[], suspects: number): void {
+  private tell(run: vscode.TestRun, results: TestResults[]): void {
     for (const { folder, tests } of results) {
       const root = this.root(folder);
       if (!root) {
@@ -167,7 +168,9 @@ export class Testing implements vscode.Disposable {
       }
       const failed = tests.filter(({ verdict }) => verdict === 'failed' || verdict === 'error').length;
       if (!this.publishing && failed) {
-        run.failed(root, new vscode.TestMessage(runMessage(failed, tests.length, suspects)));
+        const folderOf = (uri: string) => vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri))?.uri.toString();
+        const suspects = this.model.suspects.filter(({ uri }) => folderOf(uri) === root.id);
+        run.failed(root, new vscode.TestMessage(runMessage(failed, tests.length, suspects.length)));
       } else if (!this.publishing) {
         run.passed(root);
       }
@@ -228,6 +231,14 @@ export class Testing implements vscode.Disposable {
       this.itemsOf(item, found);
     }
     return found;
+  }
+
+  /** The folders a request is about: whichever test is chosen, its folder is recorded whole. */
+  private roots({ include, exclude }: vscode.TestRunRequest): vscode.TestItem[] {
+    const all = [...this.controller.items].map(([, item]) => item);
+    const rootOf = (item: vscode.TestItem): vscode.TestItem => (item.parent ? rootOf(item.parent) : item);
+    const wanted = include?.map(rootOf) ?? all;
+    return all.filter((item) => wanted.includes(item) && !exclude?.includes(item));
   }
 
   private root(folder: string): vscode.TestItem | undefined {

@@ -110,7 +110,8 @@ export function rowTitle(suspect: Suspect): string {
 
 /** The second text of a row: place, score, and why. */
 export function rowDetail(suspect: Suspect): string {
-  const place = suspectPlace(suspect).replace(/.*\//, '');
+  const line = suspectPlace(suspect).replace(/.*\//, '');
+  const place = suspect.folder ? `${suspect.folder} · ${line}` : line;
   const state = suspect.innocent ? `${t('innocent')} · ` : '';
   return `${place} · ${scoreWords(suspect.score)} · ${state}${whyWords(suspect)}`;
 }

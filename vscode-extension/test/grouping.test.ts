@@ -36,6 +36,11 @@ describe('grouped', () => {
     ]);
   });
 
+  it('tells the tests of one name in two folders of a workspace apart', () => {
+    const folders = ['shop', 'bank'].map((folder) => ({ ...tax, folder, file: `${folder}/tax.py` }));
+    expect(grouped(folders, 'test').map(({ description }) => description)).toEqual(['shop/tests/test_cart.py', 'bank/tests/test_cart.py']);
+  });
+
   it('tells the same function name in two files apart', () => {
     expect(grouped([total, { ...total, uri: 'file:///project/other.py', file: 'other.py' }], 'function')).toHaveLength(2);
   });

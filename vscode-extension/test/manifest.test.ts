@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
 import { GUTTER, HEATS } from '../src/heat';
@@ -96,15 +97,41 @@ describe('the colours', () => {
 });
 
 describe('the texts of the sources', () => {
+  const folder = join(import.meta.dirname, '../src');
+  const files = readdirSync(folder).map((name) => {
+    const text = readFileSync(join(folder, name), 'utf8');
+    return ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true);
+  });
+
   it('are listed for translation', () => {
     const bundle = JSON.parse(readFileSync(join(import.meta.dirname, '../l10n/bundle.l10n.json'), 'utf8'));
-    const folder = join(import.meta.dirname, '../src');
-    for (const file of readdirSync(folder)) {
-      const source = readFileSync(join(folder, file), 'utf8');
-      for (const [, text] of source.matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)) {
-        expect(bundle, file).toHaveProperty([text as string]);
+    const used = files.flatMap((file) => [...file.text.matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) => text as string));
+    expect(Object.keys(bundle)).toEqual([...new Set(used)].sort());
+  });
+
+  it('can be translated wherever a person reads them', () => {
+    // the output channel is read by those who mend what is wrong, not by every reader
+    const reports = /^(?:this\.output\.\w+|output\.\w+|say|complain)$/;
+    const sentences: string[] = [];
+    const visit = (node: ts.Node): void => {
+      const called = ts.isCallExpression(node) ? node.expression.getText() : '';
+      if (reports.test(called) || (ts.isVariableDeclaration(node) && /^(?:STYLE|SCRIPT)$/.test(node.name.getText()))) {
+        return;
       }
-    }
+      if (ts.isCallExpression(node) && called === 't') {
+        node.arguments.slice(1).forEach(visit); // what is filled in may hold a text of its own
+        return;
+      }
+      if (ts.isLiteralExpression(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) {
+        const words = node.text.replace(/<[^>]*>?/g, ' ').trim();
+        if (/^[A-Z][a-z]* [a-z“]/.test(words)) {
+          sentences.push(`${node.getSourceFile().fileName}: ${words}`);
+        }
+      }
+      ts.forEachChild(node, visit);
+    };
+    files.forEach(visit);
+    expect(sentences).toEqual([]);
   });
 });
 

@@ -95,6 +95,12 @@ describe('a suspect', () => {
     expect(rowDetail(suspect)).toBe('cart.py:12-13 · 0.707 · 3 of 3 failing, 3 of 45 passing');
   });
 
+  it('names its folder where there are several', () => {
+    const one = { ...suspect, folder: 'bank', file: `bank/${suspect.file}` };
+    expect(rowDetail(one)).toMatch(/^bank · cart\.py:12-13 · /);
+    expect(suspectLabel(one)).toContain(`, bank/${suspect.file}, line 12-13,`);
+  });
+
   it('is struck through once it is examined, but not for a screen reader', () => {
     const examined = { ...suspect, examined: true };
     expect(rowTitle(examined).replaceAll('\u0336', '')).toBe(rowTitle(suspect));

@@ -1,0 +1,85 @@
+"""A workspace of several folders in a real VS Code workbench."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+TAX = "src/ledger/tax.py"
+FIX = ("ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+ROWS = f"{SIDEBAR} .monaco-list-row"
+VIEW = ".activitybar .action-label[aria-label^='Suspectra']"
+TESTING = ".activitybar .action-label[aria-label^='Testing']"
+
+
+@pytest.fixture
+def folders(recorded, unrecorded, make_project, tmp_path) -> tuple[Path, list]:
+    """A workspace of three copies of the example project, all of the same files: two recorded, and one not."""
+    projects = [make_project(tmp_path / name) for name in ("shop", "bank")]
+    for project in projects:
+        shutil.copytree(recorded.folder, project.folder)
+    projects.append(unrecorded)
+    file = tmp_path / "all.code-workspace"
+    file.write_text(json.dumps({"folders": [{"path": str(project.folder)} for project in projects]}))
+    return file, projects
+
+
+def of(folder: str, rows: list[str]) -> list[str]:
+    return [row for row in rows if f", {folder}/src/" in row]
+
+
+def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wait):
+    workspace, (shop, bank, ledger) = folders
+    bench = workbench(workspace, {"suspectra.top": 10})
+    bench.see(VIEW).click()
+    wait(lambda: len(bench.suspects()) == 20, "the suspects of two folders")
+    # those of the same rank in turn, and told apart for eye and ear
+    rows = bench.suspects()
+    assert len(of("shop", rows)) == len(of("bank", rows)) == 10
+    assert [row.replace("bank/", "shop/") for row in of("bank", rows)] == of("shop", rows)
+    assert bench.status() == "Suspectra: 20 suspects"
+    bench.see(SIDEBAR, "ochiai · 6 failed, 160 passed")
+    bench.picture("view")
+
+    # both are marked in their own file
+    fault = shop.lines(TAX).index(f"        {FIX[0]}") + 1
+    for folder in ("shop", "bank"):
+        bench.page.locator(ROWS, has_text=f"{folder} · tax.py:{fault} ").first.click()
+        wait(lambda: bench.cursor() == ("tax.py", fault), "the line")
+        bench.see(".breadcrumbs-below-tabs .monaco-breadcrumb-item, .monaco-breadcrumb-item", folder)
+        bench.see(".squiggly-warning")
+    bench.command("Suspectra: Group by Failing Test")
+    wait(
+        lambda: [row for row in bench.suspects() if row.startswith("test_") and ", bank/tests/" in row],
+        "groups of bank",
+    )
+    assert [row for row in bench.suspects() if row.startswith("test_") and ", shop/tests/" in row]
+    bench.command("Suspectra: Do Not Group")
+
+    # a run is that of one folder: here the one whose file is open comes first
+    bank.edit(TAX, *FIX)
+    bench.command("Suspectra: Run Tests and Localize")
+    wait(
+        lambda: [choice.split(",")[0] for choice in bench.choices()] == ["bank", "shop", "ledger", "All Folders"],
+        "folders",
+    )
+    bench.press("Enter")
+    wait(lambda: len(of("shop", bench.suspects())) == len(bench.suspects()) == 10, "bank has no suspects any more", 90)
+
+    # and in the Test Explorer
+    shop.edit(TAX, *FIX)
+    bench.see(TESTING).click()
+    for folder, verdict in (("ledger", "Failed"), ("shop", "Passed")):
+        row = bench.see(ROWS, folder)
+        row.hover()
+        row.locator(".action-label[aria-label*='Run Test']").first.click()
+        wait(lambda row=row, verdict=verdict: verdict in (row.get_attribute("aria-label") or ""), verdict, 90)
+    assert (ledger.folder / ".suspectra").exists()
+    bench.picture("tests")
+    bench.see(VIEW).click()
+    wait(lambda: len(of("ledger", bench.suspects())) == len(bench.suspects()) == 10, "the suspects of ledger alone")
+    assert bench.toasts() == []
