@@ -8,11 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse import linalg
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.markov.chain import Chain, Structure, ranked_list, suspicious_behaviour
-from suspectra.markov.elimination import Progress
+from suspectra.markov.elimination import Factors, Plan, Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import SampledHittingTimes, sample_hitting_times
@@ -198,7 +197,7 @@ class DebuggingModel:
     def _take_over(self, other: DebuggingModel) -> None:
         for name in ("_function", "_left", "_location", "elements", "chain", "_previous"):
             setattr(self, name, getattr(other, name))
-        for name in ("solver", "_from_start", "_ranking_solver"):
+        for name in ("solver", "_from_start", "_ranking_factors"):
             if name in other.__dict__:
                 self.__dict__[name] = other.__dict__[name]
 
@@ -445,19 +444,27 @@ class DebuggingModel:
         """Which location a reader meets first in the ranking: probabilities by location."""
         chain = self.chain
         synthetic = slice(0, chain.first_location)
-        visits = self._ranking_solver.solve(start, trans="T")
+        visits = self._ranking_factors.solve_left(np.concatenate([[0], start]))[1:]
         met = visits @ chain.rates[synthetic, chain.first_location : chain.first_hub]
         by_location = np.zeros(chain.locations)
         by_location[chain.location] = met
         return np.maximum(by_location, 0)
 
     @cached_property
-    def _ranking_solver(self) -> linalg.SuperLU:
+    def _ranking_factors(self) -> Factors:
+        """The way through the ranking, eliminated: all locations are the root, and state i is i + 1.
+
+        Not SuperLU, whose objects are never freed when another thread drops them than the one that made them.
+        """
         chain = self.chain
         rates = chain.rates[: chain.first_location]
-        leaving = np.asarray(rates.sum(axis=1)).reshape(-1)
         inside = rates[:, : chain.first_location]
-        return linalg.splu(sparse.csc_array(sparse.dia_array((leaving[None, :], [0]), shape=inside.shape) - inside))
+        out = np.asarray(rates[:, chain.first_location :].sum(axis=1)).reshape(-1, 1)
+        none = sparse.csr_array((1, chain.first_location + 1))
+        rooted = sparse.vstack([none, sparse.hstack([sparse.csr_array(out), inside])], format="csr")
+        rooted.sort_indices()
+        plan = Plan(rooted)
+        return Factors(plan, *plan.split(rooted))
 
     def _reasons(self, element: int, location: int) -> tuple[str, ...]:
         other = int(self.elements[location])
