@@ -117,16 +117,16 @@ class RankedReport:
             lowest score of the report. False ranks them by their score like any other, as published tables do.
         """
         candidates, counts = spectrum.candidates, spectrum.counts
-        known = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        known = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         ranked = candidates & (counts.ef + counts.ep > 0) if unexecuted_last else candidates
-        level_score, of_ranked = np.unique(-known[ranked], return_inverse=True)
+        level_score, of_ranked = _levels(known[ranked])
         level = np.full(len(candidates), -1, np.int32)
         level[ranked] = of_ranked
-        level_score = 0.0 - level_score  # and no negative zero
         rest = candidates & ~ranked
         if rest.any():
             level[rest] = len(level_score)
-            level_score = np.append(level_score, np.min(level_score, initial=known[np.argmax(rest)]))
+            lowest = round_significant(known[np.argmax(rest)])
+            level_score = np.append(level_score, np.min(level_score, initial=float(lowest)))
         return cls(technique, spectrum, level, level_score)
 
     @classmethod
@@ -332,6 +332,18 @@ class RankedReport:
                 )
             )
         return found
+
+
+def _levels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct scores, highest first and none a negative zero, and the number of each one's.
+
+    Neighbours share scores, as statements of one block do: each run of equal ones is looked up once.
+    """
+    if not len(scores):
+        return np.zeros(0), np.zeros(0, np.int64)
+    opens = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
+    levels, of_run = np.unique(-round_significant(scores[opens]), return_inverse=True)
+    return 0.0 - levels, np.repeat(of_run, np.diff(opens, append=len(scores)))
 
 
 def round_significant(values: np.ndarray, digits: int = SIGNIFICANT_DIGITS) -> np.ndarray:
