@@ -38,6 +38,7 @@ from suspectra.console import (
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.cli import register as register_evaluation
 from suspectra.markov_command import register as register_markov
+from suspectra.recording.settings import RECORDERS
 
 if TYPE_CHECKING:
     from suspectra.localizer import Localizer
@@ -192,6 +193,10 @@ def techniques(form: str) -> None:
 @click.option("--source", "sources", multiple=True, metavar="NAME", help="Record this folder or package too.")
 @click.option("--include-tests", is_flag=True, help="Record test modules too.")
 @click.option("--counts", is_flag=True, help="Count how often branches are taken: for SOBER and NN/Perm. Slower.")
+@click.option("--children/--no-children", default=True, help="Record the processes that tests start.  [default: on]")
+@click.option("--recorder", type=click.Choice(RECORDERS), help="By probes, by sys.monitoring, or by what costs less.")
+@click.option("--failed-and-affected", is_flag=True, help="Only tests that failed, are new, or that changes can reach.")
+@click.option("--since", metavar="REV", help="With it: changes since this git revision, too.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
 def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
     """Run the tests and record what each executes.

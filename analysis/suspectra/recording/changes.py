@@ -118,13 +118,12 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
     gone = frozenset(v.path for v in versions if workspace.digest(v.path) is None)
     differences = {v: d for v in versions if (d := found.difference(v))}
     imports: dict[str, dict[str, None]] = {}
-    if any(d.around or d.units for d in differences.values()) or gone:
-        for version in versions:
-            names = version.outline.imports if version.outline else ()
-            imports.setdefault(version.path, {}).update(dict.fromkeys(names))
-        for version in differences:
-            if now := workspace.outline(version.path, tests=not version.traced):
-                imports[version.path].update(dict.fromkeys(now.imports))
+    for version in versions:
+        names = version.outline.imports if version.outline else ()
+        imports.setdefault(version.path, {}).update(dict.fromkeys(names))
+    for version in differences:
+        if now := workspace.outline(version.path, tests=not version.traced):
+            imports[version.path].update(dict.fromkeys(now.imports))
     return Changes(
         differences, gone, {path: tuple(names) for path, names in imports.items()}, _conftests(workspace, versions)
     )

@@ -50,6 +50,10 @@ def run(
     sources: Sequence[str] = (),
     include_tests: bool = False,
     counts: bool = False,
+    children: bool = True,
+    recorder: str | None = None,
+    failed_and_affected: bool = False,
+    since: str | None = None,
     report: TextIO | None = None,
 ) -> int:
     """Run a test command and record it.
@@ -71,6 +75,14 @@ def run(
         Record test modules and conftest files too.
     counts : bool
         Count how often branches are taken.
+    children : bool
+        Record the processes that tests start.
+    recorder : str, optional
+        ``"auto"``, ``"probes"`` or ``"monitoring"``; otherwise what the project's settings say.
+    failed_and_affected : bool
+        Leave out the tests that passed last time and that nothing that changed since can reach.
+    since : str, optional
+        A git revision: what differs from it counts as changed too.
     report : text stream, optional
         Where a few lines about the recording go, stderr by default; the command's own output is its own.
 
@@ -92,17 +104,46 @@ def run(
     chosen = resolve(command, root, python=python, environ=environment)
     if chosen.python:
         print(f"suspectra: running the tests with {chosen.python} ({chosen.reason})", file=report, flush=True)
+    if since is not None and not failed_and_affected:
+        raise UsageError(Problem("--since", "", "it goes with --failed-and-affected", "give both"))
+    selection = _selection(root, since, report) if failed_and_affected else ""
     handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
     os.close(handle)
     try:
-        settings = Settings(root, tuple(sources), include_tests, counts, os.urandom(16).hex(), status)
+        settings = Settings(
+            workspace=root,
+            sources=tuple(sources),
+            include_tests=include_tests,
+            counts=counts,
+            children=children,
+            recorder=recorder or "",
+            run=os.urandom(16).hex(),
+            status=status,
+            selection=selection,
+        )
         carry(settings, environment)
         logs = _logs(root)
         code = _wait(_start(chosen.arguments, environment))
         _summarise(_read_status(status), _logs(root) - logs, root, code, report)
     finally:
         os.unlink(status)
+        if selection:
+            os.unlink(selection)
     return code
+
+
+def _selection(root: str, since: str | None, report: TextIO) -> str:
+    """Decide which tests to run, say so, and write it down for the plugin."""
+    from suspectra.recording.selection import select
+
+    selection = select(root, since)
+    print(f"suspectra: {selection.summary()}", file=report, flush=True)
+    if notice := selection.notice():
+        print(f"suspectra: {notice}", file=report, flush=True)
+    handle, path = tempfile.mkstemp(prefix="suspectra-", suffix=".selection")
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        json.dump({"left_out": selection.left_out, "chosen": [*selection.failed, *selection.affected]}, stream)
+    return path
 
 
 def resolve(
@@ -221,10 +262,15 @@ def _logs(workspace: str) -> set[str]:
 def _summarise(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int, report: TextIO) -> None:
     problems = [line["problem"] for line in status if "problem" in line]
     tests = sum(int(line.get("tests", 0)) for line in status)
+    new = max((int(line.get("new", 0)) for line in status), default=0)
     if problems:
         print(f"suspectra: {Problem(**problems[0])}", file=report)
     elif status:
-        print(f"suspectra: recorded {tests} test{'s' * (tests != 1)} in {recording_folder(workspace)}", file=report)
+        count = f"{tests} test{'s' * (tests != 1)}{f', {new} of them new,' if new else ''}"
+        way = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
+        print(f"suspectra: recorded {count}{way} in {recording_folder(workspace)}", file=report)
+        for objection in {str(line["objection"]) for line in status if line.get("objection")}:
+            print(f"suspectra: {objection}", file=report)
     elif new_logs:
         print("suspectra: the run was cut off; the tests that finished are recorded", file=report)
     else:

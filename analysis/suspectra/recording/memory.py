@@ -61,6 +61,11 @@ class Version:
         except _BROKEN:
             return None
 
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The names of its functions."""
+        return frozenset(f.name for f in self.outline.functions) if self.outline else frozenset()
+
     def masks(self) -> dict[tuple[str, int], int]:
         """For each function its cells, as bits of the integer that the bits of a row are.
 

@@ -34,10 +34,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="Count how often branches are taken, not only whether; slower.",
     )
+    group.addoption(
+        "--suspectra-no-children",
+        action="store_true",
+        help="Do not record the processes that tests start.",
+    )
+    group.addoption(
+        "--suspectra-recorder",
+        metavar="NAME",
+        help="How to record: auto (what costs less, the default), probes or monitoring (sys.monitoring, Python 3.12).",
+    )
     parser.addini("suspectra", "Record what each test executes.", type="bool", default=False)
     parser.addini("suspectra_source", "Folders and packages to record besides the rootdir.", type="args", default=[])
     parser.addini("suspectra_include_tests", "Record test modules and conftest files too.", type="bool", default=False)
     parser.addini("suspectra_counts", "Count how often branches are taken.", type="bool", default=False)
+    parser.addini("suspectra_children", "Record the processes that tests start.", type="bool", default=True)
+    parser.addini("suspectra_recorder", "How to record: auto, probes or monitoring.", default="auto")
 
 
 def _switched_on(config: pytest.Config) -> bool:

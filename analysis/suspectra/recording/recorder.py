@@ -14,11 +14,12 @@ from typing import Any
 from suspectra.errors import Problem, SuspectraError
 from suspectra.instrumentation.cache import CodeCache
 from suspectra.instrumentation.imports import ImportHook, LoadedFile
-from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, with_json
+from suspectra.instrumentation.monitoring import Monitor
+from suspectra.recording.adoption import Adoption
+from suspectra.recording.children import CHILDREN, Children
+from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra.recording.scope import Scope
-from suspectra.recording.settings import FOLDER, RECORDING, recording_folder
-
-CACHE = "cache"
+from suspectra.recording.settings import CACHE, FOLDER, RECORDING, recording_folder
 
 
 class RecordingError(SuspectraError):
@@ -38,6 +39,7 @@ class TestRecord:
     seconds: float = 0.0
     location: tuple[str, int] | None = None
     flaky: bool = False
+    shares: tuple[str, ...] = ()
 
     def head(self, ended: int) -> dict[str, Any]:
         """The JSON of the frame, with the time the test ended in nanoseconds."""
@@ -50,6 +52,7 @@ class TestRecord:
             "location": self.location,
             "flaky": self.flaky,
             "time": ended,
+            "shares": self.shares,
         }
 
 
@@ -68,6 +71,8 @@ class Recorder:
         More about the run, for readers.
     counting : bool
         Count how often probes are passed.
+    monitoring : bool
+        Watch probes by ``sys.monitoring``, which must be available.
 
     Raises
     ------
@@ -83,6 +88,7 @@ class Recorder:
         about: Mapping[str, Any] | None = None,
         *,
         counting: bool = False,
+        monitoring: bool = False,
     ):
         self.scope = scope
         self.tests = 0
@@ -111,10 +117,15 @@ class Recorder:
             "started": started,
             "python": sys.version.split()[0],
             "executable": sys.executable,
+            "counts": counting,
+            "recorder": "monitoring" if monitoring else "probes",
             **(about or {}),
         }
+        self._adoption: Adoption | None = None
         self._write(FrameKind.RUN, json.dumps(head).encode())
-        self.hook = ImportHook(scope, CodeCache(os.path.join(folder, CACHE)), self._loaded, self._failed, counting)
+        cache = CodeCache(os.path.join(folder, CACHE))
+        monitor = Monitor() if monitoring else None
+        self.hook = ImportHook(scope, cache, self._loaded, self._failed, counting, monitor=monitor)
         self._report_scope()
 
     def start(self) -> None:
@@ -129,35 +140,80 @@ class Recorder:
                 )
         self.hook.install()
 
+    def record_children(self) -> None:
+        """Record the processes that are started from now on, for the tests that start them."""
+        settings = {
+            "python": sys.version,
+            "workspace": self.scope.root,
+            "sources": self.scope.given,
+            "include_tests": self.scope.include_tests,
+            "patterns": self.scope.patterns,
+        }
+        try:
+            self._adoption = Adoption(self.hook, Children(self.scope.root, settings, self.hook.counting))
+        except OSError as error:
+            cause = f"processes that tests start are not recorded: {error.strerror or error}"
+            self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "make the workspace writable")
+            return
+        self._adoption.start(self._forked)
+
+    def _forked(self) -> None:
+        """Leave the recording to the process that this one was forked from."""
+        self.log.close()
+        self._adoption = None
+
     def stop(self) -> None:
         """Write what is left and let the log go."""
-        self.outside()
+        self.outside(at_the_end=True)
+        if self._adoption is not None:
+            self._adoption.stop()
         self.hook.uninstall()
+        if self.hook.monitor is not None:
+            self.hook.monitor.close()
         self.log.close()
 
-    def outside(self) -> None:
+    def outside(self, *, at_the_end: bool = False) -> None:
         """What ran since the last harvest belongs to no test."""
+        if self._adoption is not None:
+            self._adoption.outside(everything=at_the_end)
         touched, bits = self.hook.harvest()
         if touched:
             self._write(FrameKind.OUTSIDE, pack_rows(touched, bits))
+        if self._adoption is not None and self.log.is_open:
+            for at in self._adoption.late(everything=at_the_end):
+                self._complete(at)
+
+    def begin(self) -> None:
+        """A test begins: what runs from now on belongs to it."""
+        self.outside()
+        if self._adoption is not None:
+            self._adoption.begin()
 
     def setup_done(self) -> None:
         """Remember what has run so far, in case this test is run again."""
         self._frozen_setup = self.hook.harvest()
         self.hook.mark(*self._frozen_setup)
+        if self._adoption is not None:
+            self._adoption.setup_done()
 
     def again(self) -> None:
         """Forget the attempt, but not what its setup ran: shared fixtures are not set up a second time."""
         self.hook.harvest()
         self.hook.mark(*self._frozen_setup)
+        if self._adoption is not None:
+            self._adoption.again()
 
     def discard(self) -> None:
         """Forget what ran since the last harvest: the test it belongs to did not end."""
         self.hook.harvest()
+        if self._adoption is not None:
+            self._adoption.discard()
 
-    def test(self, record: TestRecord) -> None:
-        """What ran since the last harvest belongs to this test."""
-        self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows(*self.hook.harvest())))
+    def test(self, record: TestRecord, files: Iterable[int] = ()) -> None:
+        """What ran since the last harvest belongs to this test, which rests on these files besides."""
+        if self._adoption is not None:
+            self._adoption.end(self.log.size)
+        self._write(FrameKind.TEST, with_json(record.head(self._now()), self._harvested(files)))
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:
@@ -171,9 +227,42 @@ class Recorder:
             payload = {"files": names, "time": self._now()}
             self._write(FrameKind.SCOPE, zlib.compress(json.dumps(payload).encode(), 1))
 
+    def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
+        """A file that tests rest on but do not execute with probes; its number."""
+        return self.hook.add(LoadedFile(path, digest, [], source_map, traced=False))
+
+    def passed(self) -> dict[int, int]:
+        """What ran since the last harvest, as the bits of each source."""
+        return self.hook.passed()
+
+    def share(self, passed: Mapping[int, int], *, at_import: bool = False) -> str:
+        """What a test ran for others too; the name it is recorded under, empty where it is nothing."""
+        touched = [number for number, bits in passed.items() if bits]
+        if not touched:
+            return ""
+        parts = [passed[n].to_bytes(len(self.hook.files[n].cells) // 8, "big") for n in touched]
+        name = "" if at_import else os.urandom(8).hex()
+        head = {"name": name, "time": self._now()}
+        self._write(FrameKind.SHARED, with_json(head, pack_rows(touched, b"".join(parts))))
+        return name
+
+    def _harvested(self, files: Iterable[int]) -> bytes:
+        """The rows of what ran, with files that have no cells among the touched ones."""
+        touched, bits = self.hook.harvest()
+        return pack_rows([*touched, *(n for n in files if not self.hook.files[n].cells)], bits)
+
     def problem(self, file: str, place: str, cause: str, cure: str) -> None:
         """Something a reader of the recording should know."""
         self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
+
+    def _complete(self, at: int) -> None:
+        """Write a test once more, with what its children ran after it, which is in the cells."""
+        head, rows = split_json(self.log.payload(at))
+        touched, bits = unpack_rows(rows)
+        self.hook.mark(touched, bits)
+        after = self.log.size
+        self._write(FrameKind.TEST, with_json({**head, "time": self._now()}, self._harvested(touched)))
+        self._adoption.moved(at, after)
 
     def _now(self) -> int:
         return time.time_ns() + self._behind
@@ -194,6 +283,7 @@ class Recorder:
             "digest": file.digest,
             "cells": len(file.cells),
             "is_test": self.scope.is_test_code(path),
+            "traced": file.traced,
         }
         self._write(FrameKind.FILE, with_json(head, file.map))
 

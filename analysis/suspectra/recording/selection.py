@@ -176,7 +176,7 @@ class _View:
             for name in test.shares:
                 yield from self._shared_reasons(name)
             yield from self._files(test, touched)
-            yield from self._imports(touched, self.reached_by_import)
+            yield from self._imports(touched, self.reached_by_import, "{}: what runs at import")
         except (ValueError, struct.error):
             yield "what it executed is not known"
 
@@ -229,10 +229,11 @@ class _View:
         for number in own:
             version = self.section.versions[number]
             difference = self.differences.get(number)
-            if difference and (posixpath.basename(version.path) == "conftest.py" or _concerns(difference, unit)):
+            conftest = posixpath.basename(version.path) == "conftest.py"
+            if difference and (conftest or _concerns(difference, unit)):
                 yield f"{version.path} changed"
-            elif unit and version.outline and unit not in {f.name for f in version.outline.functions}:
-                yield from self._imports(touched, self.reached_by_tests)  # inherited from another file
+            elif not conftest and version.outline and unit not in version.units:
+                yield from self._imports(touched, self.reached_by_tests, "{} changed")  # it is inherited
         known = {self.section.versions[n].path for n in own}
         for path in self.changed.conftests - known:
             folder = posixpath.dirname(path)
@@ -242,27 +243,30 @@ class _View:
     def _own(self, touched: Iterable[int]) -> list[int]:
         return [n for n in touched if (v := self.section.versions[n]) is not None and not v.traced]
 
-    def _imports(self, touched: Iterable[int], reached: Mapping[str, str]) -> Iterator[str]:
+    def _imports(self, touched: Iterable[int], reached: Mapping[str, str], reason: str) -> Iterator[str]:
         if reached:
             paths = (v.path for n in touched if (v := self.section.versions[n]) is not None)
-            yield from (f"{reached[path]}: what runs at import" for path in paths if path in reached)
+            yield from (reason.format(reached[path]) for path in paths if path in reached)
 
     @cached_property
     def reached_by_import(self) -> dict[str, str]:
         """For each file that imports a module whose import does something else now that module."""
         seeds = {self.section.versions[n].path for n, d in self.differences.items() if self._runs_at_import(n, d)}
-        return self.importers.of(seeds | self.blind | self._imported() | self._appeared())
+        seeds |= self.blind | self._imported()
+        return self.importers.of({**self._appeared(), **{seed: seed for seed in seeds}})
 
     @cached_property
     def reached_by_tests(self) -> dict[str, str]:
         """The same for files of tests that changed in anything."""
         versions = (self.section.versions[n] for n in self.differences)
-        return self.importers.of({v.path for v in versions if not v.traced})
+        return self.importers.of({v.path: v.path for v in versions if not v.traced and v.outline})
 
     def _runs_at_import(self, number: int, difference: Difference) -> bool:
         version = self.section.versions[number]
         if version.traced:
             return difference.around and version.path not in self._own_paths
+        if version.outline is None:
+            return False  # a document, or a module with tests in its docstrings, whose probes say more
         return difference.around or any(not _is_test(unit) for unit in difference.units)
 
     @cached_property
@@ -281,11 +285,17 @@ class _View:
                     return self.paths  # anything may have run
         return found
 
-    def _appeared(self) -> set[str]:
-        """Modules that could not be imported then and can be now."""
+    def _appeared(self) -> dict[str, str]:
+        """Files that import a module that could not be imported then and can be now, with that module."""
         if not self.section.started:
-            return set()
-        return {path for path in self.importers.elsewhere(self.paths) if self.age(path) > self.section.started}
+            return {}
+        wanted = self.importers.elsewhere(self.paths)
+        return {
+            importer: path
+            for path, importers in wanted.items()
+            if self.age(path) > self.section.started
+            for importer in importers
+        }
 
 
 class _Importers:
@@ -300,9 +310,9 @@ class _Importers:
         self.paths = paths
         self.packages = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "__init__.py"}
 
-    def of(self, seeds: set[str]) -> dict[str, str]:
-        """All files that import any of the seeds, directly or not, each with such a seed; the seeds among them."""
-        found = {seed: seed for seed in sorted(seeds)}
+    def of(self, seeds: Mapping[str, str]) -> dict[str, str]:
+        """The seeds and all files that import any of them, directly or not, each with what a seed stands for."""
+        found = dict(sorted(seeds.items()))
         waiting = list(found)
         while waiting:
             path = waiting.pop()
@@ -312,14 +322,19 @@ class _Importers:
                     waiting.append(importer)
         return found
 
-    def elsewhere(self, paths: set[str]) -> set[str]:
-        """Files that these import by name and that are not among them, if there are such files."""
+    def elsewhere(self, paths: set[str]) -> dict[str, set[str]]:
+        """Files that are not among these, if there are such files, and which of these would import them."""
         roots = {root for path in self.paths for root in self._roots(path)}
-        names = {name for path in paths for name in self.imports.get(path, ()) if not name.startswith((".", ANYTHING))}
-        files = {file for name in names for file in _files_of(name)}
-        found = {f"{root}/{file}" if root else file for root in roots for file in files}
-        found.update(file for path in paths for file in self._relative(path))
-        return found - paths
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path in paths:
+            for file in self._relative(path):
+                found[file].add(path)
+            for name in self.imports.get(path, ()):
+                if not name.startswith((".", ANYTHING)):
+                    for file in _files_of(name):
+                        for root in roots:
+                            found[f"{root}/{file}" if root else file].add(path)
+        return {file: importers for file, importers in found.items() if file not in paths}
 
     @cached_property
     def _direct(self) -> defaultdict[str, set[str]]:

@@ -6,16 +6,20 @@ import ast
 import functools
 import json
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from suspectra.recording.choice import Choice, choose
+from suspectra.recording.foundations import SharedSetup, TestFiles
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
-from suspectra.recording.settings import VARIABLE, Settings, carry, drop
+from suspectra.recording.settings import VARIABLE, Settings, carry, drop, recording_folder
 from suspectra.recording.verdict import Attempts, failure_message
 
 _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
@@ -38,10 +42,17 @@ def start(config: pytest.Config) -> None:
         or config.getini("suspectra_include_tests"),
         counts=asked.counts or getattr(options, "suspectra_counts", False) or config.getini("suspectra_counts"),
         run=asked.run or os.urandom(16).hex(),
+        children=asked.children
+        and config.getini("suspectra_children")
+        and not getattr(options, "suspectra_no_children", False),
         status=asked.status,
+        recorder=asked.recorder or getattr(options, "suspectra_recorder", None) or config.getini("suspectra_recorder"),
+        selection=asked.selection,
         environment=asked.environment,
     )
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    choice = choose(settings.recorder, recording_folder(settings.workspace), counting=settings.counts)
+    settings = replace(settings, recorder=choice.recorder)  # for the workers of pytest-xdist too
     scope = Scope(
         settings.workspace,
         settings.sources,
@@ -50,11 +61,11 @@ def start(config: pytest.Config) -> None:
     )
     about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
     try:
-        recorder = Recorder(scope, settings.run, worker, about, counting=settings.counts)
+        recorder = Recorder(scope, settings.run, worker, about, counting=settings.counts, monitoring=choice.monitoring)
     except RecordingError as error:
         config.pluginmanager.register(_NoRecording(settings, error), "suspectra-session")
         return
-    config.pluginmanager.register(_Session(config, settings, recorder, worker), "suspectra-session")
+    config.pluginmanager.register(_Session(config, settings, recorder, worker, choice), "suspectra-session")
     recorder.start()
 
 
@@ -74,11 +85,12 @@ class _NoRecording:
 
 
 class _Session:
-    def __init__(self, config: pytest.Config, settings: Settings, recorder: Recorder, worker: str):
+    def __init__(self, config: pytest.Config, settings: Settings, recorder: Recorder, worker: str, choice: Choice):
         self.config = config
         self.settings = settings
         self.recorder = recorder
         self.worker = worker
+        self.choice = choice
         self.reruns = False
         self.current = ""
         self.attempts = Attempts()
@@ -86,7 +98,15 @@ class _Session:
         self.told = False
         self.whole: set[str] = set()
         self.broken: set[str] = set()
-        self.undo = _share_with_assertion_rewriting(recorder)
+        self.left_out = _read_selection(settings)
+        self.new = 0
+        self.test_files = TestFiles(recorder)
+        self.shared = SharedSetup(recorder)
+        self.shares: tuple[str, ...] = ()
+        self.undo = [
+            _share_with_assertion_rewriting(recorder),
+            self.shared.watch_imports(lambda: bool(self.current)),
+        ]
 
     # before the tests
 
@@ -99,11 +119,14 @@ class _Session:
                 carry(self.settings, os.environ)
             else:  # the workers find the plugin as this process did
                 os.environ[VARIABLE] = self.settings.to_json()
+        elif self.settings.children:
+            self.recorder.record_children()
 
     def pytest_report_header(self) -> str | None:
         if self.settings.status or self.worker:
             return None
-        return f"suspectra: recording to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
+        way = " by sys.monitoring" if self.choice.monitoring else ""
+        return f"suspectra: recording{way} to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         file, _, inner = report.nodeid.partition("::")
@@ -125,13 +148,29 @@ class _Session:
                 if file in files:
                     files[file].append(name)
             self.recorder.collected(files)
+        if self.left_out is not None:
+            self._leave_out(items, self.left_out)
+        for item in items:
+            self.test_files.of(item)  # as they are now that they have been imported
+
+    def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
+        """Deselect the tests that need not run; what they did under another Python says nothing about this one."""
+        python = sys.version.split()[0]
+        needless = [item for item in items if selection["left_out"].get(item.nodeid) == python]
+        if needless:
+            gone = set(map(id, needless))
+            self.config.hook.pytest_deselected(items=needless)
+            items[:] = [item for item in items if id(item) not in gone]
+        known = {*selection["left_out"], *selection["chosen"]}
+        self.new = sum(item.nodeid not in known for item in items)
 
     # each test
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, None]:
-        self.recorder.outside()
+        self.recorder.begin()
         self.current, self.attempts, self.setups = item.nodeid, Attempts(), 0
+        self.shares = ()
         outcome = yield
         self.current = ""
         if outcome.excinfo is not None or not self.attempts.all:
@@ -148,7 +187,9 @@ class _Session:
                 seconds,
                 self._location(item),
                 self.attempts.flaky,
-            )
+                self.shares,
+            ),
+            self.test_files.of(item),
         )
 
     @pytest.hookimpl(tryfirst=True)
@@ -162,6 +203,19 @@ class _Session:
         if self.reruns and self.setups == 1:
             self.recorder.setup_done()
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        self.shares = self.shared.used_by(item)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, None]:
+        yield
+        if self.current:
+            self.shared.made(fixturedef)
+
+    def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
+        self.shared.gone(fixturedef)
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.nodeid == self.current:
             self.attempts.add(report)
@@ -171,13 +225,20 @@ class _Session:
 
     # after the tests
 
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.choice.objection and not self.settings.status:
+            terminalreporter.write_line(f"suspectra: {self.choice.objection}", yellow=True)
+
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.left_out and self.left_out["left_out"]:
+            session.exitstatus = pytest.ExitCode.OK  # that there is nothing to run is what was hoped for
         self.recorder.outside()
         self.tell()  # a worker of pytest-xdist may be ended right behind this
 
     def pytest_unconfigure(self) -> None:
-        self.undo()
+        for undo in self.undo:
+            undo()
         self.recorder.stop()
         self.tell()
         if not self.worker:
@@ -188,7 +249,8 @@ class _Session:
     def tell(self) -> None:
         if not self.told:
             self.told = True
-            _tell(self.settings, {"tests": self.recorder.tests, "worker": self.worker})
+            told = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
+            _tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
 
     def _location(self, item: pytest.Item) -> tuple[str, int] | None:
         file, line, _ = item.location
@@ -200,6 +262,13 @@ def _file_of_argument(argument: str, root: str) -> str:
     """The file of a ``file::test`` argument as node ids name it."""
     path = os.path.abspath(argument.split("::")[0])
     return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _read_selection(settings: Settings) -> dict[str, Any] | None:
+    if not settings.selection:
+        return None
+    with open(settings.selection, encoding="utf-8") as stream:
+        return json.load(stream)
 
 
 def _tell(settings: Settings, line: dict[str, Any]) -> None:

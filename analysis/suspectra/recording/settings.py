@@ -17,7 +17,17 @@ BOOTSTRAP = "suspectra_recorder"
 BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
 """The one folder that is put on the path for it."""
 
+CHILD_VARIABLE = "SUSPECTRA_CHILD"
+"""The environment variable that tells processes started by tests where to record, and for which test."""
+
+CHILD_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child_start")
+"""What is on the path of such processes, so that they see it."""
+
+RECORDERS = ("auto", "probes", "monitoring")
+"""The ways to record; see :mod:`suspectra.recording.choice`."""
+
 FOLDER = ".suspectra"
+CACHE = "cache"
 RECORDING = "recording"
 
 
@@ -40,10 +50,16 @@ class Settings:
         Record test modules and conftest files too.
     counts : bool
         Count how often branches are taken.
+    children : bool
+        Record the processes that tests start.
+    recorder : str
+        Which of :data:`RECORDERS`, empty where nobody chose.
     run : str
         Shared by all processes of one run.
     status : str
         A file that each process adds a line to when it is done; empty for none.
+    selection : str
+        A file that says which tests need not run; empty to run all.
     environment : dict of str to (str or None)
         What the variables that carried the recorder held before.
     """
@@ -52,8 +68,11 @@ class Settings:
     sources: tuple[str, ...] = ()
     include_tests: bool = False
     counts: bool = False
+    children: bool = True
+    recorder: str = ""
     run: str = ""
     status: str = ""
+    selection: str = ""
     environment: dict[str, str | None] = field(default_factory=dict)
 
     def to_json(self) -> str:

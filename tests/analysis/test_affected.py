@@ -1,0 +1,368 @@
+"""Which tests a change can reach: decided on a recording, and held against real runs of everything."""
+
+import io
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+from suspectra.recording import compaction, launch
+from suspectra.recording.selection import select
+
+PROJECT = Path(__file__).parents[1] / "fixtures" / "affected"
+ALL = {
+    "test_days",
+    "test_shared",
+    "test_other",
+    "test_in",
+    "test_generated",
+    "test_late",
+    "test_base",
+    "test_constant",
+    "test_unit",
+    "app.tax.documented",
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clean_environment():
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV", "GIT"))]:
+            patch.delenv(name)
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        yield
+
+
+def record(folder, *arguments, **options):
+    """Run pytest with the recorder; its status and what was said."""
+    told = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        status = launch.run(["pytest", "-q", "-p", "no:cacheprovider", *arguments], folder, report=told, **options)
+    return status, told.getvalue()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded") / "project"
+    shutil.copytree(PROJECT, folder)
+    status, told = record(folder)
+    assert status == 0, told
+    return folder
+
+
+@pytest.fixture
+def project(recorded, tmp_path):
+    return Path(shutil.copytree(recorded, tmp_path / "project"))
+
+
+def edit(folder, file, old, new):
+    path = folder / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+def short(names):
+    return {name.split("::")[-1].partition("[")[0] for name in names}
+
+
+def test_after_no_change_nothing_is_chosen(project):
+    selection = select(str(project))
+    assert (selection.failed, dict(selection.affected)) == ((), {})
+    assert short(selection.left_out) == ALL
+
+
+# file, what is replaced, by what, the tests that can notice: the doctest of a file notices any change of its text, and
+# an inherited test any change of tests in the files it comes from
+IN_TEST_TAX = {"test_days", "test_shared", "test_other", "test_in", "test_base"}
+DOCTEST, INHERITED = "app.tax.documented", "test_base"
+IMPORTERS = ALL - {"test_generated"}  # of app.tax and app.rates
+EDITS = {
+    "comment": ("app/tax.py", "class Table", "# a comment\n\n\nclass Table", {DOCTEST}),
+    "docstring": ("app/rates.py", '"""Rates."""', '"""Rates of all kinds."""', set()),
+    "layout": ("app/tax.py", "return n * RATE", "return (\n            n * RATE\n        )", {DOCTEST}),
+    "method": ("app/tax.py", "n * RATE", "RATE * n", {"test_days", DOCTEST}),
+    "function": ("app/tax.py", "sum([2])", "sum([1, 1])", {"test_other", "test_in", "test_unit", DOCTEST}),
+    "fixture": ("app/rates.py", "return x * RATE", "return RATE * x", {"test_days", "test_shared"}),
+    "constant": ("app/rates.py", "RATE = 3", "RATE = 4 - 1", IMPORTERS),
+    "decorator": ("app/tax.py", "def other", "@staticmethod\ndef other", IMPORTERS),
+    "called at import": ("app/table.py", "i * i", "i + i", {"test_generated"}),
+    "late import": ("app/late.py", "VALUE = 1", "VALUE = 2", {"test_late", "test_constant", "test_unit"}),
+    "called late": ("app/late.py", "return 5", "return 6", {"test_late", "test_constant", "test_unit"}),
+    "default": ("app/tax.py", "def other(x=0)", "def other(x=1)", {"test_other", "test_in", "test_unit", DOCTEST}),
+    "method added": ("app/tax.py", "    def rate", "    def more(self): ...\n\n    def rate", IMPORTERS),
+    "helper added": ("app/tax.py", "def other", "def fresh():\n    return 1\n\n\ndef other", {DOCTEST}),
+    "builtin hidden": ("app/tax.py", "def other", "def sum(_):\n    return 1\n\n\ndef other", IMPORTERS),
+    "test": ("tests/test_tax.py", "other(2) == 1", "1 == other(2)", {"test_in", INHERITED}),
+    "test added": ("tests/test_tax.py", "def test_days", "def test_more():\n    pass\n\n\ndef test_days", {INHERITED}),
+    "comment in tests": ("tests/test_tax.py", "def test_days", "# days\ndef test_days", set()),
+    "parametrisation": ("tests/test_tax.py", "[0, 1]", "[0, 2]", {"test_other", INHERITED}),
+    "test helper": ("tests/test_tax.py", "return 0", "return 0 + 0", IN_TEST_TAX),
+    "inherited test": ("tests/base.py", "assert self.value", "assert not not self.value", {INHERITED}),
+    "conftest": ("tests/conftest.py", "return 7", "return 8", ALL - {DOCTEST}),
+    "broken": ("app/table.py", "def square", "def (", {"test_generated"}),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_an_edit_reaches(project, name):
+    file, old, new, expected = EDITS[name]
+    edit(project, file, old, new)
+    selection = select(str(project))
+    assert short(selection.affected) == expected
+    assert selection.known == len(selection.left_out) + len(selection.affected)
+
+
+def test_a_file_that_is_gone_or_new(project):
+    (project / "app" / "table.py").rename(project / "app" / "squares.py")
+    assert short(select(str(project)).affected) == {"test_generated"}
+    (project / "app" / "squares.py").rename(project / "app" / "table.py")
+    assert not select(str(project)).affected
+    (project / "conftest.py").write_text("")
+    assert short(select(str(project)).affected) == ALL
+    (project / "conftest.py").unlink()
+    (project / "tests" / "test_more.py").unlink()
+    selection = select(str(project))
+    assert short(selection.left_out) == ALL - {"test_late", "test_constant", "test_unit"}
+    assert not selection.affected
+
+
+def test_a_module_that_could_not_be_imported_before(tmp_path):
+    (tmp_path / "app.py").write_text("try:\n    import fast\nexcept ImportError:\n    fast = None\n")
+    (tmp_path / "test_app.py").write_text("import app\n\n\ndef test_it():\n    assert app.fast is None\n")
+    record(tmp_path)
+    assert not select(str(tmp_path)).affected
+    (tmp_path / "fast.py").write_text("")
+    assert list(select(str(tmp_path)).affected.values()) == [("fast.py: what runs at import",)]
+
+
+@pytest.mark.parametrize(
+    "names",
+    ["__import__('plug' + 'in')", "importlib.import_module('plug' + 'in')", "importlib.import_module('plugin')"],
+)
+def test_modules_that_are_imported_by_made_up_names(tmp_path, names):
+    (tmp_path / "plugin.py").write_text("LIMIT = 1\n")
+    (tmp_path / "app.py").write_text(f"import importlib\n\nlimit = {names}.LIMIT\n")
+    (tmp_path / "test_app.py").write_text("import app\n\n\ndef test_it():\n    assert app.limit\n")
+    record(tmp_path)
+    edit(tmp_path, "plugin.py", "1", "0")
+    assert short(select(str(tmp_path)).affected) == {"test_it"}
+
+
+def test_what_cannot_be_read_runs(project):
+    (log,) = (project / ".suspectra" / "recording").glob("*.log")
+    data = log.read_bytes()
+    log.write_bytes(data[: len(data) // 2])
+    torn = select(str(project))
+    assert short(torn.left_out) < ALL
+    assert not torn.affected
+    log.write_bytes(b"")
+    assert select(str(project)).known == 0
+    shutil.rmtree(project / ".suspectra")
+    assert "so all tests run" in select(str(project)).summary()
+
+
+def test_data_that_changed_is_told(project):
+    (project / "rates.json").write_text("{}")
+    (project / "README\x1b[31m.md").write_text("")
+    selection = select(str(project))
+    assert not selection.affected
+    assert {"rates.json", "README\x1b[31m.md"} <= set(selection.others)
+    assert "can't be told: run without" in selection.notice()
+    assert "\x1b" not in selection.notice()
+
+
+# --- real runs
+
+
+def outcome(folder):
+    """Every recorded test with its verdict, what it executed and its edges, by line."""
+    evidence = RecordingSource(folder, edges=True).read()
+    elements, edges = evidence.elements, evidence.edges
+    lines = [(evidence.files[f].path, n) for f, n in zip(elements.file.tolist(), elements.line.tolist(), strict=True)]
+    table = edges.edges
+    ends = list(zip(table.file.tolist(), table.source.tolist(), table.target.tolist(), strict=True))
+    return {
+        test.name: (test.verdict.value, {lines[i] for i in row.tolist()}, {ends[i] for i in taken.tolist()})
+        for test, row, taken in zip(evidence.tests, evidence.rows, edges.rows, strict=True)
+    }
+
+
+def fresh_copy(folder, to):
+    shutil.copytree(folder, to, ignore=shutil.ignore_patterns(".suspectra", "__pycache__"))
+    return to
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["plain", "xdist"])
+def test_only_what_is_needed_runs(project, workers, capfd):
+    edit(project, "tests/test_tax.py", "assert other(2) == 1", "assert other(2) == 0")
+    status, told = record(project, *workers, failed_and_affected=True)
+    assert status == 1
+    assert "0 failed last time, 2 reached by what changed (tests/test_tax.py changed); 2 tests and new ones run" in told
+    assert "recorded 2 tests in" in told
+    edit(project, "tests/test_tax.py", "def test_days", "def test_more():\n    pass\n\n\ndef test_days")
+    edit(project, "app/table.py", "i * i", "i**2")
+    status, told = record(project, *workers, failed_and_affected=True)
+    assert status == 1
+    assert "1 failed last time, 2 reached by what changed" in told
+    assert "recorded 4 tests, 1 of them new, in" in told
+    edit(project, "tests/test_tax.py", "assert other(2) == 0", "assert other(2) == 1")
+    assert record(project, *workers, failed_and_affected=True)[0] == 0
+    status, told = record(project, *workers, failed_and_affected=True)
+    assert status == 0, "nothing to run is no failure"
+    assert "0 tests and new ones run" in told
+    assert {v for v, *_ in outcome(project).values()} == {"passed"}
+    assert short(outcome(project)) == ALL | {"test_more"}
+
+
+def test_what_an_interrupted_run_did_not_come_to_stays_chosen(project):
+    edit(project, "app/rates.py", "RATE = 3", "RATE = 4")
+    status, _ = record(project, "-x", failed_and_affected=True)
+    assert status == 1
+    again = select(str(project))
+    assert short(again.failed) == {"test_days"}
+    assert {"test_shared", "test_other", "test_in"} <= short(again.affected)
+
+
+def test_another_python_runs_all(project, monkeypatch):
+    from suspectra.recording import selection
+
+    asked = selection.select
+
+    def elsewhere(root, since):
+        found = asked(root, since)
+        return selection.Selection(found.known, left_out=dict.fromkeys(found.left_out, "3.9.0"))
+
+    monkeypatch.setattr(selection, "select", elsewhere)
+    _, told = record(project, failed_and_affected=True)
+    assert "recorded 11 tests in" in told
+
+
+def test_merged_logs_choose_the_same(project):
+    edit(project, "app/rates.py", "RATE = 3", "RATE = 4 - 1")
+    record(project, failed_and_affected=True)
+    edit(project, "app/tax.py", "n * RATE", "RATE * n")
+    assert short(select(str(project)).affected) == {"test_days", DOCTEST}
+    before, rows = select(str(project)), outcome(project)
+    folder = project / ".suspectra" / "recording"
+    assert len(list(folder.iterdir())) == 2
+    compaction.compact(str(folder), most_logs=0)
+    assert len(list(folder.iterdir())) == 1
+    assert select(str(project)) == before
+    assert outcome(project) == rows
+
+
+def test_what_did_not_run_again_stands_on_the_new_lines(project, tmp_path):
+    edit(project, "app/tax.py", "class Table", "# more lines\n\n\nclass Table")
+    edit(project, "app/tax.py", "    def rate(self):", "    def rate(self):\n        # and here")
+    edit(project, "app/tax.py", "return sum([2])", "return max([2])")
+    edit(project, "app/tax.py", "    if x:", "    if (  # a comment\n        x\n    ):")
+    record(project, failed_and_affected=True)
+    whole = fresh_copy(project, tmp_path / "whole")
+    record(whole)
+    assert outcome(project) == outcome(whole)
+    assert RecordingSource(project).read().problems == ()
+
+
+class Program:
+    """A project that grows and changes at random: modules that import and call those before them, and their tests.
+
+    What a function gives is a number below seven; tests that expect another one fail.
+    """
+
+    def __init__(self, folder, chance, modules=4, functions=3):
+        self.folder, self.chance = folder, chance
+        self.constants = {f"m{i}": chance.randrange(7) for i in range(modules)}
+        names = [(module, f"f{n}") for module in self.constants for n in range(functions)]
+        self.functions = {name: self._body(int(name[0][1:])) for name in names}
+        self.tests = {f"test_{n}": self._test() for n in range(12)}
+        self.comments = 0
+        self.fixture = 1
+        self.decorated = dict.fromkeys(self.constants, False)
+        self.write()
+
+    def _body(self, number):
+        callee = None
+        if number and self.chance.random() < 0.7:
+            callee = (f"m{self.chance.randrange(number)}", f"f{self.chance.randrange(3)}")
+        return [self.chance.randrange(7), self.chance.randrange(1, 4), callee]
+
+    def _test(self):
+        return [self.chance.choice(list(self.functions)), self.chance.randrange(5), self.chance.randrange(7)]
+
+    def write(self):
+        (self.folder / "tests").mkdir(parents=True, exist_ok=True)
+        (self.folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
+        for number, (module, constant) in enumerate(self.constants.items()):
+            text = "# more\n" * (self.comments % 5) + "".join(f"import m{i}\n" for i in range(number))
+            text += f"CONSTANT = {constant}\n\n\ndef same(function):\n    return function\n\n"
+            for (where, name), (plus, limit, callee) in self.functions.items():
+                if where == module:
+                    called = f"{callee[0]}.{callee[1]}(x)" if callee else "x"
+                    text += f"\n{'@same' if self.decorated[module] else ''}\ndef {name}(x):\n    if x > {limit}:\n"
+                    text += f"        return ({called} + {plus}) % 7\n    return (x + CONSTANT) % 7\n"
+            text += "\n\nTABLE = [f0(x) for x in range(3)]\n"
+            (self.folder / f"{module}.py").write_text(text)
+        (self.folder / "tests" / "conftest.py").write_text(
+            "import pytest\n\nimport m0\n\n\n@pytest.fixture(scope='session')\ndef shared():\n"
+            f"    return m0.f1({self.fixture})\n"
+        )
+        for part in range(3):
+            text = "import m0, m1, m2, m3\n"
+            for name, ((module, function), x, expected) in self.tests.items():
+                if int(name[5:]) % 3 == part:
+                    used = f"{module}.TABLE[{x % 3}]" if x == 4 else f"{module}.{function}({x})"
+                    fixture = "shared" if x == 3 else ""
+                    text += f"\n\ndef {name}({fixture}):\n    assert ({used} + {fixture or 0}) % 7 != {expected}\n"
+            (self.folder / "tests" / f"test_part{part}.py").write_text(text)
+
+    def change(self):
+        """One random edit; what it was."""
+        kind = self.chance.choice(
+            ["body", "body", "body", "constant", "comment", "test", "new test", "decorator", "fixture", "function"]
+        )
+        if kind == "body":
+            where = self.chance.choice(list(self.functions))
+            self.functions[where] = self._body(int(where[0][1:]))
+        elif kind == "constant":
+            self.constants[self.chance.choice(list(self.constants))] = self.chance.randrange(7)
+        elif kind == "comment":
+            self.comments += 1
+        elif kind == "test":
+            self.tests[self.chance.choice(list(self.tests))] = self._test()
+        elif kind == "new test":
+            self.tests[f"test_{len(self.tests)}"] = self._test()
+        elif kind == "decorator":
+            module = self.chance.choice(list(self.constants))
+            self.decorated[module] = not self.decorated[module]
+        elif kind == "fixture":
+            self.fixture = self.chance.randrange(5)
+        elif kind == "function":
+            module = self.chance.choice(list(self.constants))
+            self.functions[module, f"g{len(self.functions)}"] = self._body(0)
+        self.write()
+        return kind
+
+
+def test_random_edits_end_as_if_all_tests_had_run(tmp_path):
+    program = Program(tmp_path / "program", random.Random(int(os.environ.get("SEED", 5))))
+    record(program.folder)
+    spared = 0
+    for step in range(int(os.environ.get("STEPS", 8))):
+        kind = program.change()
+        _, told = record(program.folder, failed_and_affected=True)
+        spared += len(program.tests) - int(told.split("recorded ")[1].split()[0])
+        whole = fresh_copy(program.folder, tmp_path / f"whole{step}")
+        record(whole)
+        some, everything = outcome(program.folder), outcome(whole)
+        assert some.keys() == everything.keys(), kind
+        for name, expected in everything.items():
+            assert some[name][0] == expected[0], (kind, name, told)
+            # the setup of the shared fixture is counted for its first user, who is another one here
+            if program.tests[name.split("::")[1]][1] != 3:
+                assert some[name] == expected, (kind, name, told)
+    assert spared > 20
