@@ -93,6 +93,17 @@ class Elements:
         # the latest start is the innermost: a statement inside a multi-line one starts after it
         return span.start + int(holding[np.argmax(first[holding])])
 
+    def starting(self, file: np.ndarray, line: np.ndarray) -> np.ndarray:
+        """The element that starts on each of some lines, -1 where none does; files are given by number."""
+        ends = np.stack([self._file_start[file], self._file_start[file + 1]], axis=1)
+        found = np.array(
+            [start + np.searchsorted(self.line[start:end], at) for (start, end), at in zip(ends, line, strict=True)],
+            np.int64,
+        )
+        there = found < ends[:, 1]
+        there[there] = self.line[found[there]] == line[there]
+        return np.where(there, found, -1)
+
     @cached_property
     def _file_index(self) -> dict[str, int]:
         return {path: i for i, path in enumerate(self.files)}
@@ -110,6 +121,10 @@ class EdgeKind(str, Enum):
     OUTCOME = "outcome"  # a line, and -1 - the number of one outcome of its decision
 
 
+FIRST_OUTCOME = 1 << 30
+"""Among arcs, the target of the first condition's false outcome; its true one and those of others follow."""
+
+
 @dataclass(frozen=True, eq=False)
 class Edges:
     """Control-flow edges, as columns.
@@ -125,6 +140,10 @@ class Edges:
     complete : bool
         Whether every edge a test traversed is told. A recorder that marks decisions need not mark the ways between
         them: these follow from the statements.
+    conditions : tuple of ndarray of int32, each of shape (k, 4)
+        For each file the conditions inside expressions, whose outcomes are edges too, where the evidence tells them:
+        first line and column, last line and column behind. Columns are characters, from 0. An outcome leads from the
+        line of its statement to `FIRST_OUTCOME` + 2 × the number of the condition, + 1 where it is true.
     """
 
     file: np.ndarray
@@ -133,9 +152,15 @@ class Edges:
     function: np.ndarray
     kind: EdgeKind = EdgeKind.ARC
     complete: bool = True
+    conditions: tuple[np.ndarray, ...] = ()
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @cached_property
+    def is_outcome(self) -> np.ndarray:
+        """Whether an edge is the outcome of a condition inside an expression; shape (m,)."""
+        return np.asarray(self.target) >= FIRST_OUTCOME if self.conditions else np.zeros(len(self), bool)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import types
 import zlib
 from array import array
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,11 @@ from suspectra.instrumentation.source import LogicalLines
 from suspectra.localizer import Localizer
 from suspectra.program import Program
 from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
+from suspectra.spectrum import FIRST_OUTCOME, Edges
 from suspectra.techniques import make_technique
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "recording" / "zoo"
+ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
 CELLS = "__suspectra_counting_cells__"
 
 # Arcs on which the trace is led astray: up to Python 3.11 code behind `finally` and `async with` has the line of the
@@ -81,7 +84,7 @@ def counted(path):
     tree, module_map = instrument(path.read_bytes(), str(path), CELLS, counting=True)
     cells = [0] * module_map.cells
     setattr(builtins, CELLS, cells)
-    arcs = {(p.cell, p.line, p.target) for p in module_map.probes if p.kind is not Kind.STATEMENT and p.target > 0}
+    arcs = {(p.cell, p.line, p.target) for p in module_map.probes if p.kind in ARCS and p.target > 0}
 
     def run(act, *arguments):
         act(*arguments)
@@ -212,8 +215,73 @@ def test_a_recording_holds_the_counts_of_each_test(counting):
 def test_counted_and_plain_runs_execute_the_same(plain, counting):
     counted = read(counting)
     assert plain.edges.counts is None
-    for before, after in zip([*plain.rows, *plain.edges.rows], [*counted.rows, *counted.edges.rows], strict=True):
+    for before, after in zip(plain.rows, counted.rows, strict=True):
         np.testing.assert_array_equal(before, after)
+    assert [arcs(plain, row) for row in plain.edges.rows] == [arcs(counted, row) for row in counted.edges.rows]
+
+
+def arcs(evidence, row):
+    """What is no outcome of a condition."""
+    edges = evidence.edges.edges
+    row = row[~edges.is_outcome[row]]
+    return list(zip(edges.source[row].tolist(), edges.target[row].tolist(), strict=True))
+
+
+def outcomes(evidence, test):
+    """How often the conditions of a test came out, by their text."""
+    edges, lines = evidence.edges.edges, PROGRAM.split("\n")
+    found = {}
+    for (_, target), count in times(evidence, test).items():
+        if target >= FIRST_OUTCOME:
+            number, true = divmod(target - FIRST_OUTCOME, 2)
+            line, start, _, end = edges.conditions[0][number].tolist()
+            found[lines[line - 1][start:end], bool(true)] = count
+    return found
+
+
+def test_a_recording_holds_how_conditions_came_out(counting):
+    evidence = read(counting)
+    assert outcomes(evidence, "test_program.py::test_long") == {("n > limit", True): 4, ("n > limit", False): 5}
+    assert outcomes(evidence, "test_program.py::test_short") == {("n > limit", True): 2, ("n > limit", False): 2}
+
+
+def test_recordings_of_conditions_can_be_damaged_and_are_then_told(copy):
+    (log,) = (copy / ".suspectra" / "recording").glob("*.log")
+    whole = list(frames(log.read_bytes()))
+    for wrong in ([[1, 2, 3]], [[1, 2, 3, -4]], [], "x", [[1 << 40] * 4], None):
+        parts = [MAGIC]
+        for kind, payload, _ in whole:
+            if kind == FrameKind.FILE:
+                head, blob = split_json(payload)
+                sizes, body = split_json(zlib.decompress(blob))
+                payload = with_json(head, zlib.compress(with_json({**sizes, "conditions": wrong}, body)))
+            parts.append(frame(kind, payload))
+        log.write_bytes(b"".join(parts))
+        assert any("does not hold what it should" in problem.cause for problem in read(copy).problems), wrong
+
+
+def without_conditions(spectrum):
+    """The same spectrum, as a recording without conditions would give it."""
+    old, keep = spectrum.edges, ~spectrum.edges.is_outcome
+    place = np.cumsum(keep) - 1
+    edges = Edges(old.file[keep], old.source[keep], old.target[keep], old.function[keep], old.kind, old.complete)
+    kept = [keep[row] for row in spectrum.edge_rows]
+    return replace(
+        spectrum,
+        edges=edges,
+        edge_rows=tuple(place[row[k]].astype(np.int32) for row, k in zip(spectrum.edge_rows, kept, strict=True)),
+        edge_counts=tuple(counts[k] for counts, k in zip(spectrum.edge_counts, kept, strict=True)),
+    )
+
+
+@pytest.mark.parametrize("technique", ["cp", "branch", "sbbfl", "nn-perm", "ochiai"])
+def test_techniques_of_arcs_are_blind_to_conditions(counting, technique):
+    evidence = read(counting)
+    spectrum, program = evidence.spectrum(), Program(evidence.files, (), evidence.edges.source_of)
+    assert spectrum.edges.is_outcome.any()
+    reports = [make_technique(technique).localize(s, program) for s in (spectrum, without_conditions(spectrum))]
+    ranks = [[(report.suspect(i).element, report.suspect(i).score) for i in range(len(report))] for report in reports]
+    assert ranks[0] == ranks[1]
 
 
 def test_without_counts_techniques_say_how_to_get_them(plain):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from math import log, pi, sqrt
 
@@ -9,7 +12,9 @@ import numpy as np
 import pytest
 
 from suspectra.errors import NothingToRank
+from suspectra.evidence.recording import RecordingSource
 from suspectra.program import Program
+from suspectra.program.control_flow import control_flow
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 from suspectra.techniques import make_technique
@@ -167,3 +172,63 @@ def test_says_that_counts_are_missing(name):
     spectrum, program = spectrum_of(RUNS, FAILED)
     with pytest.raises(NothingToRank, match=r"how often.*record --counts"):
         make_technique(name).localize(replace(spectrum, edge_counts=None), program)
+
+
+# conditions inside expressions
+
+
+CONDITION_PROGRAM = """\
+def price(count, member, coupon):
+    rate = 0.9 if count > 10 and member or coupon else 1.0
+    return count * rate
+"""
+
+
+@pytest.fixture(scope="module")
+def priced(tmp_path_factory):
+    """A project whose only fault is that a coupon counts, recorded with counts."""
+    folder = tmp_path_factory.mktemp("priced")
+    (folder / "shop.py").write_text(CONDITION_PROGRAM)
+    (folder / "test_shop.py").write_text(
+        "import pytest, shop\n"
+        "@pytest.mark.parametrize('coupon', [False, True])\n"
+        "@pytest.mark.parametrize('member', [False, True])\n"
+        "@pytest.mark.parametrize('count', range(1, 21))\n"
+        "def test_price(count, member, coupon):\n"
+        "    assert shop.price(count, member, coupon) == count * (0.9 if count > 10 and member else 1)\n"
+    )
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV"))}
+    subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "suspectra", "--suspectra-counts"],
+        cwd=folder,
+        env={**clean, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=False,
+        capture_output=True,
+    )
+    return RecordingSource(folder, edges=True).read()
+
+
+@pytest.mark.parametrize("name", ["cbi", "sober"])
+def test_a_condition_is_a_predicate(priced, name):
+    spectrum, program = priced.spectrum(), Program(priced.files, (), priced.edges.source_of)
+    report = make_technique(name).localize(spectrum, program)
+    assert report.suspect(0).location.line == 2
+    told = " ".join(report.explain(0).sentences)
+    assert "The condition at line 2, columns 44 to 49, being true is what tells the runs apart." in told
+    assert not any("no arc shows" in note.cause for note in report.doubts())
+    if name == "cbi":
+        assert "30 of the 30 runs that go this way fail, 30 of the 60 that decide here." in told
+
+
+def test_conditions_are_evaluated_as_often_as_both_outcomes_together(priced):
+    spectrum, program = priced.spectrum(), Program(priced.files, (), priced.edges.source_of)
+    spectrum, flow = control_flow("CBI", spectrum, program)
+    predicates = Predicates.of(flow, spectrum)
+    true = predicates.true(spectrum.edge_rows, spectrum.edge_counts)
+    evaluated = predicates.evaluated(true).toarray()
+    site, (tests, size) = predicates.site, true.shape
+    assert size == len(predicates.element) == 8
+    for k in range(size):
+        np.testing.assert_array_equal(evaluated[:, k], true.toarray()[:, site == site[k]].sum(axis=1))
+    assert sorted(evaluated.sum(axis=0).tolist()) == [40, 40, 60, 60, 80, 80, 80, 80]
+    assert tests == 80

@@ -31,11 +31,12 @@ from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
 from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, held, inside, split_json
 from suspectra.recording.settings import recording_folder
-from suspectra.spectrum import Edges, Row, ranges
+from suspectra.spectrum import FIRST_OUTCOME, Edges, Row, ranges
 
 _MAX_LOG = 1 << 30
 _MAX_MAP = 1 << 27
 _ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
+_OUTCOMES = (Kind.FALSE, Kind.TRUE)
 _EMPTY = np.zeros(0, np.int32)
 _FEW = 64  # shifts up to which slices are quicker than a table
 _COUNT = np.dtype("<u8")
@@ -65,7 +66,8 @@ class RecordingSource:
     or module, both arms of ``if``, ``while`` and ``for``, the arms of ``match`` and of exception handlers, and
     the step from one statement to the next where there is no other way to reach the latter. The rest is not
     here: the way out of a function, jumps back to the head of a loop, and where the arms of a branch join again.
-    Conditional expressions, ``and``/``or`` and comprehensions are no branches here, as in coverage.py.
+    Conditional expressions, ``and``/``or`` and comprehensions are no branches here, as in coverage.py; recordings with
+    counts hold the outcomes of their conditions besides.
 
     A test that was recorded with an older version of a source keeps what it executed in functions that do the same
     in both versions, and elsewhere the lines that are the same. If it executed code that does something else now, a
@@ -342,6 +344,7 @@ class _SourceMap:
     function: np.ndarray
     traced: bool
     outline: Outline | None
+    conditions: np.ndarray  # places, shape (k, 4)
 
     @classmethod
     def from_payload(cls, head: dict[str, Any], blob: bytes) -> _SourceMap:
@@ -361,11 +364,16 @@ class _SourceMap:
         first, last, function, checksum = columns[: 4 * statements].reshape(4, statements)
         kind, cell, line, target, owner = columns[4 * statements :].reshape(5, probes)
         functions = tuple((str(name), int(start), int(end)) for name, start, end in sizes["functions"])
+        conditions = np.array(sizes.get("conditions", []), np.int64).reshape(-1, 4)
+        outcome = np.isin(kind, _OUTCOMES)
         sound = (
             np.all(np.diff(first) > 0)
             and np.all((first > 0) & (first <= last))
             and np.all((cell >= 0) & (cell < cells))
             and all(np.all((f >= -1) & (f < len(functions))) for f in (function, owner))
+            and np.all(target < FIRST_OUTCOME)
+            and np.all((conditions >= 0) & (conditions < FIRST_OUTCOME))
+            and np.all((target[outcome] >= 0) & (target[outcome] < len(conditions)))
         )
         if not sound:
             raise ValueError("lines or probes out of range")
@@ -379,12 +387,14 @@ class _SourceMap:
             bool(head["is_test"]),
         )
         traced, outline = bool(head.get("traced", True)), Outline.from_json(sizes.get("outline"))
-        return cls(measured, cells, checksum, kind, cell, line, target, owner, traced, outline)
+        target = np.where(outcome, FIRST_OUTCOME + 2 * target + (kind == Kind.TRUE), target)
+        places = conditions.astype(np.int32)
+        return cls(measured, cells, checksum, kind, cell, line, target, owner, traced, outline, places)
 
     @cached_property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Cells, the number of the arc that each means; the arcs' ends, shape (k, 2), and functions."""
-        facts = np.flatnonzero(np.isin(self.kind, _ARCS) & (self.target != 0))
+        facts = np.flatnonzero(np.isin(self.kind, (*_ARCS, *_OUTCOMES)) & (self.target != 0))
         arcs = np.stack([self.line[facts], self.target[facts]], axis=1)
         table, first, inverse = np.unique(arcs, axis=0, return_index=True, return_inverse=True)
         return self.cell[facts], inverse.reshape(-1), table, self.function[facts][first]
@@ -656,7 +666,9 @@ class _Layout:
             self.edge_start[path], self.edge_size[path] = count, len(table)
             count += len(table)
         columns = np.concatenate(parts) if parts else np.zeros((0, 4))
-        return Edges(*columns.astype(np.int32).T.copy(), complete=False)
+        conditions = tuple(source.conditions for source in self.versions.values())
+        given = conditions if any(map(len, conditions)) else ()
+        return Edges(*columns.astype(np.int32).T.copy(), complete=False, conditions=given)
 
 
 def _damaged(error: Exception) -> _Decoded:

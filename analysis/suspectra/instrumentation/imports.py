@@ -288,7 +288,7 @@ class ImportHook:
         if item is None:
             from suspectra.instrumentation.rewriting import instrument  # slow to import, and most often not needed
 
-            tree, module_map = instrument(source, path, cells_name, counting=self.counting)
+            tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
             if rewrite is not None:
                 rewrite(tree)
             code = compile(tree, path, "exec", flags, dont_inherit=True)

@@ -15,6 +15,7 @@ from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from suspectra.instrumentation.conditions import Condition
 from suspectra.instrumentation.outline import Outline
 
 
@@ -25,8 +26,8 @@ class Kind(IntEnum):
     ENTRY = 1  # the code that starts on `-line` was entered at `target`
     ARM = 2  # the branch on `line` went to `target`
     FLOW = 3  # `target` was reached from `line`, its only way in
-    CONDITION = 4  # the condition on `line` was true; `target` numbers it within the line
-    ASSIGNMENT = 5  # a name was bound on `line`; `target` numbers it within the line
+    FALSE = 4  # the condition with the number `target` in the statement on `line` came out false
+    TRUE = 5  # and this one true
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Probe:
         First line of the statement; for the kinds that are arcs their start, in coverage.py's convention
         (a negative number is the entry of the code that starts on that line).
     target : int
-        End of the arc, negative for the exit of the code that starts there; 0 where there is none, or where
-        it depends on the run (behind a ``finally``).
+        For conditions their number in the map. Else the end of the arc, negative for the exit of the code that
+        starts there; 0 where there is none, or where it depends on the run (behind a ``finally``).
     function : int
         Index of the innermost function, -1 outside of functions.
     """
@@ -84,6 +85,7 @@ class ModuleMap:
 
     statements: list[Statement] = field(default_factory=list)
     functions: list[FunctionSpan] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     cells: int = 0
     outline: Outline | None = None
@@ -95,6 +97,7 @@ class ModuleMap:
                 "cells": self.cells,
                 "statements": len(self.statements),
                 "probes": len(self.probes),
+                "conditions": [[c.line, c.column, c.end_line, c.end_column] for c in self.conditions],
                 "functions": [[f.name, f.line, f.end_line] for f in self.functions],
                 "outline": self.outline and self.outline.as_json(),
             },

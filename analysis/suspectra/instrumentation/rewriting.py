@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from suspectra.instrumentation.conditions import Condition, ConditionProbes
 from suspectra.instrumentation.outline import Outline
 from suspectra.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
 from suspectra.instrumentation.source import LogicalLines, docstring, statement_lines
@@ -28,7 +29,9 @@ _WITHS = (ast.With, ast.AsyncWith)
 _COMPOUND = (ast.If, *_LOOPS, *_DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 
 
-def instrument(source: bytes, path: str, name: str, *, counting: bool = False) -> tuple[ast.Module, ModuleMap]:
+def instrument(
+    source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True
+) -> tuple[ast.Module, ModuleMap]:
     """The tree of a source with probes in it, and the map of those probes.
 
     Parameters
@@ -40,7 +43,9 @@ def instrument(source: bytes, path: str, name: str, *, counting: bool = False) -
     name : str
         The name in builtins under which the list of cells will be found.
     counting : bool
-        Let cells count how often they are passed.
+        Let cells count how often they are passed, and conditions how they come out.
+    asserts : bool
+        Whether the conditions of asserts may be changed.
 
     Raises
     ------
@@ -54,6 +59,8 @@ def instrument(source: bytes, path: str, name: str, *, counting: bool = False) -
     lines = LogicalLines(source)
     inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
     outline = Outline.of(tree)
+    if counting:
+        inserter.put_into_expressions(tree, asserts)
     inserter.module(tree)
     return tree, replace(inserter.map(), outline=outline)
 
@@ -114,6 +121,7 @@ class _Inserter:
         self.functions: list[FunctionSpan] = []
         self.facts: dict[Probe, None] = {}  # an ordered set
         self.cells = len(firsts)
+        self.conditions: list[Condition] = []
 
     def map(self) -> ModuleMap:
         firsts = list(self.number)
@@ -122,7 +130,7 @@ class _Inserter:
             Statement(line, self.lines.last(line), self.function_of.get(line, -1), checksum)
             for line, checksum in zip(firsts, checksums, strict=True)
         ]
-        return ModuleMap(statements, self.functions, list(self.facts), self.cells)
+        return ModuleMap(statements, self.functions, self.conditions, list(self.facts), self.cells)
 
     # what is recorded
 
@@ -184,6 +192,15 @@ class _Inserter:
         return ast.copy_location(ast.Subscript(pair, zero, ast.Load()), expression)
 
     # the walk
+
+    def put_into_expressions(self, tree: ast.Module, asserts: bool) -> None:
+        """The probes of conditions; before all others, which change expressions too."""
+        probes = ConditionProbes(self.lines, self.number, self.cells, self.store_expression, asserts=asserts)
+        probes.visit(tree)
+        self.conditions, self.cells = probes.conditions, probes.cells
+        for number, condition in enumerate(self.conditions):
+            for kind, cell in ((Kind.FALSE, condition.false), (Kind.TRUE, condition.true)):
+                self.facts.setdefault(Probe(kind, cell, condition.statement, number))
 
     def module(self, tree: ast.Module) -> None:
         scope = _Scope(-1, "")

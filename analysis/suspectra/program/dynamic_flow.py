@@ -98,7 +98,7 @@ class DynamicFlow:
     @classmethod
     def of_lines(cls, elements: Elements, edges: Edges, chosen: np.ndarray | None = None) -> DynamicFlow:
         """The flow of edges that join lines, each element its own node; entries and exits hold no element."""
-        columns = np.arange(len(edges)) if chosen is None else np.flatnonzero(chosen)
+        columns = np.flatnonzero(~edges.is_outcome if chosen is None else chosen & ~edges.is_outcome)
         source, target = (ends[columns] for ends in _ends(elements, edges))
         joined = (source >= 0) & (target >= 0)
         every = np.arange(len(elements))

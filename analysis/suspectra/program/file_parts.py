@@ -62,8 +62,9 @@ class FilePart:
 
 
 def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
-    """The parts of all files that have edges, in the order of the files."""
+    """The parts of all files that have arcs, in the order of the files; outcomes of conditions are left out."""
     order = np.argsort(edges.file, kind="stable")
+    order = order[~edges.is_outcome[order]]
     files, starts = np.unique(edges.file[order], return_index=True)
     ends = np.stack([edges.source, edges.target], axis=1).astype(np.int32)
     owner = np.array([function.file for function in elements.functions], np.int64)

@@ -57,6 +57,7 @@ class Completion:
                 np.append(edges.target, arcs[:, 1]).astype(np.int32),
                 np.append(edges.function, function).astype(np.int32),
                 edges.kind,
+                conditions=edges.conditions,
             )
         self._taken = PerTest(self._complete)
         self._last: Spectrum | None = None
@@ -113,7 +114,7 @@ class Completion:
         source = ends.reshape(-1)
         target = np.array([place.get(end, -1) for end in zip(edges.file.tolist(), edges.target.tolist(), strict=True)])
         inner = target >= 0
-        told, implied = np.arange(self._told), np.arange(self._told, len(edges))
+        told, implied = np.flatnonzero(~edges.is_outcome[: self._told]), np.arange(self._told, len(edges))
         size = len(edges), len(lines)
         into = sparse.csr_array((np.ones(inner.sum(), np.int64), (np.flatnonzero(inner), target[inner])), shape=size)
         ones = np.ones(len(implied), np.int64)

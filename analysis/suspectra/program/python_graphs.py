@@ -17,6 +17,9 @@ from suspectra.spectrum import Edges, Elements
 SourceOf = Callable[[str], bytes | None]
 """The bytes of a file as it was when the tests ran, None when they are not at hand."""
 
+UNTOLD = "decide things no arc shows"
+"""What is noted of lines with conditions inside expressions; it does not concern who knows how these came out."""
+
 _Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no test took
 _FILES = 1 << 14  # files whose graphs are remembered
 
@@ -210,9 +213,7 @@ class _Notes:
         if self.untold:
             path, line, why = self.untold[0]
             places = len({(path, line) for path, line, _ in self.untold})
-            cause = (
-                f"{places} lines decide things no arc shows, the first because of {why}; those outcomes count as one"
-            )
+            cause = f"{places} lines {UNTOLD}, the first because of {why}; those outcomes count as one"
             found.append(Problem("", f"{path}:{line}", cause, "give a decision that matters a line of its own"))
         return tuple(found)
 

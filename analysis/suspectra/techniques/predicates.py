@@ -1,7 +1,8 @@
 """Techniques on predicates, the outcomes of decisions: CBI and SOBER.
 
 A predicate is an edge out of a block that control can leave in more than one way. It is evaluated whenever the block
-is left, and true when it is left along that edge.
+is left, and true when it is left along that edge. Where the evidence tells how conditions inside expressions came out,
+each outcome is a predicate too.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from scipy import sparse
 from suspectra.errors import Problem
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
+from suspectra.program.python_graphs import UNTOLD
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import Row, Spectrum
+from suspectra.spectrum import FIRST_OUTCOME, Row, Spectrum
 from suspectra.techniques.catalogue import CBI as CBI_INFO
 from suspectra.techniques.catalogue import SOBER as SOBER_INFO
 from suspectra.techniques.flow_report import FlowReport, by_distance, headline, require_counts, where
@@ -31,46 +33,73 @@ TOP = 5
 
 @dataclass(frozen=True, eq=False)
 class Predicates:
-    """The predicates of a program.
+    """The predicates of a program: first the edges out of blocks that decide, then the outcomes of conditions.
 
     Parameters
     ----------
     flow : ControlFlow
-    at : ndarray of int64, shape (k,)
-        The edge of the flow each predicate is.
+    at : ndarray of int64, shape (d,)
+        The edge of the flow that each of the first is.
+    column : ndarray of int64, shape (k,)
+        The edge of the spectrum that each predicate is.
+    site : ndarray of int64, shape (k,)
+        What decides: predicates of one site are evaluated together, and one of them is true.
+    element : ndarray of int64, shape (k,)
+        The statement that decides, -1 where it is not known.
     """
 
     flow: ControlFlow
     at: np.ndarray
+    column: np.ndarray
+    site: np.ndarray
+    element: np.ndarray
 
     @classmethod
-    def of(cls, flow: ControlFlow) -> Predicates:
-        """The outcomes of all decisions that any test reached."""
-        known = flow.is_decision[flow.source] & (flow.edge >= 0) & ~flow.enters
-        return cls(flow, np.flatnonzero(known))
-
-    @property
-    def site(self) -> np.ndarray:
-        """The block that decides; shape (k,)."""
-        return self.flow.source[self.at]
+    def of(cls, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
+        """The outcomes of all decisions that any test reached, and of all conditions the evidence tells."""
+        at = np.flatnonzero(flow.is_decision[flow.source] & (flow.edge >= 0) & ~flow.enters)
+        block, edges = flow.source[at], spectrum.edges
+        outcome = np.flatnonzero(edges.is_outcome)
+        condition = np.stack([edges.file[outcome], (edges.target[outcome] - FIRST_OUTCOME) // 2], axis=1)
+        _, number = np.unique(condition, axis=0, return_inverse=True)
+        return cls(
+            flow,
+            at,
+            np.append(flow.edge[at], outcome),
+            np.append(block, flow.blocks + number.reshape(-1)),
+            np.append(flow.last_element[block], spectrum.elements.starting(edges.file[outcome], edges.source[outcome])),
+        )
 
     def true(self, rows: tuple[Row, ...], counts: tuple[np.ndarray, ...] | None = None) -> sparse.csr_array:
         """How often each run had each predicate true (once where there are no counts); shape (runs, k)."""
-        edges = int(max(self.flow.edge.max(initial=-1), max((row[-1] for row in rows if len(row)), default=-1))) + 1
+        edges = int(max(self.column.max(initial=-1), max((row[-1] for row in rows if len(row)), default=-1))) + 1
         data = np.concatenate([np.zeros(0), *(counts if counts is not None else map(np.ones_like, rows))])
         starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         columns = np.concatenate([np.zeros(0, np.int64), *rows])
         taken = sparse.csr_array((data.astype(float), columns, starts), shape=(len(rows), edges))
-        return taken[:, self.flow.edge[self.at]].tocsr()
+        return taken[:, self.column].tocsr()
 
     def evaluated(self, true: sparse.csr_array) -> sparse.csr_array:
         """How often each run evaluated each predicate; shape (runs, k)."""
         _, site = np.unique(self.site, return_inverse=True)
-        count = len(self.at)
+        count = len(self.column)
         holds = sparse.csr_array(
             (np.ones(count), (np.arange(count), site)), shape=(count, int(site.max(initial=-1)) + 1)
         )
         return ((true @ holds) @ holds.T).tocsr()
+
+    def told(self, predicate: int, spectrum: Spectrum) -> str:
+        """A predicate in words."""
+        if predicate < len(self.at):
+            source, target = (int(ends[self.at[predicate]]) for ends in (self.flow.source, self.flow.target))
+            ends = where(self.flow, source, spectrum), where(self.flow, target, spectrum)
+            return f"The decision at {ends[0]} that goes to {ends[1]} is what tells the runs apart."
+        column = self.column[predicate]
+        number, true = divmod(int(spectrum.edges.target[column]) - FIRST_OUTCOME, 2)
+        line, start, end_line, end = spectrum.edges.conditions[spectrum.edges.file[column]][number].tolist()
+        last = f"{end}" if line == end_line else f"column {end} of line {end_line}"
+        place, came_out = f"line {line}, columns {start + 1} to {last}", "true" if true else "false"
+        return f"The condition at {place}, being {came_out} is what tells the runs apart."
 
     def rank(
         self,
@@ -91,8 +120,9 @@ class Predicates:
         numbers : object
             What the technique keeps for explaining.
         """
-        flow, count, notes = self.flow, len(spectrum.elements), list(self.flow.problems)
-        element = flow.last_element[self.site]
+        flow, count = self.flow, len(spectrum.elements)
+        notes = [note for note in flow.problems if UNTOLD not in note.cause or not spectrum.edges.conditions]
+        element = self.element
         reported = np.flatnonzero((element >= 0) & (scores > -np.inf))
         reported = reported[np.lexsort((-lean[reported], -scores[reported]))]
         of_element = np.full(count, np.nan)
@@ -128,12 +158,7 @@ def _explain(report: RankedReport, position: int) -> tuple[str, list[str], int]:
             f" {TOP} decisions that are."
         )
     else:
-        flow, edge = details.predicates.flow, int(details.predicates.at[best])
-        source, target = int(flow.source[edge]), int(flow.target[edge])
-        sentences.append(
-            f"The decision at {where(flow, source, spectrum)} that goes to {where(flow, target, spectrum)}:"
-        )
-        sentences[-1] = sentences[-1][:-1] + " is what tells the runs apart."
+        sentences.append(details.predicates.told(best, spectrum))
     return headline(report, suspect), sentences, best
 
 
@@ -161,7 +186,7 @@ class CBI(Technique):
         """Rank by Importance what passes the significance filter."""
         require_failure(spectrum)
         spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
-        predicates = Predicates.of(flow)
+        predicates = Predicates.of(flow, spectrum)
         true = predicates.true(spectrum.edge_rows)
         evaluated = predicates.evaluated(true)
         truth = self.judge(_runs(true, spectrum.failed), _runs(evaluated, spectrum.failed))
@@ -215,7 +240,7 @@ class Sober(Technique):
         """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
         require_failure(spectrum)
         spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
-        predicates = Predicates.of(flow)
+        predicates = Predicates.of(flow, spectrum)
         counts = require_counts(SOBER_INFO.title, spectrum)
         true = predicates.true(spectrum.edge_rows, counts)
         bias = _centred_bias(true, predicates.evaluated(true))
