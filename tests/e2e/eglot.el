@@ -1,73 +1,105 @@
-;;; eglot.el --- The main job in Emacs, without a screen  -*- lexical-binding: t -*-
+;;; eglot.el --- A bug is found and fixed in Emacs, without a screen  -*- lexical-binding: t -*-
 
-;; Environment: E2E_FILE, a file of a recorded project; E2E_SNIPPETS, the blocks of docs/editors/emacs.md; E2E_RECORD,
-;; a shell command that fixes the project and records again; E2E_RESULT, where to write what was seen, as JSON.
+;; Environment: E2E_FILE, a file of a project with a bug and no recording; E2E_SETUP, the documented set-up;
+;; E2E_FAULT and E2E_FIXED, the line with the fault and what it should be; E2E_RESULT, where to write what was seen.
 
 (package-initialize)
 (require 'json)
 (require 'cl-lib)
+(require 'eglot)
 (require 'flymake)
-(setq eglot-sync-connect 15 debug-on-error t)
+(setq eglot-sync-connect 60 debug-on-error t create-lockfiles nil make-backup-files nil)
+
+(defvar e2e-seen nil "What was seen, for the test.")
+(defvar e2e-said nil "What the server said in the echo area, newest first.")
+(cl-defmethod eglot-handle-notification :before (_server (_method (eql window/showMessage)) &key message &allow-other-keys)
+  (push message e2e-said))
+
+(defun e2e-see (name value)
+  "Keep VALUE under NAME."
+  (push (cons name value) e2e-seen))
 
 (defun e2e-wait (what seen)
-  "Wait until SEEN, a function, returns something, and return that."
-  (let ((end (+ (float-time) 30)) result)
+  "Wait until SEEN, a function, returns something, and return that; WHAT is it."
+  (let ((end (+ (float-time) 60)) result)
     (while (and (not (setq result (funcall seen))) (< (float-time) end))
       (accept-process-output nil 0.05))
     (unless result
-      (message "never happened: %s" what)
+      (message "never happened: %s\n%s" what (mapconcat #'identity e2e-said "\n"))
       (kill-emacs 1))
     result))
+
+(defun e2e-said (text)
+  "Wait until the server has said TEXT."
+  (e2e-wait text (lambda () (cl-some (lambda (said) (string-match-p (regexp-quote text) said)) e2e-said))))
 
 (defun e2e-lines ()
   "The lines with a diagnostic in this buffer, in the order of the text."
   (sort (mapcar (lambda (found) (line-number-at-pos (flymake-diagnostic-beg found))) (flymake-diagnostics)) #'<))
 
-(defun e2e-place ()
-  (list (file-name-nondirectory buffer-file-name) (line-number-at-pos)))
+(defun e2e-press (keys)
+  "Press KEYS, and say where that led."
+  (call-interactively (or (key-binding (kbd keys)) (error "Nothing is bound to %s" keys)))
+  (list (file-name-nondirectory (or buffer-file-name "")) (line-number-at-pos)))
 
-(load (getenv "E2E_SNIPPETS") nil t)
+(defun e2e-choose (keys name)
+  "Press KEYS and choose the first of what is offered; keep that under NAME."
+  (let ((completing-read-function
+         (lambda (_prompt table &rest _)
+           (let ((offered (all-completions "" table)))
+             (e2e-see name (vconcat offered))
+             (car offered)))))
+    (e2e-press keys)))
+
+(load (getenv "E2E_SETUP") nil t)
 (find-file (getenv "E2E_FILE"))
 (eglot-ensure)
 (unless (eglot-current-server) (call-interactively #'eglot))
 
 (let ((server (e2e-wait "connected" #'eglot-current-server))
-      (buffer (current-buffer))
-      result)
+      (buffer (current-buffer)))
   (flymake-start) ; Flymake otherwise waits for a command of the user
-  (e2e-wait "diagnostics" #'flymake-diagnostics)
-  (push (cons 'lines (e2e-lines)) result)
-  (push (cons 'messages (mapcar #'flymake-diagnostic-text (flymake-diagnostics))) result)
+  (e2e-wait "the server has looked"
+            (lambda () (equal "noEvidence" (plist-get (suspectra--request :suspectra/suspects '(:limit 1)) :state))))
+  (e2e-press "C-c u n")
+  (e2e-said "suspectra record")
 
-  (goto-char (flymake-diagnostic-beg (car (flymake-diagnostics))))
-  (let ((hover (jsonrpc-request server :textDocument/hover (eglot--TextDocumentPositionParams))))
-    (push (cons 'hover (plist-get (plist-get hover :contents) :value)) result))
+  (e2e-press "C-c u r")
+  (e2e-said "3 failing tests, 80 passing tests: 20 suspects")
+  (let ((marked (string-to-number (getenv "E2E_MARKED"))))
+    (e2e-wait "diagnostics" (lambda () (= marked (length (flymake-diagnostics))))))
+  (e2e-see 'lines (vconcat (e2e-lines)))
+  (flymake-show-project-diagnostics)
+  (e2e-see 'project (with-current-buffer (flymake--project-diagnostics-buffer (project-root (project-current)))
+                      (buffer-string)))
+  (switch-to-buffer buffer)
 
-  (goto-char (point-min))
-  (suspectra-next-suspect)
-  (push (cons 'first (e2e-place)) result)
-  (suspectra-next-suspect)
-  (push (cons 'second (e2e-place)) result)
-  (suspectra-previous-suspect)
-  (push (cons 'back (e2e-place)) result)
-
-  (cl-letf (((symbol-function 'completing-read)
-             (lambda (_prompt choices &rest _) (push (cons 'choices (mapcar #'car choices)) result) (caar choices))))
-    (suspectra-jump))
-  (push (cons 'jumped (e2e-place)) result)
-  (suspectra-back)
-  (push (cons 'retraced (e2e-place)) result)
-
-  (with-current-buffer buffer
+  (e2e-see 'first (e2e-press "C-c u n"))
+  (e2e-see 'second (e2e-press "C-c u n"))
+  (e2e-see 'back (e2e-press "C-c u p"))
+  (e2e-press "C-c u e")
+  (e2e-see 'explained (with-current-buffer "*suspectra*" (buffer-string)))
+  (switch-to-buffer buffer)
+  (e2e-see 'jumped (e2e-choose "C-c u j" 'moves))
+  (e2e-see 'retraced (e2e-press "C-c u b"))
+  (e2e-see 'chosen (e2e-choose "C-c u l" 'suspects))
+  (let ((marks (e2e-lines)))
+    (e2e-press "C-c u d")
+    (e2e-wait "one mark less" (lambda () (= (length (e2e-lines)) (1- (length marks)))))
+    (e2e-press "C-c u D")
+    (e2e-wait "the mark is back" (lambda () (equal (e2e-lines) marks)))
     (goto-char (point-min))
     (insert "# two more\n# lines\n")
     (eglot--signal-textDocument/didChange)
-    (let ((before (cdr (assq 'lines result))))
-      (e2e-wait "marks that moved" (lambda () (equal (e2e-lines) (mapcar (lambda (line) (+ line 2)) before)))))
-    (set-buffer-modified-p nil)
-    (shell-command (getenv "E2E_RECORD"))
-    (revert-buffer t t t)
-    (e2e-wait "no marks once the tests pass" (lambda () (null (flymake-diagnostics)))))
+    (e2e-wait "marks that moved" (lambda () (equal (e2e-lines) (mapcar (lambda (line) (+ line 2)) marks)))))
 
-  (eglot-shutdown server nil 5)
-  (with-temp-file (getenv "E2E_RESULT") (insert (json-encode result))))
+  (goto-char (point-min))
+  (search-forward (getenv "E2E_FAULT"))
+  (replace-match (getenv "E2E_FIXED") t t)
+  (save-buffer)
+  (e2e-press "C-c u r")
+  (e2e-said "no test failed (83 passed)")
+  (e2e-wait "no marks once the tests pass" (lambda () (null (flymake-diagnostics))))
+
+  (eglot-shutdown server nil 10)
+  (with-temp-file (getenv "E2E_RESULT") (insert (json-encode e2e-seen))))

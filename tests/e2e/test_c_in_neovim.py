@@ -21,29 +21,25 @@ def reckoner(build_reckoner, make_project, tmp_path: Path):
     return project
 
 
-def test_marks_what_the_command_line_ranks(reckoner, neovim, wait):
-    neovim.start(reckoner, FAULTY)
-    wait(neovim.diagnostics, "diagnostics")
-    assert neovim.marked(reckoner) == reckoner.ranked()
+def test_marks_what_the_command_line_ranks(reckoner, neovim):
+    neovim.show(reckoner, FAULTY)
     fault = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if FIX[0] in text)
     found = next(d for d in neovim.diagnostics() if d["line"] == fault)
     assert found["data"]["rankBest"] == 1
 
 
 def test_control_flow_tells_the_fault_from_what_it_is_tied_with(reckoner, neovim, wait):
-    neovim.start(reckoner, FAULTY)
-    wait(neovim.diagnostics, "diagnostics")
+    neovim.show(reckoner, FAULTY)
     assert neovim.command("suspectra.selectTechnique", "sober") == "sober"
-    wait(lambda: neovim.diagnostics()[0]["code"] == "sober", "the marks are SOBER's")
+    wait(lambda: {found["code"] for found in neovim.diagnostics()} == {"sober"}, "the marks are SOBER's")
     ranked = reckoner.suspectra("rank", "--technique", "sober", "--top", "1", "--format", "csv").stdout
     decision = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if "numbers[i] > result" in text)
     assert neovim.marked(reckoner)[0] == (FAULTY, decision)
     assert f"{FAULTY},{decision}" in ranked
 
 
-def test_explains_and_shows_lenses(reckoner, neovim, wait):
-    neovim.start(reckoner, FAULTY)
-    wait(neovim.diagnostics, "diagnostics")
+def test_explains_and_shows_lenses(reckoner, neovim):
+    neovim.show(reckoner, FAULTY)
     file, line = reckoner.ranked()[0]
     document = {"textDocument": {"uri": reckoner.uri(file)}}
     hover = neovim.request("textDocument/hover", {**document, "position": {"line": line - 1, "character": 4}})
@@ -53,8 +49,7 @@ def test_explains_and_shows_lenses(reckoner, neovim, wait):
 
 
 def test_follows_a_new_run_until_the_fault_is_gone(reckoner, neovim, wait):
-    neovim.start(reckoner, FAULTY)
-    wait(neovim.diagnostics, "diagnostics")
+    neovim.show(reckoner, FAULTY)
     reckoner.edit(FAULTY, *FIX)
     subprocess.run(["cmake", "--build", "build"], cwd=reckoner.folder, check=True, capture_output=True)
     assert reckoner.suspectra("record-c", "--ctest", "build").returncode == 0

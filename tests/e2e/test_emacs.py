@@ -1,4 +1,4 @@
-"""The main job in a real Emacs with eglot, set up as docs/editors/emacs.md says."""
+"""A bug is found and fixed in a real Emacs with eglot, set up as docs/editors/emacs.md says."""
 
 from __future__ import annotations
 
@@ -8,38 +8,55 @@ import subprocess
 import sys
 from pathlib import Path
 
+LIBRARY = Path(__file__).parents[2] / "editors" / "emacs"
 TAX = "src/ledger/tax.py"
 
 
-def test_marks_explains_steps_and_follows(ledger, snippet, tmp_path):
-    subprocess.run(["git", "init", "--quiet"], cwd=ledger.folder, check=True)  # how Emacs knows a project's root
-    suspects = ledger.rank()["suspects"]
-    snippets = tmp_path / "snippets.el"
-    snippets.write_text(snippet("emacs.md", "eglot-server-programs") + snippet("emacs.md", "defun suspectra-step"))
-    fix = f"sed -i 's/starts\\[1:\\], last\\]/starts[1:], last + date.resolution]/' {TAX}"
-    scripts = Path(sys.executable).parent
+def test_a_bug_is_found_and_fixed(unrecorded, recorded, snippet, tmp_path):
+    """The whole story: run the tests, see, step, ask, fix, run again."""
+    subprocess.run(["git", "init", "--quiet"], cwd=unrecorded.folder, check=True)  # how Emacs knows a project's root
+    suspects = recorded.rank()["suspects"]
+    marked = sorted(s["line"] for s in suspects if s["file"] == TAX)
+    library = snippet("emacs.md", "(require 'suspectra)").replace("/path/to/suspectra/editors/emacs", str(LIBRARY))
+    setup = tmp_path / "setup.el"
+    setup.write_text(snippet("emacs.md", "eglot-server-programs") + "(require 'eglot)\n" + library)
     environment = {
         **os.environ,
-        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(tmp_path),
-        "E2E_FILE": str(ledger.folder / TAX),
-        "E2E_SNIPPETS": str(snippets),
-        "E2E_RECORD": f"cd {ledger.folder} && {fix} && suspectra record -- pytest -q",
+        "E2E_FILE": str(unrecorded.folder / TAX),
+        "E2E_SETUP": str(setup),
+        "E2E_MARKED": str(len(marked)),
+        "E2E_FAULT": "ends = [*starts[1:], last]",
+        "E2E_FIXED": "ends = [*starts[1:], last + date.resolution]",
         "E2E_RESULT": str(tmp_path / "seen.json"),
     }
     script = Path(__file__).with_name("eglot.el")
     done = subprocess.run(
-        ["emacs", "--batch", "-l", script], env=environment, cwd=ledger.folder, capture_output=True, text=True
+        ["emacs", "--batch", "-l", script], env=environment, cwd=unrecorded.folder, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
 
     seen = json.loads((tmp_path / "seen.json").read_text())
-    assert seen["lines"] == sorted(s["line"] for s in suspects if s["file"] == TAX)
-    assert "Ochiai" in seen["hover"]
+    assert seen["lines"] == marked
+    assert "Suspect 1 of 369" in seen["project"]
+    assert "Ochiai" in seen["explained"]
     places = [[Path(s["file"]).name, s["line"]] for s in suspects]
-    assert seen["first"] == places[0]
+    assert seen["first"] == seen["back"] == seen["retraced"] == seen["chosen"] == places[0]
     assert seen["second"] == places[1]
-    assert seen["back"] == places[0]
     file, line = seen["jumped"]
-    assert f"/{file}:{line} · " in seen["choices"][0]
-    assert seen["retraced"] == places[0]
+    assert f"/{file}:{line}  " in seen["moves"][0]
+    assert "%" in seen["moves"][0]
+    listed = [f"  {s['file']}:{s['line']}  " for s in suspects]
+    assert len(seen["suspects"]) == len(listed)
+    assert all(place in text for place, text in zip(listed, seen["suspects"], strict=True))
+
+
+def test_the_library_compiles_without_a_warning(tmp_path):
+    compile_file = f"""(progn
+        (package-initialize)
+        (setq byte-compile-error-on-warn t
+              byte-compile-dest-file-function (lambda (_) "{tmp_path}/suspectra.elc"))
+        (unless (byte-compile-file "{LIBRARY}/suspectra.el") (kill-emacs 1)))"""
+    done = subprocess.run(["emacs", "--batch", "--eval", compile_file], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -12,11 +12,8 @@ DISCOUNTS = "src/ledger/discounts.py"
 SECOND_FAULT = ("if off > best:", "if off < best:")
 
 
-def test_marks_what_the_command_line_ranks(ledger, neovim, wait):
-    neovim.start(ledger, TAX)
-    wait(neovim.diagnostics, "diagnostics")
-
-    assert neovim.marked(ledger) == ledger.ranked()
+def test_marks_what_the_command_line_ranks(ledger, neovim):
+    neovim.show(ledger, TAX)
     by_place = {(s["file"], s["line"]): s for s in ledger.rank()["suspects"]}
     for found in neovim.diagnostics():
         suspect = by_place[ledger.path(found["file"]), found["line"]]
@@ -28,9 +25,8 @@ def test_marks_what_the_command_line_ranks(ledger, neovim, wait):
         assert found["data"]["rankWorst"] == suspect["rank_worst"]
 
 
-def test_explains_and_shows_lenses(ledger, neovim, wait):
-    neovim.start(ledger, TAX)
-    wait(neovim.diagnostics, "diagnostics")
+def test_explains_and_shows_lenses(ledger, neovim):
+    neovim.show(ledger, TAX)
     first = next(s for s in ledger.rank()["suspects"] if s["file"] == TAX)
     document = {"textDocument": {"uri": ledger.uri(TAX)}}
 
@@ -44,9 +40,8 @@ def test_explains_and_shows_lenses(ledger, neovim, wait):
     assert any(f"def {function}(" in lines[lens["range"]["start"]["line"]] for lens in lenses)
 
 
-def test_steps_through_the_suspects_in_the_order_of_the_ranking(ledger, neovim, wait):
-    neovim.start(ledger, "src/ledger/invoice.py")
-    wait(neovim.diagnostics, "diagnostics")
+def test_steps_through_the_suspects_in_the_order_of_the_ranking(ledger, neovim):
+    neovim.show(ledger, "src/ledger/invoice.py")
 
     visited = []
     place = neovim.command("suspectra.firstSuspect")
@@ -59,8 +54,7 @@ def test_steps_through_the_suspects_in_the_order_of_the_ranking(ledger, neovim, 
 
 
 def test_the_documented_keys_open_the_next_suspect(ledger, neovim, wait):
-    neovim.start(ledger, "src/ledger/invoice.py")
-    wait(neovim.diagnostics, "diagnostics")
+    neovim.show(ledger, "src/ledger/invoice.py")
     if not neovim.lua("return vim.lsp.handlers['window/showDocument'] ~= nil"):
         return  # this Neovim is older than the keys that are documented
     first = ledger.rank()["suspects"][0]
@@ -76,9 +70,7 @@ def test_the_documented_keys_open_the_next_suspect(ledger, neovim, wait):
 
 
 def test_marks_follow_edits_and_an_edited_line_loses_its_mark(ledger, neovim, wait):
-    neovim.start(ledger, TAX)
-    wait(neovim.diagnostics, "diagnostics")
-    before = neovim.marked(ledger)
+    before = neovim.show(ledger, TAX)
 
     neovim.nvim.current.buffer.append(["# two more", "# lines"], 0)
     moved = [(file, line + 2 if file == TAX else line) for file, line in before]
@@ -93,14 +85,14 @@ def test_marks_follow_edits_and_an_edited_line_loses_its_mark(ledger, neovim, wa
 
 
 def test_follows_new_runs_until_the_bug_is_fixed(ledger, neovim, wait):
-    neovim.start(ledger, TAX)
-    wait(neovim.diagnostics, "diagnostics")
-    before = neovim.marked(ledger)
+    before = neovim.show(ledger, TAX)
 
     # another fault on top: more tests fail, other lines are suspected
     ledger.edit(DISCOUNTS, *SECOND_FAULT)
     ledger.record()
-    wait(lambda: neovim.marked(ledger) == ledger.ranked() != before, "the marks are those of the second run")
+    second = ledger.ranked()
+    assert second != before
+    wait(lambda: neovim.marked(ledger) == second, "the marks are those of the second run")
 
     ledger.edit(DISCOUNTS, *reversed(SECOND_FAULT))
     ledger.edit(TAX, *FIX)
@@ -109,9 +101,7 @@ def test_follows_new_runs_until_the_bug_is_fixed(ledger, neovim, wait):
 
 
 def test_marks_come_and_go_with_the_examined(ledger, neovim, wait):
-    neovim.start(ledger, TAX)
-    wait(neovim.diagnostics, "diagnostics")
-    before = neovim.marked(ledger)
+    before = neovim.show(ledger, TAX)
     file, line = next(place for place in before if place[0] == TAX)
 
     assert neovim.command("suspectra.markExamined", ledger.uri(file), line - 1) is True
@@ -120,9 +110,8 @@ def test_marks_come_and_go_with_the_examined(ledger, neovim, wait):
     wait(lambda: neovim.marked(ledger) == before, "all marks are back")
 
 
-def test_offers_where_to_look_next_goes_there_and_back(ledger, neovim, wait):
-    neovim.start(ledger, TAX)
-    wait(neovim.diagnostics, "diagnostics")
+def test_offers_where_to_look_next_goes_there_and_back(ledger, neovim):
+    neovim.show(ledger, TAX)
     first = next(s for s in ledger.rank()["suspects"] if s["file"] == TAX)
     cursor = {"uri": ledger.uri(TAX), "position": {"line": first["line"] - 1, "character": 8}}
 

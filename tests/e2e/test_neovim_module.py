@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 MODULE = Path(__file__).parents[2] / "editors" / "neovim"
 TAX = "src/ledger/tax.py"
+FAULT = "ends = [*starts[1:], last]"
+FIXED = "ends = [*starts[1:], last + date.resolution]"
 
 
 @pytest.fixture
-def module(ledger, neovim, snippet, wait):
+def set_up(neovim, snippet):
+    """Sets the module up as documented, with a picker that takes what is wished for."""
+
+    def set_up():
+        neovim.lua("_G.said = {}; vim.notify = function(text) table.insert(said, text) end")
+        documented = snippet("neovim.md", "require('suspectra').setup")
+        neovim.lua(documented.replace("/path/to/suspectra/editors/neovim", str(MODULE)))
+        # what a picker would do: remember what was offered, and take the one that is wished for
+        neovim.lua("""
+            _G.wish = 1
+            vim.ui.select = function(items, options, chosen)
+                _G.offered = vim.tbl_map(options.format_item, items)
+                _G.prompt = options.prompt
+                chosen(items[wish], wish)
+            end""")
+        return neovim
+
+    return set_up
+
+
+@pytest.fixture
+def module(ledger, neovim, set_up):
     """A Neovim with the module in the example project."""
-    neovim.start(ledger, TAX)
-    neovim.lua("_G.said = {}; vim.notify = function(text) table.insert(said, text) end")
-    neovim.lua(
-        snippet("neovim.md", "require('suspectra').setup").replace("/path/to/suspectra/editors/neovim", str(MODULE))
-    )
-    # what a picker would do: remember what was offered, and take the one that is wished for
-    neovim.lua("""
-        _G.wish = 1
-        vim.ui.select = function(items, options, chosen)
-            _G.offered = vim.tbl_map(options.format_item, items)
-            _G.prompt = options.prompt
-            chosen(items[wish], wish)
-        end""")
-    wait(neovim.diagnostics, "diagnostics")
-    return neovim
+    neovim.show(ledger, TAX)
+    return set_up()
 
 
 def here(neovim, project) -> tuple[str, int]:
@@ -48,6 +60,69 @@ def signs(neovim) -> dict[int, str]:
             end
             return found""")
     )
+
+
+def screen(neovim) -> str:
+    """What a user sees in the windows that don't float."""
+    return neovim.lua("""
+        vim.cmd('redraw')
+        local rows = {}
+        for row = 1, vim.o.lines do
+            local cells = {}
+            for column = 1, vim.o.columns do
+                table.insert(cells, vim.fn.screenstring(row, column))
+            end
+            table.insert(rows, table.concat(cells))
+        end
+        return table.concat(rows, '\\n')""")
+
+
+def beside(neovim) -> str:
+    """The text of the windows beside the first."""
+    return "\n".join("\n".join(window.buffer[:]) for window in neovim.nvim.windows[1:])
+
+
+def told(neovim) -> str:
+    """What the server and the module said."""
+    return neovim.nvim.command_output("messages") + "\n".join(neovim.lua("return said"))
+
+
+def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
+    """The whole story: run the tests, see, step, ask, fix, run again."""
+    neovim.nvim.ui_attach(200, 50, rgb=True)
+    neovim.lua("vim.diagnostic.config({ virtual_text = true })")
+    neovim.start(unrecorded, TAX)
+    set_up()
+    neovim.nvim.input("]u")
+    wait(lambda: "suspectra record" in told(neovim), "it is said that nothing is recorded")
+
+    neovim.nvim.input("\\ur")
+    wait(lambda: "3 failing tests, 80 passing tests: 20 suspects" in told(neovim), "the tests have run")
+    suspects = unrecorded.rank()["suspects"]
+    wait(lambda: neovim.marked(unrecorded) == unrecorded.ranked(), "the marks")
+
+    neovim.nvim.input("]u")
+    wait(lambda: here(neovim, unrecorded) == place(suspects[0]), "the first suspect")
+    wait(lambda: "Suspect 1–9 · Ochiai" in screen(neovim), "a lens above the function")
+    seen = [row for row in screen(neovim).split("\n") if "return self._tax_by_days" in row]
+    assert re.match(r"1 ", seen[0]), seen  # its rank in the sign column
+    assert "Suspect 1 of 369" in seen[0]  # and why
+    neovim.nvim.input("\\us")
+    wait(lambda: neovim.lua("return offered ~= nil"), "the list of suspects")
+    assert len(neovim.lua("return offered")) == len(suspects)
+    neovim.nvim.input("]u")
+    wait(lambda: here(neovim, unrecorded) == place(suspects[1]), "the second suspect")
+    neovim.nvim.input("\\ue")
+    wait(lambda: "3 / sqrt(3 * (3 + 1)) = 0.866025" in beside(neovim), "the explanation")
+
+    assert FAULT in neovim.nvim.current.line  # it is the fault: change what it ends with, save, and run again
+    neovim.nvim.input("$i + date.resolution<Esc>")
+    assert neovim.nvim.current.line.strip() == FIXED
+    neovim.nvim.input(":write<CR>")
+    neovim.nvim.input("\\ur")
+    wait(lambda: "no test failed (83 passed)" in told(neovim), "all tests pass")
+    wait(lambda: not neovim.diagnostics() and not signs(neovim), "nothing is marked")
+    wait(lambda: "Suspect" not in screen(neovim), "nothing is left on the screen")
 
 
 def test_signs_are_the_ranks_and_go_with_the_marks(module, ledger, wait):
@@ -111,8 +186,7 @@ def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, 
     module.nvim.command("Suspectra first")
     wait(lambda: here(module, ledger) == place(ledger.rank()["suspects"][0]), "the first suspect")
     module.nvim.command("Suspectra explain")
-    wait(lambda: len(module.nvim.windows) == 2, "a window")
-    assert any("Ochiai" in line for line in module.nvim.windows[1].buffer[:])
+    wait(lambda: "Ochiai" in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
     module.nvim.command("Suspectra explain")
     wait(lambda: any("no suspect" in text for text in module.lua("return said")), "a word")
@@ -131,3 +205,39 @@ def test_a_verb_that_is_none_and_a_server_that_is_not_there_are_told(module, wai
     wait(lambda: module.lua("return #vim.lsp.get_active_clients()") == 0, "the server has stopped")
     module.nvim.command("Suspectra next")
     assert "the server is not running" in module.lua("return said")[-1]
+
+
+def health(neovim) -> str:
+    neovim.nvim.command("checkhealth suspectra")
+    return "\n".join(neovim.nvim.current.buffer[:])
+
+
+def test_the_health_check_says_what_is_there_and_what_is_missing(module, wait):
+    found = health(module)
+    assert "suspectra, version" in found
+    assert "3 failed, 80 passed, 20 suspects, ranked with ochiai" in found
+    assert "ERROR" not in found
+    assert "WARN" not in found
+    module.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
+    wait(lambda: module.lua("return #vim.lsp.get_active_clients()") == 0, "the server has stopped")
+    module.lua("vim.env.PATH = '/nowhere'")
+    found = health(module)
+    assert "not on the PATH" in found
+    assert "no server runs" in found
+
+
+def test_the_health_check_says_how_to_begin(unrecorded, neovim, set_up, wait):
+    neovim.start(unrecorded, TAX)
+    set_up()
+    wait(lambda: neovim.request("suspectra/suspects", {})["state"] == "noEvidence", "the server has looked")
+    found = health(neovim)
+    assert "no test run is recorded" in found
+    assert "suspectra record -- pytest" in found
+
+
+def test_the_help_tells_of_every_verb(neovim, set_up, tmp_path):
+    verbs = set_up().nvim.call("getcompletion", "Suspectra ", "cmdline")
+    shutil.copytree(MODULE / "doc", tmp_path / "doc")
+    neovim.nvim.command(f"helptags {tmp_path}/doc")
+    tags = {line.split("\t")[0] for line in (tmp_path / "doc" / "tags").read_text().splitlines()}
+    assert {"suspectra", ":Suspectra", *(f":Suspectra-{verb}" for verb in verbs)} <= tags

@@ -1,7 +1,7 @@
 --- Suspectra for Neovim 0.7 and newer: signs with the ranks, a command, and lists to choose from.
 ---
 --- It talks to the language server that runs under the name `suspectra`; how to start that is in docs/editors/neovim.md.
---- Nothing here is needed for diagnostics, hovers and code actions.
+--- Nothing here is needed for diagnostics, hovers and code actions. `:help suspectra`, `:checkhealth suspectra`.
 
 local M = {}
 
@@ -10,37 +10,50 @@ local QUIET = 100 -- milliseconds without new diagnostics after which the signs 
 
 local bands = { high = 'SuspectraHigh', medium = 'SuspectraMedium', low = 'SuspectraLow' }
 
-local function client()
+--- The servers that run: one for each project that is open.
+function M.clients()
   local running = vim.lsp.get_clients and vim.lsp.get_clients() or vim.lsp.get_active_clients()
-  for _, one in pairs(running) do
-    if one.name == 'suspectra' then
+  return vim.tbl_filter(function(one)
+    return one.name == 'suspectra'
+  end, running)
+end
+
+--- The server of the current buffer, else any.
+local function client()
+  local running = M.clients()
+  for _, one in ipairs(running) do
+    if vim.lsp.buf_is_attached(0, one.id) then
       return one
     end
   end
+  return running[1]
 end
 
 local function say(text, level)
   vim.notify('Suspectra: ' .. text, level or vim.log.levels.INFO)
 end
 
---- Ask the server; `done` gets its result. What goes wrong is told, unless the question was nobody's wish.
-local function ask(method, params, done, quiet)
-  local server = client()
-  if not server then
-    return quiet or say('the server is not running here', vim.log.levels.WARN)
-  end
-  local function answered(problem, result)
-    if not problem then
-      done(result ~= vim.NIL and result or nil)
-    elseif not quiet then
-      say(problem.message, vim.log.levels.ERROR)
-    end
-  end
+local function request(server, method, params, answered)
   if vim.fn.has('nvim-0.11') == 1 then
     server:request(method, params, answered)
   else
     server.request(method, params, answered)
   end
+end
+
+--- Ask the server; `done` gets its result. What goes wrong is told.
+local function ask(method, params, done)
+  local server = client()
+  if not server then
+    return say('the server is not running here', vim.log.levels.WARN)
+  end
+  request(server, method, params, function(problem, result)
+    if problem then
+      say(problem.message, vim.log.levels.ERROR)
+    else
+      done(result ~= vim.NIL and result or nil)
+    end
+  end)
 end
 
 local function command(name, arguments, done)
@@ -69,11 +82,7 @@ end
 
 local function step(name, ...)
   command(name, { ... }, function(place)
-    if place then
-      go(place)
-    else
-      say('there is nowhere to go')
-    end
+    return place and go(place) -- where there is none the server says why
   end)
 end
 
@@ -99,7 +108,13 @@ function M.first()
 end
 
 function M.back()
-  step('back')
+  command('back', {}, function(place)
+    if place then
+      go(place)
+    else
+      say('this is where you began')
+    end
+  end)
 end
 
 --- Choose among all suspects.
@@ -165,9 +180,9 @@ end
 --- Why the line under the cursor is suspected, in a window beside it.
 function M.explain()
   local here = cursor()
-  command('explain', { here.uri, here.position.line }, function(found)
+  ask('textDocument/hover', { textDocument = { uri = here.uri }, position = here.position }, function(found)
     if found then
-      vim.lsp.util.open_floating_preview(vim.split(found.markdown, '\n'), 'markdown', { focus_id = 'suspectra' })
+      vim.lsp.util.open_floating_preview(vim.split(found.contents.value, '\n'), 'markdown', { focus_id = 'suspectra' })
     else
       say('this line is no suspect')
     end
@@ -190,9 +205,18 @@ function M.clear()
   command('clearExamined', {})
 end
 
---- Run the tests and rank.
+--- Run the tests and rank; the server says how it ended.
 function M.run()
-  command('runTests', {})
+  command('runTests', {}, function()
+    say('the tests are running')
+  end)
+end
+
+--- Stop the tests.
+function M.cancel()
+  command('cancelTests', {}, function(running)
+    return running or say('no tests are running')
+  end)
 end
 
 --- Rank again now.
@@ -200,49 +224,89 @@ function M.localize()
   command('localize', {})
 end
 
+local function place_signs(suspects)
+  local buffers = {}
+  for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(buffer) then
+      buffers[vim.api.nvim_buf_get_name(buffer)] = buffer
+    end
+  end
+  for _, suspect in ipairs(suspects) do
+    local buffer = buffers[vim.uri_to_fname(suspect.uri)]
+    if buffer and not suspect.examined then
+      local text = suspect.rankBest < 100 and tostring(suspect.rankBest) or '>>'
+      local name = bands[suspect.band] .. text
+      vim.fn.sign_define(name, { text = text, texthl = bands[suspect.band] })
+      vim.fn.sign_place(0, GROUP, name, buffer, { lnum = suspect.line, priority = 20 })
+    end
+  end
+end
+
 --- Draw the ranks in the sign column of every loaded buffer.
 function M.draw()
-  ask('suspectra/suspects', { limit = 1000 }, function(report)
-    local buffers = {}
-    for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
-      if vim.api.nvim_buf_is_loaded(buffer) then
-        buffers[vim.api.nvim_buf_get_name(buffer)] = buffer
-      end
-    end
+  local running, suspects = M.clients(), {}
+  local missing = #running
+  if missing == 0 then
     vim.fn.sign_unplace(GROUP)
-    for _, suspect in ipairs(report.suspects) do
-      local buffer = buffers[vim.uri_to_fname(suspect.uri)]
-      if buffer and not suspect.examined then
-        local text = suspect.rankBest < 100 and tostring(suspect.rankBest) or '>>'
-        local name = bands[suspect.band] .. text
-        vim.fn.sign_define(name, { text = text, texthl = bands[suspect.band] })
-        vim.fn.sign_place(0, GROUP, name, buffer, { lnum = suspect.line, priority = 20 })
+  end
+  for _, server in ipairs(running) do
+    request(server, 'suspectra/suspects', { limit = 1000 }, function(_, report)
+      vim.list_extend(suspects, report and report.suspects or {})
+      missing = missing - 1
+      if missing == 0 then
+        vim.fn.sign_unplace(GROUP)
+        place_signs(suspects)
       end
-    end
-  end, true)
+    end)
+  end
+end
+
+local function refresh_lenses()
+  local server = client()
+  if not (server and vim.lsp.buf_is_attached(0, server.id)) then
+    return
+  end
+  local marks = vim.diagnostic.get(0, { namespace = vim.lsp.diagnostic.get_namespace(server.id) })
+  if #marks == 0 then -- Neovim leaves the last lenses where there are none any more
+    vim.api.nvim_buf_clear_namespace(0, vim.api.nvim_create_namespace('vim_lsp_codelens:' .. server.id), 0, -1)
+  end
+  vim.lsp.codelens.refresh()
+end
+
+local wanted = {}
+
+--- Show what is wanted: signs, and lenses where Neovim does not keep them current by itself.
+function M.refresh()
+  if wanted.signs then
+    M.draw()
+  end
+  if wanted.lenses and vim.fn.has('nvim-0.12') == 0 then
+    refresh_lenses()
+  end
 end
 
 local waiting
 
-local function draw_soon()
+local function refresh_soon()
   if waiting then
     waiting:stop()
     waiting:close()
   end
   waiting = vim.defer_fn(function()
     waiting = nil
-    M.draw()
+    M.refresh()
   end, QUIET)
 end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'localize',
+  'run', 'cancel', 'localize',
 }
 
 --- Set everything up.
 --- @param options table|nil
 ---   signs: false for none;
+---   lenses: true to show code lenses and keep them current;
 ---   keys: keys by verb, such as { next = ']u', previous = '[u' }; none by default.
 function M.setup(options)
   options = options or {}
@@ -265,13 +329,16 @@ function M.setup(options)
     end,
   })
   for verb, keys in pairs(options.keys or {}) do
+    assert(vim.tbl_contains(verbs, verb), 'suspectra: keys for "' .. verb .. '", which is no verb')
     vim.keymap.set('n', keys, M[verb], { desc = 'Suspectra: ' .. verb })
   end
-  if options.signs ~= false then
-    local group = vim.api.nvim_create_augroup(GROUP, {})
-    vim.api.nvim_create_autocmd({ 'DiagnosticChanged', 'BufWinEnter' }, { group = group, callback = draw_soon })
-    draw_soon()
+  wanted = { signs = options.signs ~= false, lenses = options.lenses }
+  if wanted.lenses and vim.fn.has('nvim-0.12') == 1 then
+    vim.lsp.codelens.enable(true)
   end
+  local group = vim.api.nvim_create_augroup(GROUP, {})
+  vim.api.nvim_create_autocmd({ 'DiagnosticChanged', 'BufWinEnter' }, { group = group, callback = refresh_soon })
+  refresh_soon()
 end
 
 return M

@@ -1,0 +1,66 @@
+--- `:checkhealth suspectra`: what is there, what is missing, and what to do about it.
+
+local M = {}
+
+local health = vim.health or require('health')
+local start = health.start or health.report_start
+local ok = health.ok or health.report_ok
+local warn = health.warn or health.report_warn
+local fail = health.error or health.report_error
+
+local PATIENCE = 5000 -- milliseconds for an answer of the server
+local INSTALL = 'Activate the environment it is installed in before Neovim starts, or write its full path into `cmd`'
+
+local function check_program()
+  local found = vim.fn.exepath('suspectra')
+  if found == '' then
+    return warn('`suspectra` is not on the PATH', { INSTALL, 'To install it: python -m pip install suspectra' })
+  end
+  local version = vim.trim(vim.fn.system({ found, '--version' }))
+  if vim.v.shell_error == 0 then
+    ok(version .. ' (' .. found .. ')')
+  else
+    fail(found .. ' does not start: ' .. version, { 'Install it again: python -m pip install --force-reinstall suspectra' })
+  end
+end
+
+local function ask(client, method, params)
+  if vim.fn.has('nvim-0.11') == 1 then
+    return client:request_sync(method, params, PATIENCE, 0)
+  end
+  return client.request_sync(method, params, PATIENCE, 0)
+end
+
+local function check_server(client)
+  local root = client.config.root_dir or 'no folder'
+  local answer = ask(client, 'suspectra/suspects', { limit = 1000 })
+  local report = answer and answer.result
+  if not report then
+    return fail('the server for ' .. root .. ' does not answer', { 'Its words are in ' .. vim.lsp.get_log_path() })
+  end
+  if report.state == 'noEvidence' then
+    return warn(root .. ': no test run is recorded', { ':Suspectra run', 'or in a terminal: suspectra record -- pytest' })
+  end
+  local text = '%s: %d failed, %d passed, %d suspects, ranked with %s'
+  ok(string.format(text, root, report.failed, report.passed, #report.suspects, report.technique))
+  for _, problem in ipairs(report.problems) do
+    warn(problem.file .. ': ' .. problem.cause, { problem.cure })
+  end
+end
+
+function M.check()
+  start('Suspectra')
+  if vim.fn.has('nvim-0.7') == 0 then
+    return fail('Neovim is older than 0.7', { 'Take a newer one' })
+  end
+  check_program()
+  local clients = require('suspectra').clients()
+  if #clients == 0 then
+    warn('no server runs', { 'Open a Python, C or C++ file; docs/editors/neovim.md says how to set the server up' })
+  end
+  for _, client in ipairs(clients) do
+    check_server(client)
+  end
+end
+
+return M
