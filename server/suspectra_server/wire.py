@@ -221,7 +221,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
 
     def read() -> None:
         try:
-            while (body := _read_message(source)) is not None:
+            while (body := read_message(source)) is not None:
                 post(protocol.receive, body)
         except (OSError, ValueError) as error:
             log.error("the connection is broken: %s", error)
@@ -231,7 +231,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
     return await finished
 
 
-def _read_message(source: BinaryIO) -> bytes | None:
+def read_message(source: BinaryIO) -> bytes | None:
     """The body of the next message, None at the end of the stream.
 
     Raises

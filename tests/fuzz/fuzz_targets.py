@@ -7,10 +7,12 @@ files in ``corpus/NAME``, sound ones and those that once broke something.
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -29,12 +31,21 @@ from suspectra.evidence.junit import read_junit
 from suspectra.evidence.lcov import LcovSource
 from suspectra.evidence.outcomes import read_outcomes
 from suspectra.evidence.recording import RecordingSource
+from suspectra.instrumentation.cache import CodeCache, Instrumented
 from suspectra.program.c_flow import CFlow
 from suspectra.program.c_object import parse_notes, parse_profile
+from suspectra.program.python_flow import PythonFlow
+from suspectra.program.python_source import PythonSource
+from suspectra.recording.children import Child
 from suspectra.recording.compaction import compact
-from suspectra.recording.log import FRAME, MAGIC
+from suspectra.recording.log import DAMAGE, FRAME, MAGIC
+from suspectra.recording.memory import remember
+from suspectra.recording.merging import merge
+from suspectra.recording.selection import select
+from suspectra.recording.settings import Settings as RecorderSettings
 from suspectra_server.learned import Learned
 from suspectra_server.settings import SETTINGS, read_settings
+from suspectra_server.wire import read_message
 
 CORPUS = Path(__file__).with_name("corpus")
 OUTCOMES = {"loops": TestResult("loops", Verdict.FAILED)}
@@ -42,6 +53,7 @@ JUNIT = (
     '<testsuite><testcase classname="t" name="test_one"><failure/></testcase>'
     '<testcase classname="t" name="test_two"/></testsuite>'
 )
+_KEY = bytes(32)
 
 Target = Callable[[bytes, Path], None]
 TARGETS: dict[str, Target] = {}
@@ -163,6 +175,74 @@ def _c_summed(data: bytes) -> bytes:
         out += head.pack(len(payload), zlib.crc32(payload)) + payload
         at += head.size + len(payload)
     return bytes(out)
+
+
+@target
+def memory(data: bytes, folder: Path) -> None:
+    """What decides which tests to run again."""
+    logs = folder / ".suspectra" / "recording"
+    logs.mkdir(parents=True)
+    (logs / "1.log").write_bytes(_summed(data))
+    known = remember(logs)
+    for version in known.versions():
+        with suppress(*DAMAGE):
+            version.masks()
+    for rows in [test.rows for test in known.tests.values()] + known.imported + list(known.shared.values()):
+        with suppress(ValueError, struct.error):
+            assert all(number < len(rows.section.versions) for number in rows.touched())
+            list(rows.bits())
+    select(str(folder))
+
+
+@target
+def merged(data: bytes, folder: Path) -> None:
+    """A folder of a recording that is merged with a sound one."""
+    for name, log in (("one", _summed(data)), ("other", seeds("recording")[0])):
+        (folder / name).mkdir()
+        (folder / name / "1.log").write_bytes(log)
+    merge(folder / "out", [folder / "one", folder / "other"])
+    coherent(RecordingSource(folder, folder / "out").read())
+
+
+@target
+def child(data: bytes, folder: Path) -> None:
+    """What a process that a test started left behind."""
+    (folder / "1-x.log").write_bytes(_summed(data))
+    (folder / "1-x.cells").write_bytes(data)
+    for file in Child(str(folder / "1-x.log"), 1, False).files():
+        assert isinstance(file.path, str)
+
+
+@target
+def code_cache(data: bytes, folder: Path) -> None:
+    """Instrumented code whose checksum is not right is not looked at."""
+    cache = CodeCache(str(folder))
+    cache.store("a.py", _KEY, Instrumented(compile("1", "a.py", "exec"), 8, b"map"))
+    (stored,) = (path for path in folder.rglob("*") if path.is_file())
+    whole = stored.read_bytes()
+    stored.write_bytes(data)
+    assert data == whole or cache.load("a.py", _KEY) is None
+
+
+@target
+def recorder_settings(data: bytes, folder: Path) -> None:
+    RecorderSettings.from_json(data.decode("utf-8", "replace"))
+
+
+@target
+def python_source(data: bytes, folder: Path) -> None:
+    for parse in (PythonSource.parse, PythonFlow.parse):
+        with suppress(SyntaxError):
+            parse(data)
+
+
+@target
+def framing(data: bytes, folder: Path) -> None:
+    """The bytes a client sends, before they are messages."""
+    stream = io.BytesIO(data)
+    with suppress(ValueError):
+        while (body := read_message(stream)) is not None:
+            assert len(body) <= len(data)
 
 
 @target

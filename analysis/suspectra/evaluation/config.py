@@ -126,7 +126,7 @@ class StudyConfig:
         try:
             with open(path, "rb") as file:
                 data = tomllib.load(file)
-        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _wrong(path, "", f"it can't be read: {getattr(error, 'strerror', None) or error}") from None
         return _Parser(path).config(data)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import csv
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -92,10 +93,14 @@ def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
 
 def _entry(folder: Path, row: dict[str, str | None], number: int) -> SubjectFile | Problem:
     path = row["path"] or ""
-    real, root = (os.path.realpath(part) for part in (folder / path, folder))
-    if not path or "\x00" in path or os.path.commonpath([root, real]) != root:
+    if not path or "\x00" in path or not _within(folder, path):
         return Problem(str(folder / INDEX), f"line {number}", f"{path!r} is no file of the corpus", "correct the path")
-    return SubjectFile(row["family"] or "", row["subject"] or path, Path(real))
+    return SubjectFile(row["family"] or "", row["subject"] or path, Path(os.path.realpath(folder / path)))
+
+
+def _within(folder: Path, path: str) -> bool:
+    real, root = os.path.realpath(folder / path), os.path.realpath(folder)
+    return os.path.commonpath([root, real]) == root
 
 
 def read_subject(file: SubjectFile) -> Subject:
@@ -114,7 +119,7 @@ def read_subject(file: SubjectFile) -> Subject:
         raise _damaged(file, "there is no such file") from None
     except KeyError as error:
         raise _damaged(file, f"it holds no array {error}") from None
-    except (OSError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, MemoryError) as error:
+    except (OSError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
         raise _damaged(file, f"it is damaged: {error}") from None
 
 

@@ -308,7 +308,7 @@ class Study:
                 [Result(**result) for result in stored["results"]],
                 [Problem(**problem) for problem in stored["problems"]],
             )
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
     def _keep(self, subject: Any, outcome: _Done) -> None:

@@ -71,6 +71,6 @@ def _read(tag: str, fields: list[str], file: FileLines, ordinals: dict[int, int]
         taken = 0 if fields[3] == "-" else int(fields[3])
         file.branches[line, number] = file.branches.get((line, number), 0) + taken
     elif tag == "FN":
-        end = int(fields[1]) if len(fields) > 2 and fields[1].isdigit() else 0
+        end = int(fields[1]) if len(fields) > 2 and fields[1].isdecimal() else 0
         name = ",".join(fields[2 if end else 1 :])
         file.functions[demangled(name)] = (int(fields[0]), end)

@@ -7,7 +7,6 @@ really there, and every decompression has a limit.
 from __future__ import annotations
 
 import difflib
-import json
 import os
 import stat
 import struct
@@ -29,7 +28,19 @@ from suspectra.instrumentation.outline import Outline, difference
 from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
 from suspectra.recording.history import WholeFiles, inflate, newest
-from suspectra.recording.log import MAGIC, SUFFIX, Frame, FrameKind, LogDamage, frames, held, inside, split_json
+from suspectra.recording.log import (
+    DAMAGE,
+    MAGIC,
+    SUFFIX,
+    Frame,
+    FrameKind,
+    LogDamage,
+    frames,
+    held,
+    inside,
+    read_json,
+    split_json,
+)
 from suspectra.recording.settings import recording_folder
 from suspectra.spectrum import FIRST_OUTCOME, Edges, Row, ranges
 
@@ -535,7 +546,7 @@ class _Log:
             for frame in frames(data, header=start == 0):
                 try:
                     self._add(frame, source_map)
-                except (ValueError, KeyError, TypeError, IndexError, OverflowError, struct.error) as error:
+                except DAMAGE as error:
                     place = f"frame that ends at byte {start + frame.end}"
                     cause = f"does not hold what it should ({type(error).__name__}: {error})"
                     self._damage.append(Problem(name, place, cause, _AGAIN))
@@ -576,7 +587,7 @@ class _Log:
     def _add(self, frame: Frame, source_map: Callable[..., _SourceMap]) -> None:
         payload = frame.payload
         if frame.kind == FrameKind.RUN:
-            head = json.loads(payload)
+            head = read_json(payload)
             self.sections.append(_Section(str(head["run"]), int(head["started"])))
             return
         section = self.sections[-1]
@@ -596,7 +607,7 @@ class _Log:
         elif frame.kind == FrameKind.SCOPE:
             self.collections.append(WholeFiles.from_payload(payload))
         elif frame.kind == FrameKind.PROBLEM:
-            head = json.loads(payload)
+            head = read_json(payload)
             section.problems.append(Problem(*(str(head[k]) for k in ("file", "place", "cause", "cure"))))
 
 

@@ -486,7 +486,7 @@ def _check_graph(function: CFunction, name: str, size: int) -> None:
 
 def _compiler(word: int, name: str) -> Compiler:
     """The version word: ``B22*`` is gcc 12.2 (the letter counts tens), ``408*`` what clang writes."""
-    text = word.to_bytes(4, "big").decode("latin-1")
+    text = word.to_bytes(4, "big").decode("ascii", "replace")
     if text[0] in "4" and text[1:3].isdigit():
         compiler = Compiler("clang", 4, int(text[1:3]))
         if compiler.minor >= 7:

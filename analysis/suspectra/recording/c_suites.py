@@ -188,7 +188,7 @@ def _catch2_names(program: str, workspace: str) -> list[tuple[str, Location | No
     found = []
     for case in root.iter("TestCase"):
         line = case.findtext("SourceInfo/Line", "").strip()
-        place = located(case.findtext("SourceInfo/File", "").strip(), int(line) if line.isdigit() else 0, workspace)
+        place = located(case.findtext("SourceInfo/File", "").strip(), int(line) if line.isdecimal() else 0, workspace)
         found.append((case.findtext("Name", "").strip(), place))
     return found
 

@@ -18,7 +18,18 @@ from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
-from suspectra.recording.log import SUFFIX, FrameKind, LogDamage, LogWriter, frames, held, hold, split_json, with_json
+from suspectra.recording.log import (
+    DAMAGE,
+    SUFFIX,
+    FrameKind,
+    LogDamage,
+    LogWriter,
+    frames,
+    held,
+    hold,
+    split_json,
+    with_json,
+)
 from suspectra.recording.settings import CHILD_FOLDER, CHILD_VARIABLE, FOLDER
 from suspectra.recording.shared_cells import SharedCells, stored_cells
 
@@ -190,7 +201,7 @@ class Child:
                         head, source_map = split_json(payload)
                         cells = stored_cells(stream, int(head["at"]), int(head["cells"]), self.counting)
                         found.append(ChildFile(str(head["path"]), str(head["digest"]), source_map, cells))
-        except (OSError, LogDamage, ValueError, KeyError):
+        except (OSError, LogDamage, *DAMAGE):
             pass  # the last frame of a child that was killed
         return found
 

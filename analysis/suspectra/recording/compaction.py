@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from suspectra.recording.history import WholeFiles, newest
 from suspectra.recording.log import (
+    DAMAGE,
     MAGIC,
     SUFFIX,
     FrameKind,
@@ -22,6 +23,7 @@ from suspectra.recording.log import (
     frame,
     frames,
     hold,
+    read_json,
     split_json,
 )
 
@@ -71,7 +73,7 @@ def compact(folder: str, *, most_logs: int = MOST_LOGS, least_waste: int = LEAST
                 if log is not None:
                     logs.append(log)
         _tidy(folder, logs, most_logs, least_waste)
-    except (OSError, ValueError, struct.error):
+    except (OSError, *DAMAGE):
         return
     finally:
         for log in logs:
@@ -92,7 +94,7 @@ def _open(path: str) -> _Log | None:
         if "torn" not in damage.cause:
             os.close(descriptor)
             return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, *DAMAGE):
         os.close(descriptor)
         return None
     return log
@@ -101,7 +103,7 @@ def _open(path: str) -> _Log | None:
 def _read(log: _Log, data: bytes) -> None:
     for kind, payload, _ in frames(data):
         if kind == FrameKind.RUN:
-            log.sections.append(_Section(json.loads(payload)))
+            log.sections.append(_Section(read_json(payload)))
         elif kind == FrameKind.FILE:
             log.sections[-1].files.append(payload)
         elif kind == FrameKind.TEST:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-MAX_SCOPE = 1 << 28
+from suspectra.recording.log import read_json
+
+MAX_SCOPE = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class WholeFiles:
         ValueError
             When the payload is anything else.
         """
-        data = json.loads(inflate(payload, MAX_SCOPE))
+        data = read_json(inflate(payload, MAX_SCOPE))
         if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
             raise ValueError("no list of collected files")
         files = {str(file): frozenset(map(str, names)) for file, names in data["files"].items()}
@@ -74,3 +75,17 @@ def inflate(data: bytes, limit: int) -> bytes:
     if len(out) > limit or not stream.eof:
         raise ValueError("more data than there can be" if len(out) > limit else "compression cut off")
     return out
+
+
+def inflate_head(data: bytes, size: int) -> bytes:
+    """The first `size` bytes of what was compressed, or fewer if there are no more.
+
+    Raises
+    ------
+    ValueError
+        When the data is damaged.
+    """
+    try:
+        return zlib.decompressobj().decompress(data, size)
+    except zlib.error as error:
+        raise ValueError(f"damaged compression ({error})") from None

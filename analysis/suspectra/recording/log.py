@@ -38,6 +38,8 @@ MAGIC = b"SUSPECTRA LOG 1\n"
 FRAME = struct.Struct("<IIB")
 SUFFIX = ".log"
 MAX_FRAME = 1 << 28
+DAMAGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, struct.error)
+"""What taking apart a payload raises that holds something else than it should."""
 
 
 class FrameKind(IntEnum):
@@ -133,6 +135,20 @@ def with_json(head: dict[str, Any], rest: bytes = b"") -> bytes:
     return struct.pack("<I", len(encoded)) + encoded + rest
 
 
+def read_json(data: bytes) -> Any:
+    """The JSON that somebody else wrote.
+
+    Raises
+    ------
+    ValueError
+        When it is none, or nested too deeply.
+    """
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("JSON that is nested too deeply") from None
+
+
 def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
     """The two parts of a payload made by :func:`with_json`.
 
@@ -146,7 +162,7 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
     (length,) = struct.unpack_from("<I", payload)
     if length > len(payload) - 4:
         raise ValueError("JSON longer than its payload")
-    head = json.loads(payload[4 : 4 + length])
+    head = read_json(payload[4 : 4 + length])
     if not isinstance(head, dict):
         raise ValueError("JSON that is no object")
     return head, payload[4 + length :]

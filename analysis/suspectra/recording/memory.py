@@ -7,7 +7,6 @@ nothing is known.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import struct
@@ -20,14 +19,24 @@ from functools import cached_property
 from typing import Any
 
 from suspectra.instrumentation.outline import Outline, numbered
-from suspectra.recording.history import WholeFiles, inflate, newest
-from suspectra.recording.log import SUFFIX, Frame, FrameKind, LogDamage, frames, inside, split_json
+from suspectra.recording.history import WholeFiles, inflate, inflate_head, newest
+from suspectra.recording.log import (
+    DAMAGE,
+    SUFFIX,
+    Frame,
+    FrameKind,
+    LogDamage,
+    frames,
+    inside,
+    read_json,
+    split_json,
+)
 
 _FAILING = frozenset({"failed", "error"})
 _MAX_LOG = 1 << 30
 _MAX_MAP = 1 << 27
 _MAX_ROWS = 1 << 28
-_BROKEN = (ValueError, KeyError, TypeError, IndexError, OverflowError, struct.error)
+_MAX_CELLS = 1 << 24  # of one source
 
 
 @dataclass(eq=False)
@@ -58,7 +67,7 @@ class Version:
         """What it did, None where that is not known."""
         try:
             return Outline.from_json(self._map[0].get("outline"))
-        except _BROKEN:
+        except DAMAGE:
             return None
 
     @cached_property
@@ -126,7 +135,7 @@ class Rows:
         ValueError, struct.error
             When the rows are damaged.
         """
-        head = zlib.decompressobj().decompress(self.packed, 4 + 4 * len(self.section.versions))
+        head = inflate_head(self.packed, 4 + 4 * len(self.section.versions))
         (count,) = struct.unpack_from("<I", head)
         numbers = struct.unpack_from(f"<{count}I", head, 4)
         if any(number >= len(self.section.versions) for number in numbers):
@@ -252,12 +261,12 @@ class _Log:
             self.section.versions.append(None)  # keeps the numbers right when the frame is damaged
         try:
             self._add(frame.kind, frame.payload)
-        except _BROKEN:
+        except DAMAGE:
             return
 
     def _add(self, kind: int, payload: bytes) -> None:
         if kind == FrameKind.RUN:
-            head = json.loads(payload)
+            head = read_json(payload)
             self.section = Section(str(head.get("python", "")), int(head["started"]))
         elif kind == FrameKind.FILE:
             self.section.versions[-1] = self._version(*split_json(payload))
@@ -282,5 +291,8 @@ class _Log:
         traced = bool(head.get("traced", True))
         key = (inside(head["path"]), str(head["digest"]), traced, zlib.crc32(blob))
         if key not in self.versions:
-            self.versions[key] = Version(*key[:3], int(head["cells"]), blob)
+            cells = int(head["cells"])
+            if not 0 <= cells <= _MAX_CELLS:
+                raise ValueError("more cells than there can be")
+            self.versions[key] = Version(*key[:3], cells, blob)
         return self.versions[key]

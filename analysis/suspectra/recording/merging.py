@@ -17,7 +17,18 @@ from typing import Any
 
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.recording.history import WholeFiles, newest
-from suspectra.recording.log import MAGIC, SUFFIX, FrameKind, LogDamage, frame, frames, held, split_json
+from suspectra.recording.log import (
+    DAMAGE,
+    MAGIC,
+    SUFFIX,
+    FrameKind,
+    LogDamage,
+    frame,
+    frames,
+    held,
+    read_json,
+    split_json,
+)
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests
@@ -156,14 +167,14 @@ def _read_log(
         for kind, payload, end in frames(data):
             try:
                 if kind == FrameKind.RUN:
-                    run = _Run(json.loads(payload), order)
+                    run = _Run(read_json(payload), order)
                     run.head["run"], run.head["started"] = str(run.head["run"]), int(run.head["started"])
                     runs.append(run)
                 elif run is None:
                     raise ValueError("no run before it")
                 else:
                     _add(run, FrameKind(kind), payload, collections)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except DAMAGE as error:
                 cause = f"does not hold what it should ({type(error).__name__}: {error})"
                 problems.append(Problem(name, f"frame that ends at byte {end}", cause, _AGAIN))
     except LogDamage as damage:

@@ -19,6 +19,7 @@ from functools import cached_property
 from suspectra.errors import Problem, UsageError
 from suspectra.instrumentation.outline import ANYTHING, Difference
 from suspectra.recording.changes import Changes, Workspace, changes, other_files
+from suspectra.recording.log import DAMAGE
 from suspectra.recording.memory import KnownTest, Memory, Rows, Section, Version, remember
 from suspectra.recording.revision import Revision
 from suspectra.recording.settings import recording_folder
@@ -187,7 +188,7 @@ class _View:
             return {"": _EVERY}
         try:
             masks = version.masks()
-        except (ValueError, KeyError, TypeError, struct.error):
+        except DAMAGE:
             return {"": _EVERY}
         found = {key: masks[key] for key in sorted(difference.bodies) if key in masks}
         if not all(found.values()):

@@ -84,7 +84,7 @@ class Settings:
         """The settings out of :data:`VARIABLE`; anything but JSON just means the defaults."""
         try:
             values = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             values = None
         if not isinstance(values, dict):
             return cls()
