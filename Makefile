@@ -5,11 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := examples/ledger
 
-.PHONY: help setup demo test test-python test-extension e2e lint format docs package bench bench-peers fuzz clean
+.PHONY: help setup demo test test-python test-extension test-314 e2e lint format docs package bench bench-peers fuzz clean
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
 	@echo "make test     all tests that need Python 3.10+, Node 20+ and a C compiler"
+	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   every reader, and the server"
@@ -44,6 +45,9 @@ test-python: $(VENV)/.ready
 test-extension: node_modules/.ready $(VENV)/.ready
 	npm test
 
+test-314: $(VENV)/.ready
+	tests/pythons/run 3.14
+
 e2e: setup
 	tests/e2e/run
 
@@ -69,4 +73,4 @@ package: setup
 	@mkdir -p dist && cp vscode-extension/bundled/*.whl dist/
 
 clean:
-	rm -rf $(VENV) node_modules dist artifacts .e2e vscode-extension/dist vscode-extension/bundled vscode-extension/node_modules
+	rm -rf $(VENV) node_modules dist artifacts .e2e .pythons vscode-extension/dist vscode-extension/bundled vscode-extension/node_modules

@@ -4,6 +4,10 @@ Three projects' own tests run in turn plainly, with ``suspectra record`` and wit
 the whole process tree is compared. Then the executed statements are compared with coverage.py's, test by test.
 
     python benchmarks/recording_overhead.py --rounds 5
+
+With another Python, which must have pip, and with each way of recording that it has:
+
+    python benchmarks/recording_overhead.py --python python3.13 --recorder probes --recorder monitoring --no-coverage
 """
 
 from __future__ import annotations
@@ -19,13 +23,15 @@ import statistics
 import subprocess
 import sys
 import tarfile
-import venv
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from suspectra.evidence.recording import RecordingSource
+from suspectra.recording.choice import MICROSECONDS_PER_PROBE, microseconds_per_probe
+from suspectra.recording.settings import RECORDERS
 
 TARGET = 1.35
 TOOLS = ("pytest>=8", "pytest-cov>=6", "coverage>=7.10")
@@ -48,14 +54,20 @@ PROJECTS = (
 )
 
 
-def prepare(project: Project, cache: Path) -> tuple[Path, Path]:
+def tag(python: str) -> str:
+    """Such as py311."""
+    ask = "import sys; print('py%d%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", ask], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def prepare(project: Project, cache: Path, base: str = sys.executable) -> tuple[Path, Path]:
     """The unpacked sdist and the interpreter of a project, made once."""
-    home = cache / f"{project.name}-{project.version}-py{sys.version_info[0]}{sys.version_info[1]}"
+    home = cache / f"{project.name}-{project.version}-{tag(base)}"
     python = home / "venv" / "bin" / "python"
     if not (home / "ready").exists():
         shutil.rmtree(home, ignore_errors=True)
-        venv.create(home / "venv", with_pip=True)
-        pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-q"]
+        subprocess.run([base, "-m", "venv", "--without-pip", str(home / "venv")], check=True)
+        pip = [base, "-m", "pip", "--python", str(python), "--disable-pip-version-check", "-q"]
         subprocess.run([*pip, "install", *TOOLS, *project.needs], check=True)
         wanted = f"{project.name}=={project.version}"
         options = ["--no-deps", "--no-binary", ":all:", "-d", str(home)]
@@ -63,9 +75,8 @@ def prepare(project: Project, cache: Path) -> tuple[Path, Path]:
         with tarfile.open(next(home.glob("*.tar.gz"))) as archive:
             archive.extractall(home, filter="data")
         subprocess.run([*pip, "install", "--no-deps", "-e", str(_sdist(project, home))], check=True)
-        (home / "coverage.ini").write_text(
-            "[run]\nbranch = true\nomit = */tests/*\n"
-        )  # nothing of the project's own settings
+        # nothing of the project's own settings; what 3.14 takes by itself knows no contexts
+        (home / "coverage.ini").write_text("[run]\nbranch = true\ncore = ctrace\nomit = */tests/*\n")
         (home / "ready").touch()
     return _sdist(project, home), python
 
@@ -74,14 +85,15 @@ def _sdist(project: Project, home: Path) -> Path:
     return next(p for p in home.glob(f"{project.name}-*") if p.is_dir())
 
 
-def commands(project: Project, python: Path) -> dict[str, list[str]]:
+def commands(project: Project, python: Path, recorders: Sequence[str]) -> dict[str, list[str]]:
     pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *project.options, project.tests]
     cov = ["-p", "pytest_cov", f"--cov={project.source}", "--cov-branch", "--cov-context=test", "--cov-report="]
     plain = [str(python), *pytest]
-    launcher = "import sys; from suspectra.recording.launch import run; sys.exit(run(sys.argv[1:], '.'))"
+    launcher = "import sys; from suspectra.recording.launch import run; "
+    launcher += "sys.exit(run(sys.argv[2:], '.', recorder=sys.argv[1]))"
     return {
         "plain": plain,
-        "suspectra": [sys.executable, "-c", launcher, *plain],
+        **{recorder: [sys.executable, "-c", launcher, recorder, *plain] for recorder in recorders},
         "coverage.py": [*plain, *cov, f"--cov-config={python.parents[2] / 'coverage.ini'}"],
     }
 
@@ -97,35 +109,56 @@ def cpu_seconds(command: list[str], folder: Path, environment: dict[str, str], l
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure(project: Project, cache: Path, rounds: int, contexts: bool) -> dict:
-    folder, python = prepare(project, cache)
+def measure(project: Project, options: argparse.Namespace) -> dict:
+    folder, python = prepare(project, options.cache, options.python)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COVERAGE"))}
     # .pyc files are written in the first round of plain pytest, the instrumented code in that of suspectra
     shutil.rmtree(folder / ".suspectra", ignore_errors=True)
     times: dict[str, list[float]] = defaultdict(list)
-    for number in range(rounds + 1):
-        for name, command in commands(project, python).items():
-            if name == "coverage.py" and not contexts and number > 1:
+    rows: dict[str, dict[str, tuple]] = {}
+    for number in range(options.rounds + 1):
+        for name, command in commands(project, python, options.recorder).items():
+            if name == "coverage.py" and (options.no_coverage or (options.coverage_once and number > 1)):
                 continue
             seconds = cpu_seconds(command, folder, environment, folder.parent / f"{name}.log")
-            if number:
-                times[name].append(seconds)
-            else:
-                times[f"{name}, first"].append(seconds)
+            times[name if number else f"{name}, first"].append(seconds)
+            if name in options.recorder and number == options.rounds:
+                rows[name] = recorded(folder)
+    plain = times["plain"]
+    measured = {n: t for n, t in times.items() if "," not in n and n != "plain"}
+    first, *others = options.recorder
     return {
-        "tests": len(RecordingSource(folder).read().tests),
-        "plain_seconds": round(min(times["plain"]), 3),
-        "ratio_min": {n: round(min(t) / min(times["plain"]), 3) for n, t in times.items() if "," not in n},
-        "ratio_median": {
-            n: round(statistics.median(t) / statistics.median(times["plain"]), 3)
-            for n, t in times.items()
-            if "," not in n
-        },
-        "ratio_first": round(times["suspectra, first"][0] / min(times["plain"]), 3),
+        "tests": len(rows[first]),
+        "plain_seconds": round(min(plain), 3),
+        "ratio_min": {n: round(min(t) / min(plain), 3) for n, t in measured.items()},
+        "ratio_median": {n: round(statistics.median(t) / statistics.median(plain), 3) for n, t in measured.items()},
+        "ratio_first": {n: round(times[f"{n}, first"][0] / min(plain), 3) for n in options.recorder},
+        "microseconds_per_probe": round(microseconds_per_probe(str(folder / ".suspectra/recording")), 2),
         "recording_bytes": sum(f.stat().st_size for f in (folder / ".suspectra/recording").glob("*.log")),
-        "coverage_bytes": (folder / ".coverage").stat().st_size,
-        "differences": differences(folder),
+        "recorders_differ": {
+            other: sum(rows[first].get(t) != rows[other].get(t) for t in {*rows[first], *rows[other]})
+            for other in others
+        },
+        **({} if options.no_coverage else compared(folder)),
     }
+
+
+def recorded(folder: Path) -> dict[str, tuple]:
+    """By test its verdict, and which statements and edges it executed."""
+    evidence = RecordingSource(folder, edges=True).read()
+    elements, edges = evidence.elements, evidence.edges.edges
+    statements = [(elements.files[f], line) for f, line in zip(elements.file, elements.line.tolist(), strict=True)]
+    arcs = list(zip(edges.file.tolist(), edges.source.tolist(), edges.target.tolist(), strict=True))
+    arcs = [(elements.files[f], source, target) for f, source, target in arcs]
+    rows = zip(evidence.tests, evidence.rows, evidence.edges.rows, strict=True)
+    return {
+        test.name: (test.verdict.value, {statements[i] for i in row.tolist()}, {arcs[i] for i in taken.tolist()})
+        for test, row, taken in rows
+    }
+
+
+def compared(folder: Path) -> dict:
+    return {"coverage_bytes": (folder / ".coverage").stat().st_size, "differences": differences(folder)}
 
 
 # equality with coverage.py
@@ -214,34 +247,44 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--project", action="append", choices=[p.name for p in PROJECTS])
+    parser.add_argument("--python", default=sys.executable, help="what runs the tests")
+    parser.add_argument("--recorder", action="append", choices=RECORDERS, help="repeatable; auto by default")
     parser.add_argument("--coverage-once", action="store_true", help="do not repeat the runs of coverage.py")
+    parser.add_argument("--no-coverage", action="store_true", help="do not run coverage.py")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "benchmarks")
     options = parser.parse_args()
+    options.recorder = options.recorder or ["auto"]
+    print(f"Python {tag(options.python)}; CPU time as a ratio to plain pytest: minimum / median (the first run)")
     results = {}
-    print(
-        f"{'project':14}{'tests':>7}{'plain s':>9}  {'suspectra min/median':>22}{'first':>7}  "
-        f"{'coverage.py':>14}  hits that differ"
-    )
     for project in PROJECTS:
         if options.project and project.name not in options.project:
             continue
-        result = measure(project, options.cache, options.rounds, not options.coverage_once)
-        results[project.name] = result
-        low, middle, found = result["ratio_min"], result["ratio_median"], result["differences"]
-        off = sum(hit["tests"] for hit in found["hits"])
-        print(
-            f"{project.name:14}{result['tests']:7}{result['plain_seconds']:9.2f}  "
-            f"{low['suspectra']:15.2f} /{middle['suspectra']:5.2f}{result['ratio_first']:7.2f}  "
-            f"{low['coverage.py']:7.2f} /{middle['coverage.py']:5.2f}  {off} of {off + found['agreed']}"
-        )
-        for hit in found["hits"]:
-            place = f"{hit['file']}:{hit['line']} ({hit['code']})"
-            print(f"    {place} {hit['which']}, in {hit['tests']} tests: {hit['cause']}")
-        for path, lines in found["statements"].items():
-            print(f"    {path}: statements that only one of them knows: {lines}")
-    worst = max(r["ratio_min"]["suspectra"] for r in results.values())
-    print(f"worst ratio {worst:.2f}, at most {TARGET} wanted")
-    print(json.dumps({"benchmark": "recording_overhead", "target": TARGET, "projects": results}))
+        result = results[project.name] = measure(project, options)
+        pace = result["microseconds_per_probe"]
+        print(f"{project.name}: {result['tests']} tests, {result['plain_seconds']} s, {pace} µs a probe and test")
+        for name, low in result["ratio_min"].items():
+            first = f" ({result['ratio_first'][name]:.2f})" if name in result["ratio_first"] else ""
+            print(f"    {name:12}{low:6.2f} /{result['ratio_median'][name]:5.2f}{first}")
+        for other, number in result["recorders_differ"].items():
+            print(f"    {number} tests differ between {options.recorder[0]} and {other}")
+        if "differences" in result:
+            _print_differences(result["differences"])
+    if len(results) == len(PROJECTS) and "auto" in options.recorder:
+        worst = max(r["ratio_min"]["auto"] for r in results.values())
+        print(f"worst ratio {worst:.2f}, at most {TARGET} wanted")
+    print(f"auto takes sys.monitoring from {MICROSECONDS_PER_PROBE} µs on")
+    about = {"benchmark": "recording_overhead", "target": TARGET, "python": tag(options.python)}
+    print(json.dumps({**about, "projects": results}))
+
+
+def _print_differences(found: dict) -> None:
+    off = sum(hit["tests"] for hit in found["hits"])
+    print(f"    {off} of {off + found['agreed']} hits differ from those of coverage.py")
+    for hit in found["hits"]:
+        place = f"{hit['file']}:{hit['line']} ({hit['code']})"
+        print(f"    {place} {hit['which']}, in {hit['tests']} tests: {hit['cause']}")
+    for path, lines in found["statements"].items():
+        print(f"    {path}: statements that only one of them knows: {lines}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """Which way of recording costs less: probes that store, or ``sys.monitoring``.
 
 A probe costs the same each time it is passed; watched by ``sys.monitoring`` it costs much more the first time a test
-passes it, and next to nothing from then on. How often a test passes a probe is not known, but how long it took for each
-probe it passed at all is, from the tests recorded before: where that is long, most of the time went into passing the
-same ones again.
+passes it, and next to nothing from then on. How often probes are passed is not known, but the tests recorded before
+tell how many each passed at all, and how much work it did meanwhile. From that follows what ``sys.monitoring`` would
+add to the work; it is taken where that is little, whatever the probes would have added.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from suspectra.recording.log import FRAME, MAGIC, SUFFIX, FrameKind, split_json,
 from suspectra.recording.settings import RECORDERS
 
 MICROSECONDS_PER_PROBE = 10.0
-"""From this on ``sys.monitoring`` is the cheaper one; benchmarks/recording_overhead.py shows where that is."""
+"""CPU time of a test for each probe it passes, from which on ``sys.monitoring`` is taken.
+
+The first pass of a probe takes it about 0.5 µs, so it adds about 5 % at most then (benchmarks/probe_cost.py).
+"""
 
 _SAMPLE = 400
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, struct.error, zlib.error)
@@ -63,7 +66,7 @@ def choose(asked: str, folder: str, *, counting: bool) -> Choice:
 
 
 def microseconds_per_probe(folder: str) -> float:
-    """How long the recorded tests took for each of their cells that was set, out of a sample; 0 when nothing is known.
+    """CPU time of the recorded tests for each probe that they passed, out of a sample; 0 when nothing is known.
 
     Parameters
     ----------
@@ -78,11 +81,11 @@ def microseconds_per_probe(folder: str) -> float:
                 stream.seek(start)
                 head, rows = split_json(stream.read(end - start))
             cells = int.from_bytes(unpack_rows(rows)[1], "big").bit_count()
-            duration = float(head["seconds"])
+            work = float(head["cpu"])
         except _DAMAGE:
             continue
         if cells:
-            seconds += duration
+            seconds += work
             passed += cells
     return 1e6 * seconds / passed if passed else 0.0
 

@@ -92,6 +92,7 @@ class Recorder:
     ):
         self.scope = scope
         self.tests = 0
+        self._began = time.process_time()
         self._frozen_setup: tuple[list[int], bytes] = ([], b"")
         folder = os.path.join(scope.root, FOLDER)
         self.folder = recording_folder(scope.root)
@@ -188,6 +189,7 @@ class Recorder:
         self.outside()
         if self._adoption is not None:
             self._adoption.begin()
+        self._began = time.process_time()
 
     def setup_done(self) -> None:
         """Remember what has run so far, in case this test is run again."""
@@ -211,9 +213,10 @@ class Recorder:
 
     def test(self, record: TestRecord, files: Iterable[int] = ()) -> None:
         """What ran since the last harvest belongs to this test, which rests on these files besides."""
+        head = {**record.head(self._now()), "cpu": round(time.process_time() - self._began, 6)}
         if self._adoption is not None:
             self._adoption.end(self.log.size)
-        self._write(FrameKind.TEST, with_json(record.head(self._now()), self._harvested(files)))
+        self._write(FrameKind.TEST, with_json(head, self._harvested(files)))
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:

@@ -1,0 +1,64 @@
+"""What another Python records is ranked by this one: `tests/pythons/run 3.14` sets it up and runs this."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "examples" / "ledger"
+RECORDERS = ("probes", "monitoring")
+
+
+@pytest.fixture(scope="module")
+def python():
+    path = os.environ.get("SUSPECTRA_TEST_PYTHON", "")
+    if not path:
+        pytest.fail("these tests need another Python: run them by tests/pythons/run 3.14")
+    return path
+
+
+def suspectra(folder, *arguments):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))}
+    command = [sys.executable, "-m", "suspectra", *arguments]
+    return subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, timeout=240)
+
+
+def ranking(folder, *options):
+    """The demo's suspects after its tests have been recorded there."""
+    shutil.copytree(DEMO, folder, ignore=shutil.ignore_patterns(".*", "__pycache__", "*.html"))
+    done = suspectra(folder, "record", *options)
+    assert done.returncode == 1, done.stdout + done.stderr
+    ranked = suspectra(folder, "rank", "--format", "json")
+    assert ranked.returncode == 0, ranked.stderr
+    return done.stderr, json.loads(ranked.stdout)
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    return ranking(tmp_path_factory.mktemp("this") / "demo", "--python", sys.executable, "--", "pytest", "-q")[1]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["one process", "xdist"])
+@pytest.mark.parametrize("recorder", RECORDERS)
+def test_the_ranking_is_that_of_this_python(tmp_path, python, expected, recorder, workers):
+    said, found = ranking(tmp_path / "demo", "--python", python, "--recorder", recorder, "--", "pytest", "-q", *workers)
+    assert ("by sys.monitoring" in said) is (recorder == "monitoring")
+    assert found["suspects"]
+    assert found["suspects"] == expected["suspects"]
+
+
+def test_an_environment_with_pytest_alone_is_enough(tmp_path, python, expected):
+    alone = tmp_path / "alone"
+    subprocess.run([python, "-m", "venv", "--without-pip", alone], check=True)
+    pip = [python, "-m", "pip", "--python", str(alone / "bin" / "python"), "install", "--quiet", "pytest"]
+    subprocess.run([*pip, "--disable-pip-version-check"], check=True, capture_output=True)
+    said, found = ranking(
+        tmp_path / "demo", "--python", str(alone / "bin" / "python"), "--recorder", "monitoring", "--", "pytest", "-q"
+    )
+    assert "by sys.monitoring" in said
+    assert found["suspects"] == expected["suspects"]
