@@ -100,7 +100,7 @@ class Folder:
         self.guidance = Guidance(uri, jobs, Guides(self._edged), self._terms, self._lay_out)
         self._localizer: Localizer | None = None
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
-        self._ranked_state: object = None  # of the evidence files, when they were last ranked from
+        self._ranked_state: dict[str, object] = {}  # of the evidence files, when they were last ranked from
         self._rested = 0.0  # loop time from which evidence may be looked at again
         self._resting: asyncio.TimerHandle | None = None
         self._evidence = Settling(self._loop, self._evidence_state, self._rest_then_rank)
@@ -126,7 +126,7 @@ class Folder:
         """Whether a run is still being recorded, or has ended and its ranking comes."""
         source = self._source
         growing = isinstance(source, RecordingSource) and source.growing()
-        return growing or self.busy or self._evidence_state() != self._ranked_state
+        return growing or self.busy or self._behind()
 
     def evidence_changed(self) -> None:
         """A watched evidence file changed: rank when it is complete."""
@@ -271,7 +271,7 @@ class Folder:
 
     def _rank(self, token: Token) -> tuple[Ranking, list[str], float]:
         started = time.monotonic()
-        self._ranked_state = self._evidence_state()
+        self._ranked_state = state = self._evidence_state()
         settings = self.settings
         name, clone = self.chosen or (settings.technique, settings.clone_failed)
         technique = replace(settings, technique=name, clone_failed=clone).make_technique()
@@ -279,6 +279,7 @@ class Folder:
         try:
             source = self._find(settings, edges=technique.info.needs != "lines")
             watched = list(source.watched())
+            state |= {path: state_of(path) for path in {*watched, *self._candidates()} - state.keys()}
             evidence = self._read(source, watched)
             token.check()
             if self._localizer is None:
@@ -440,11 +441,15 @@ class Folder:
     def _grows(self) -> bool:
         return bool(recorded_by(self._source))
 
-    def _evidence_state(self) -> object:
-        return [state_of(path) for path in self._watched]
+    def _evidence_state(self) -> dict[str, object]:
+        return {path: state_of(path) for path in self._watched}
+
+    def _behind(self) -> bool:
+        """Whether evidence files are others than those that were ranked from."""
+        return any(self._ranked_state.get(path) != state for path, state in self._evidence_state().items())
 
     def _rest_then_rank(self) -> None:
-        if self._resting is None and self._evidence_state() != self._ranked_state:
+        if self._resting is None and self._behind():
             self._resting = self._loop.call_at(max(self._rested, self._loop.time()), self.rank)
 
     def _wait_no_more(self) -> None:

@@ -455,6 +455,16 @@ def test_coverage_of_another_checkout_is_used_and_said(client, covered_shop):
     assert vouchers(client, moved) == [5, 7, 16, 17, 18]
 
 
+def test_problems_of_evidence_that_a_setting_names_are_told(client, covered_shop):
+    moved = covered_shop.rename(covered_shop.with_name("another"))
+    for name, other in ((".coverage", "tests.coverage"), ("results.xml", "tests.xml")):
+        (moved / name).rename(moved / other)
+    client.configuration = {"coverage": "tests.coverage", "junit": "tests.xml", "showNotifications": "onWarning"}
+    client.start(moved)
+    client.wait(lambda: client.messages)
+    assert "it was recorded in another folder" in client.messages[0]["message"]
+
+
 def test_a_recording_of_other_sources_marks_no_wrong_line(client, shop):
     vouchers_py, basket_py = shop / "shop" / "vouchers.py", shop / "shop" / "basket.py"
     vouchers_py.write_text("# another branch\n" * 40)
