@@ -182,6 +182,56 @@ NEEDS = {
 }
 
 
+# What a formula makes of its counts, as far as it follows from the algebra; by name, else by the group it belongs to.
+MAKES = {
+    "ER1": "A line that some failing test misses comes after every line that all of them execute.",
+    "ER2": "A failing test that misses the line counts against it as much as a passing test that executes it.",
+    "ER3": "All that counts is which share of the tests that execute the line fail; how many failing tests miss it does not matter. "
+    "A line that one failing test alone executes is at the top.",
+    "ER4": "It orders lines by `ef - ep`: a passing test that executes the line weighs as much as a failing one. Where passing tests are many, "
+    "code that every test needs goes to the bottom, fault or not.",
+    "ER5": "Passing tests don't count at all, so ties are large.",
+    "ER6": "How far execution and failure agree beyond chance.",
+    "binary": "Either all failing tests execute the line or it is cleared, so there are two ties and no more.",
+    "ample": "How far apart the shares of failing and of passing tests are that execute the line, whichever is greater: a line that only passing "
+    "tests execute is as suspicious as one that only failing tests execute.",
+    "ample2": "The share of the failing tests that execute the line, less that of the passing tests.",
+    "arithmetic-mean": "The covariance of executing the line and failing, over the arithmetic mean of their variances.",
+    "cohen": "Kappa, the usual measure of agreement beyond chance, between executing the line and failing.",
+    "fleiss": "As [Scott](scott.md), but not put in relation to how much agreement is possible.",
+    "kulczynski1": "A failing test that misses the line counts as much against it as a passing test that executes it, so the order is that of "
+    "[Jaccard](jaccard.md).",
+    "kulczynski2": "The mean of two shares: of the failing tests that execute the line, and of those that execute it that fail.",
+    "m1": "Tests that agree (executed and failed, or neither) over those that don't. As all tests are the same for every line, the order is that of "
+    "[Hamming](hamming.md).",
+    "m2": "As [Jaccard](jaccard.md), but tests that disagree count twice, and passing tests that miss the line a little.",
+    "ochiai": "The geometric mean of two shares: of the failing tests that execute the line, and of those that execute it that fail.",
+    "wong3": "As [Wong2](wong2.md), but the more passing tests execute the line, the less one more of them counts.",
+    "dstar": "As [Jaccard](jaccard.md), but failing tests count more the higher the exponent, which is 2 unless it is set.",
+    "barinel": "The share of the tests that execute the line that fail, as in [SBI](sbi.md).",
+    "zoltar": "As [Jaccard](jaccard.md), but a line that some failing tests miss and some passing tests execute is all but cleared.",
+    "ochiai2": "As [Ochiai](ochiai.md), with the same two shares for passing tests that miss the line.",
+    "overlap": "Infinite for each line that all failing tests execute, or only failing ones, so ties are large.",
+    "harmonic-mean": "The covariance of executing the line and failing, over the harmonic mean of their variances.",
+    "geometric-mean": "The correlation between executing the line and failing: their covariance over the geometric mean of their variances.",
+    "rogot2": "The mean of four shares: how well execution tells failure and failure execution, and the same for what does not happen.",
+    "crosstab": "How surely execution and failure go together, by the χ² test; with the sign of the direction in which they do.",
+    "gp13": "The failing tests that execute the line; passing tests only order those with the same number.",
+    "f1": "The harmonic mean of two shares: of the failing tests that execute the line, and of those that execute it that fail. "
+    "The order is that of [Jaccard](jaccard.md).",
+    "relative-f1": "[F1](f1.md), less what it would be if failure had nothing to do with the line.",
+    "relative-ochiai": "[Ochiai](ochiai.md), less what it would be if failure had nothing to do with the line.",
+    "relative-jaccard": "[Jaccard](jaccard.md), less the share of all tests that fail. That is the same for every line, and so is the order.",
+}
+SAME_ONLY_AT_THE_TOP = ("ER1", "ER5")  # the other groups give the same order throughout
+LITERATURE = json.loads((ROOT / "docs" / "literature.json").read_text("utf-8"))
+
+
+def _published(info: TechniqueInfo) -> str:
+    """Where a technique was published, in full."""
+    return "; ".join(LITERATURE[paper] for part in info.paper.split("; ") for paper in part.split(", after "))
+
+
 def techniques_page() -> str:
     """All techniques in one table."""
     pages = "../server/suspectra_server/docs/techniques"
@@ -210,18 +260,21 @@ def technique_page(info: TechniqueInfo) -> str:
         "Only the order of the scores means something: statements with the same score are tied, and the tie's ranks are\n"
         "shown as a range."
     )
-    known = (
-        "To compare with other work that uses it. Without a reason for it, [Ochiai](ochiai.md) is the better choice."
-    )
+    known = "To compare with work that uses it. Without a reason for it take [Ochiai](ochiai.md)."
+    links = ", ".join(f"[{other.title}]({other.name}.md)" for other in same)
+    top = "Orders the lines that all failing tests execute in the same way as"
+    likeness = f"{top if info.group in SAME_ONLY_AT_THE_TOP else 'Always gives the same order as'} {links}."
+    makes = MAKES.get(info.name) or MAKES.get(info.group)
     parts = [
         NOTE,
         f"# {info.title}",
         f"```text\n{info.formula}\n```",
+        f"**What it makes of the counts.** {makes}" if makes else "",
         f"**When to use it.** {info.advice or known}",
         f"**What it needs.** To know {NEEDS[info.needs]}.",
-        f"{counts} {order}" if info.family == "formula" else order,
-        f"**Published by.** {info.paper}.",
-        f"Always gives the same order as {', '.join(f'[{o.title}]({o.name}.md)' for o in same)}." if same else "",
+        likeness if same else "",
+        f"{counts}\n{order}" if info.family == "formula" else order,
+        f"**Published in.** {_published(info)}.",
         f"To choose it: the setting `suspectra.technique`, the command *Select Technique…*, or\n"
         f"`suspectra rank --technique {info.name}`.",
     ]

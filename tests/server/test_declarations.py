@@ -99,7 +99,10 @@ def test_the_generated_pages_are_up_to_date():
 def test_every_technique_has_its_page_and_no_page_is_left_over():
     assert {page.stem for page in PAGES.iterdir()} == set(technique_names())
     for page in PAGES.iterdir():
-        for link in re.findall(r"\]\(([^)]+\.md)\)", page.read_text("utf-8")):
+        text = page.read_text("utf-8")
+        for heading in ("When to use it", "What it needs", "Published in"):
+            assert re.search(rf"^\*\*{heading}\.\*\* \S.{{19,}}", text, re.MULTILINE), (page.name, heading)
+        for link in re.findall(r"\]\(([^)]+\.md)\)", text):
             assert (PAGES / link).exists()
 
 

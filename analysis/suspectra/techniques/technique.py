@@ -32,7 +32,7 @@ class TechniqueInfo:
     advice : str
         When to use it.
     group : str
-        Formulas of one group always give the same order (paper 004, Table 1); empty when in none.
+        Formulas of one group rank a single fault alike (paper 004, Table 1); empty when in none.
     """
 
     name: str
