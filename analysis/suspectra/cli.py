@@ -208,6 +208,22 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
     return launch.run(command, workspace, **chosen)
 
 
+@cli.command()
+@workspace_option
+@click.option("--since", metavar="REV", help="Changes since this git revision, too.")
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+def affected(workspace: Path, since: str | None, form: str) -> None:
+    """List the tests that failed or that a change can reach, with the reasons, and run none.
+
+    They are what `suspectra record --failed-and-affected` runs, with those that are new.
+    """
+    from suspectra.output.affected import write_json, write_table
+    from suspectra.recording.selection import select
+
+    write = write_json if form == "json" else write_table
+    write(select(str(workspace), since), sys.stdout)
+
+
 @cli.command("record-c")
 @workspace_option
 @click.option("--make", metavar="COMMAND", help="Build with this first, in the workspace.")

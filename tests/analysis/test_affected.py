@@ -1,15 +1,23 @@
 """Which tests a change can reach: decided on a recording, and held against real runs of everything."""
 
 import io
+import json
 import os
 import random
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from suspectra.cli import cli
+from suspectra.errors import UsageError
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording import compaction, launch
+from suspectra.recording.log import MAGIC, FrameKind, frame, split_json
+from suspectra.recording.log import frames as log_frames
+from suspectra.recording.revision import Revision, project_files
 from suspectra.recording.selection import select
 
 PROJECT = Path(__file__).parents[1] / "fixtures" / "affected"
@@ -166,6 +174,33 @@ def test_what_cannot_be_read_runs(project):
     assert "so all tests run" in select(str(project)).summary()
 
 
+def test_damage_makes_tests_run(project):
+    """Every frame is whole by its checksum, but what is in it was changed at random."""
+    chance = random.Random(3)
+    (log,) = (project / ".suspectra" / "recording").glob("*.log")
+    edit(project, "app/rates.py", "return x * RATE", "return RATE * x")
+    entries = list(log_frames(log.read_bytes()))
+    needed = short(select(str(project)).affected)
+    for step in range(120):
+        only_rows = step % 2
+        damaged = [MAGIC]
+        for kind, payload, _ in entries:
+            start = 0
+            if only_rows:
+                start = (
+                    len(payload) - len(split_json(payload)[1]) if kind in (FrameKind.TEST, FrameKind.SHARED) else None
+                )
+            if start is not None and chance.random() < 0.3:
+                at = chance.randrange(start, len(payload) + 1)
+                payload = payload[:at] + chance.randbytes(chance.randrange(4)) + payload[at + chance.randrange(4) :]
+            damaged.append(frame(FrameKind(kind), payload))
+        log.write_bytes(b"".join(damaged))
+        selection = select(str(project))
+        assert selection.known <= 11
+        if only_rows:
+            assert needed <= short(selection.affected)
+
+
 def test_data_that_changed_is_told(project):
     (project / "rates.json").write_text("{}")
     (project / "README\x1b[31m.md").write_text("")
@@ -174,6 +209,190 @@ def test_data_that_changed_is_told(project):
     assert {"rates.json", "README\x1b[31m.md"} <= set(selection.others)
     assert "can't be told: run without" in selection.notice()
     assert "\x1b" not in selection.notice()
+
+
+# --- git
+
+
+def git(folder, *arguments):
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "protocol.file.allow=always")
+    done = subprocess.run(["git", *identity, *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def repository(project):
+    git(project, "init", "-q")
+    git(project, "add", "-A")
+    git(project, "commit", "-qm", "first")
+    return project
+
+
+def test_since_a_revision(repository):
+    root = str(repository)
+    assert not select(root, "HEAD").affected
+    edit(repository, "app/table.py", "i * i", "i**2")
+    git(repository, "commit", "-qam", "squares")
+    record(repository, failed_and_affected=True)
+    edit(repository, "tests/test_tax.py", "other(2) == 1", "1 == other(2)")
+    record(repository, failed_and_affected=True)
+    assert not select(root).affected, "all of it has been run"
+    assert short(select(root, "HEAD").affected) == {"test_in", INHERITED}, "what is not committed"
+    assert short(select(root, "HEAD~1").affected) == {"test_in", INHERITED, "test_generated"}
+    git(repository, "checkout", "-q", "HEAD~1", "--", "app/table.py")
+    assert short(select(root, "HEAD~1").affected) == {"test_in", INHERITED, "test_generated"}, "it was another one"
+    (repository / "rates.csv").write_text("1")
+    assert "rates.csv" in select(root, "HEAD").others
+    assert "rates.csv" in select(root).others
+    (repository / ".gitignore").write_text("*.csv\n")
+    assert select(root, "HEAD").others == ()
+
+
+def test_files_that_are_new_or_renamed_since_a_revision(repository):
+    (repository / "app" / "table.py").rename(repository / "app" / "squares.py")
+    edit(repository, "tests/test_table.py", "app.table", "app.squares")
+    record(repository, failed_and_affected=True)
+    assert not select(str(repository)).affected
+    assert short(select(str(repository), "HEAD").affected) == {"test_generated"}
+
+
+NAMES = ["tab\there", "new\nline", 'quo"te', "späce ünï", "-dash", "*star", "back\\slash", os.fsdecode(b"\xff\xfe")]
+
+
+def test_odd_file_names(repository):
+    for name in NAMES:
+        (repository / name).write_text("1")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "odd")
+    assert set(NAMES) <= Revision.of(str(repository), "HEAD").files.keys()
+    assert set(NAMES) <= set(project_files(str(repository)))
+    for name in NAMES:
+        (repository / name).write_text("2")
+    selection = select(str(repository), "HEAD")
+    assert set(NAMES) <= set(selection.others)
+    assert selection.notice().isprintable()
+
+
+@pytest.mark.parametrize(
+    "revision", ["", "-x", "--help", "--upload-pack=touch x", "nope", "HEAD:app", "HEAD\0", "HEAD~9", "a b\n"]
+)
+def test_revisions_that_are_none(repository, revision):
+    with pytest.raises(UsageError, match="is no revision") as caught:
+        select(str(repository), revision)
+    assert caught.value.problem.cure
+
+
+def test_no_repository_and_no_git(project, monkeypatch):
+    with pytest.raises(UsageError, match="not a git repository"):
+        select(str(project), "HEAD")
+    assert not select(str(project)).affected
+    monkeypatch.setenv("PATH", str(project))
+    with pytest.raises(UsageError, match="git can't be run"):
+        select(str(project), "HEAD")
+    assert not select(str(project)).affected
+
+
+def test_a_shallow_clone(repository, tmp_path):
+    edit(repository, "app/table.py", "i * i", "i**2")
+    git(repository, "commit", "-qam", "second")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "shallow")
+    shutil.copytree(repository / ".suspectra", tmp_path / "shallow" / ".suspectra")
+    assert short(select(str(tmp_path / "shallow")).affected) == {"test_generated"}
+    with pytest.raises(UsageError, match="is no revision"):
+        select(str(tmp_path / "shallow"), "HEAD~1")
+
+
+def test_a_workspace_below_the_repository(project, tmp_path):
+    git(tmp_path, "init", "-q")
+    (tmp_path / "outside.txt").write_text("")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-qm", "all")
+    (tmp_path / "outside.txt").write_text("changed")
+    edit(project, "app/table.py", "i * i", "i**2")
+    selection = select(str(project), "HEAD")
+    assert short(selection.affected) == {"test_generated"}
+    assert selection.others == ()
+
+
+def test_submodules_and_links_are_not_followed(repository, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    (other / "data.txt").write_text("1")
+    git(other, "add", "-A")
+    git(other, "commit", "-qm", "data")
+    git(repository, "submodule", "--quiet", "add", str(other), "sub")
+    (repository / "link.txt").symlink_to(other / "data.txt")
+    (repository / "away").symlink_to(other)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "links")
+    (other / "data.txt").write_text("2")
+    (repository / "sub" / "data.txt").write_text("2")
+    assert select(str(repository), "HEAD").others == ()
+    (repository / "link.txt").unlink()
+    (repository / "link.txt").symlink_to("/etc/passwd")
+    assert select(str(repository), "HEAD").others == ("link.txt",)
+    source = repository / "app" / "table.py"
+    source.unlink()
+    source.symlink_to(other / "data.txt")
+    assert short(select(str(repository)).affected) == {"test_generated"}, "what leads out of the workspace is gone"
+
+
+def test_nothing_that_a_repository_names_is_run(repository, tmp_path):
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/sprung\ncat\n")
+    trap.chmod(0o755)
+    settings = {
+        "core.fsmonitor": trap,
+        "core.pager": trap,
+        "core.sshCommand": trap,
+        "diff.external": trap,
+        "diff.trap.textconv": trap,
+        "diff.trap.command": trap,
+        "filter.trap.clean": trap,
+        "filter.trap.smudge": trap,
+        "filter.trap.process": trap,
+        "core.hooksPath": tmp_path / "hooks",
+        "alias.ls-tree": f"!{trap}",
+    }
+    (tmp_path / "hooks").mkdir()
+    for hook in ("post-index-change", "post-checkout", "pre-commit", "fsmonitor-watchman"):
+        shutil.copy(trap, tmp_path / "hooks" / hook)
+    for key, value in settings.items():
+        git(repository, "config", key, str(value))
+    (repository / ".git" / "info").mkdir(exist_ok=True)
+    (repository / ".git" / "info" / "attributes").write_text("* diff=trap filter=trap\n")
+    edit(repository, "app/table.py", "i * i", "i**2")
+    (repository / "more.txt").write_text("")
+    selection = select(str(repository), "HEAD")
+    assert (short(selection.affected), selection.others) == ({"test_generated"}, ("more.txt",))
+    assert select(str(repository)).affected
+    assert not (tmp_path / "sprung").exists()
+    subprocess.run(["git", "diff", "HEAD"], cwd=repository, capture_output=True, check=False)
+    assert (tmp_path / "sprung").exists(), "the trap works"
+
+
+def test_other_ends_of_lines_are_no_change(repository):
+    for path in repository.rglob("*.py"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    (repository / "pytest.ini").write_bytes((repository / "pytest.ini").read_bytes().replace(b"\n", b"\r\n"))
+    selection = select(str(repository), "HEAD")
+    assert (short(selection.affected), selection.others) == ({DOCTEST}, ())
+
+
+def test_the_commands(repository, monkeypatch):
+    edit(repository, "app/table.py", "i * i", "i**2")
+    ask = ["affected", "--workspace", str(repository)]
+    shown = CliRunner().invoke(cli, ask)
+    assert shown.exit_code == 0
+    assert shown.output.startswith("tests/test_table.py::test_generated\n    app/table.py: what runs at import\n")
+    assert "11 known tests: 0 failed last time, 1 reached" in shown.output
+    told = json.loads(CliRunner().invoke(cli, [*ask, "--format", "json", "--since", "HEAD"]).output)
+    name, reasons = "tests/test_table.py::test_generated", ["app/table.py: what runs at import"]
+    assert told == {"known": 11, "tests": [{"name": name, "reasons": reasons}], "other_files": []}
+    with pytest.raises(UsageError, match="goes with --failed-and-affected"):
+        record(repository, since="HEAD")
 
 
 # --- real runs

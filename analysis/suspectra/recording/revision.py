@@ -113,7 +113,16 @@ def project_files(workspace: str) -> list[str] | None:
         listing = _git(workspace, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     except UsageError:
         return None
-    return [os.fsdecode(path) for path in listing.split(b"\0")[:-1]]
+    paths = [os.fsdecode(path) for path in listing.split(b"\0")[:-1]]
+    return [path for path in paths if not _is_folder(os.path.join(workspace, path))]
+
+
+def _is_folder(path: str) -> bool:
+    """Whether it is one, as a submodule is, and no link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 def _id(data: bytes, like: str) -> str:
