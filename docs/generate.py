@@ -233,19 +233,33 @@ def _published(info: TechniqueInfo) -> str:
 
 
 def techniques_page() -> str:
-    """All techniques in one table."""
+    """All techniques: those with a reason to choose them, then the others."""
     pages = "../server/suspectra_server/docs/techniques"
-    rows = [(f"[{i.title}]({pages}/{i.name}.md)", f"`{i.name}`", i.needs, i.advice, i.paper) for i in technique_infos()]
+    rows = [
+        ((f"[{i.title}]({pages}/{i.name}.md)", f"`{i.name}`", i.needs), i.advice, i.paper) for i in technique_infos()
+    ]
+    advised = [(*names, advice, paper) for names, advice, paper in rows if advice]
+    others = [(*names, paper) for names, advice, paper in rows if not advice]
     needs = "\n".join(f"- **{name}**: {text.replace(chr(10), ' ')}." for name, text in NEEDS.items())
     return f"""{NOTE}
 # Techniques
 
-Each has a page of its own, to which its marks in the editor link. Without a reason for another, keep Ochiai. What a technique
-needs:
+Each has a page of its own, to which its marks in the editor link: what it makes of the evidence, when to use it, what it needs, and the paper.
+Without a reason for another, keep Ochiai. `suspectra rank --technique NAME` tries one, and so does *Select Technique…* in the editor.
+
+What a technique needs:
 
 {needs}
 
-{_table(("technique", "name", "needs", "when to use it", "published by"), rows)}
+## To choose from
+
+{_table(("technique", "name", "needs", "when to use it", "published by"), advised)}
+
+## To compare with
+
+Other work uses these. They are formulas over the same four counts as Ochiai.
+
+{_table(("technique", "name", "needs", "published by"), others)}
 """
 
 
