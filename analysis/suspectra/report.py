@@ -153,7 +153,8 @@ class RankedReport:
         if len(rest):
             level_of[rest] = len(level_score)
             level_score = np.append(level_score, np.min(level_score, initial=known[rest[0]]))
-        report = cls(technique, spectrum, level_of[pairs.of], level_score)
+        # a pair of -1 is the last one; so put, not every number is looked at first
+        report = cls(technique, spectrum, level_of.take(pairs.of, mode="wrap"), level_score)
         sizes = np.zeros(len(level_score), np.int64)
         np.add.at(sizes, level_of[:-1][present], pairs.size[present])
         report.__dict__["_level_end"] = np.cumsum(sizes)

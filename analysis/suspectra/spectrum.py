@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import compress
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -230,15 +231,18 @@ class Pairs:
     ef, ep : ndarray of int64, shape (pairs,)
     size : ndarray of int64, shape (pairs,)
         How many candidates have each pair; 0 for one that was left behind when counts changed.
-    number : dict of int to int
-        The number of each pair, by :func:`pair_key`.
+    key : ndarray of int64, shape (pairs,)
+        The :func:`pair_key` of each pair, ascending.
+    number : ndarray of int32, shape (pairs,)
+        The number of the pair that has each of these keys.
     """
 
     of: np.ndarray
     ef: np.ndarray
     ep: np.ndarray
     size: np.ndarray
-    number: dict[int, int]
+    key: np.ndarray
+    number: np.ndarray
 
     def __len__(self) -> int:
         return len(self.ef)
@@ -249,7 +253,7 @@ class Pairs:
         of, ef, ep = distinct_pairs(counts)
         of = np.where(candidates, of, -1).astype(np.int32, copy=False)
         size = np.bincount(of + 1, minlength=len(ef) + 1)[1:]
-        return cls(of, ef, ep, size, dict(zip(pair_key(ef, ep).tolist(), range(len(ef)), strict=True)))
+        return cls(of, ef, ep, size, pair_key(ef, ep), np.arange(len(ef), dtype=np.int32))
 
     def updated(self, counts: Counts, columns: np.ndarray) -> Pairs:
         """The pairs after the counts of some columns changed; `self` stays as it is.
@@ -262,15 +266,24 @@ class Pairs:
         """
         columns = columns[self.of[columns] >= 0]
         of_column, ef, ep = distinct_pairs(counts.of_columns(columns))
-        keys, number = pair_key(ef, ep), self.number.copy()
-        numbers = np.array([number.setdefault(key, len(number)) for key in keys.tolist()], np.int32)
-        new = keys[numbers >= len(self)]  # numbered in the order they stand in
-        of, after = self.of.copy(), numbers[of_column]
+        keys = pair_key(ef, ep)
+        place = np.searchsorted(self.key, keys)
+        new = np.append(self.key, -1)[place] != keys
+        fresh = np.arange(len(self), len(self) + np.count_nonzero(new), dtype=np.int32)
+        numbers = np.append(self.number, np.int32(0))[place]
+        numbers[new] = fresh
+        of, after, pairs = self.of.copy(), numbers[of_column], len(self) + len(fresh)
         of[columns] = after
-        size = np.bincount(after, minlength=len(number)) - np.bincount(self.of[columns], minlength=len(number))
+        size = np.bincount(after, minlength=pairs) - np.bincount(self.of[columns], minlength=pairs)
         size[: len(self)] += self.size
-        ef, ep = np.concatenate([self.ef, new >> 32]), np.concatenate([self.ep, new & 0xFFFFFFFF])
-        return Pairs(of, ef, ep, size, number)
+        return Pairs(
+            of,
+            np.concatenate([self.ef, ef[new]]),
+            np.concatenate([self.ep, ep[new]]),
+            size,
+            np.insert(self.key, place[new], keys[new]),
+            np.insert(self.number, place[new], fresh),
+        )
 
     @property
     def worn(self) -> bool:
@@ -432,11 +445,16 @@ class Spectrum:
         if "_failing_by_element" in self.__dict__ or len(elements) > _MANY:
             starts, tests = self._failing_by_element
             return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
-        wanted, found = np.asarray(elements), [[] for _ in elements]
-        for i in np.flatnonzero(self.failed).tolist():
-            for place in np.flatnonzero(_hold(self.rows[i], wanted)).tolist():
-                found[place].append(self.tests[i])
-        return list(map(tuple, found))
+        bad, wanted = np.flatnonzero(self.failed).tolist(), np.asarray(elements, np.int32)
+        held = np.array([_hold(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
+        known: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
+        found = []
+        for which in np.ascontiguousarray(held.T):
+            key = which.tobytes()
+            if key not in known:
+                known[key] = tuple([self.tests[i] for i in compress(bad, which.tolist())])
+            found.append(known[key])
+        return found
 
     def tests_executing(self, element: int) -> np.ndarray:
         """Row numbers of all tests that execute an element."""
@@ -653,10 +671,10 @@ class PerTest(Generic[T]):
 
 def _hold(row: Row, columns: int | np.ndarray) -> np.ndarray:
     """Whether a row holds a column, or each of several."""
-    at = np.searchsorted(row, columns)
-    return (
-        (at < len(row)) & (row[np.minimum(at, len(row) - 1)] == columns) if len(row) else np.zeros(np.shape(at), bool)
-    )
+    if not len(row):
+        return np.zeros(np.shape(columns), bool)
+    columns = np.asarray(columns, row.dtype)  # with columns of another width all of the row would be copied
+    return row[np.minimum(row.searchsorted(columns), len(row) - 1)] == columns
 
 
 def _marked(rows: Sequence[Row], failed: np.ndarray) -> dict[object, int]:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult
 from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport, Suspect
+from suspectra.spectrum import Elements
 from suspectra.techniques.technique import Technique
 from suspectra_server.documents import Placement
 from suspectra_server.protocol import State
@@ -71,12 +72,18 @@ class Ranking:
     @cached_property
     def files(self) -> Mapping[str, MeasuredFile]:
         """The measured files by path."""
-        return {file.path: file for file in self.evidence.files} if self.evidence else {}
+        return _by_path(self.evidence.elements) if self.evidence else {}
 
     @cached_property
     def tests(self) -> Mapping[str, TestResult]:
         """The tests by name."""
         return {test.name: test for test in self.evidence.tests} if self.evidence else {}
+
+    @cached_property
+    def failing(self) -> Mapping[str, TestResult]:
+        """The tests that failed, by name."""
+        tests = self.evidence.tests if self.evidence else ()
+        return {test.name: test for test in tests if test.verdict.failing}
 
     @property
     def passed(self) -> int:
@@ -319,6 +326,11 @@ class Snapshot:
         innocent = place in self.innocent
         done = innocent or place in self.examined
         return Mark(suspect, first, last, start, _end(placement.now[last]), _end(text), done, innocent)
+
+
+@lru_cache(maxsize=8)
+def _by_path(elements: Elements) -> Mapping[str, MeasuredFile]:
+    return {file.path: file for file in elements.versions}
 
 
 def _executed(report: RankedReport, top: int) -> list[int]:

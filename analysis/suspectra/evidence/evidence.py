@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import compress
 from operator import attrgetter
 from typing import TYPE_CHECKING, Protocol
@@ -156,7 +156,7 @@ class Evidence:
     problems: tuple[Problem, ...] = ()
     runs: tuple[Hashable, ...] = ()
 
-    @property
+    @cached_property
     def elements(self) -> Elements:
         """The statements of all files in one table: the same object as long as the files are the same."""
         return join_files(self.files)
@@ -178,6 +178,8 @@ class Evidence:
         edge_rows = _take(self.edges.rows, counted) if self.edges else None
         edge_counts = _take(self.edges.counts, counted) if self.edges and self.edges.counts else None
         runs = _take(self.runs, counted) if self.runs else ()
+        if previous is not None and previous.elements.versions is self.files:
+            self.__dict__["elements"] = previous.elements  # found without comparing file by file
         candidates = self.candidates(include_tests)
         if (
             previous is not None
@@ -203,7 +205,7 @@ class Evidence:
 
     def candidates(self, include_tests: bool) -> np.ndarray:
         """Which elements may be suspects, as a mask: the same object as long as the files are the same."""
-        return _candidates(self.files, include_tests)
+        return _candidates(self.elements, include_tests)
 
 
 class EvidenceSource(Protocol):
@@ -258,9 +260,8 @@ def _functions(file: MeasuredFile, index: int) -> tuple[Function, ...]:
 
 
 @lru_cache(maxsize=8)
-def _candidates(files: tuple[MeasuredFile, ...], include_tests: bool) -> np.ndarray:
-    sizes = [len(file.line) for file in files]
-    return np.repeat(np.array([include_tests or not file.is_test for file in files], bool), sizes)
+def _candidates(elements: Elements, include_tests: bool) -> np.ndarray:
+    return np.array([include_tests or not file.is_test for file in elements.versions], bool)[elements.file]
 
 
 def _take(items: Sequence, kept: Sequence[bool]) -> tuple:

@@ -144,7 +144,7 @@ class RecordingSource:
             at_import=self._outside(sections, problems),
             edges=self._edges(decoded, problems) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
-            runs=tuple([record.key for record in records]),
+            runs=tuple(records),
         )
 
     def _edges(self, decoded: Sequence[_Decoded], problems: list[Problem]) -> EdgeEvidence:

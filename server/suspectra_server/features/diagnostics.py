@@ -132,7 +132,7 @@ class Published:
             return None
         related = []
         for name in mark.suspect.failing_tests:
-            test = folder.snapshot.ranking.tests.get(name)
+            test = folder.snapshot.ranking.failing.get(name)
             if test is None or test.location is None or (uri := self._uri_inside(folder, test.location.file)) is None:
                 continue
             if len(related) == MOST_RELATED:

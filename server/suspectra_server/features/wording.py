@@ -118,7 +118,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
 def _tests(ranking: Ranking, suspect: Suspect) -> list[str]:
     lines = []
     for name in suspect.failing_tests[:MOST_TESTS]:
-        test = ranking.tests.get(name)
+        test = ranking.failing.get(name)
         message = f" – {markdown(test.message)}" if test and test.message else ""
         lines.append(f"- {code(name)}{message}")
     more = len(suspect.failing_tests) - MOST_TESTS
