@@ -30,7 +30,7 @@ from suspectra_server.watching import Settling, Watcher, state_of
 log = logging.getLogger(__name__)
 
 QUIET = 0.2  # seconds without a change after which a file that is rewritten as a whole is taken as complete
-GROWING_QUIET = 0.005  # a recording grows by whole records: any moment will do, but events come in bursts
+GROWING_QUIET = 0.001  # a recording grows by whole records: any moment will do, but events come in bursts
 NOTICED = 0.15  # seconds after which a ranking that still runs is worth a word
 EDIT_QUIET = 0.1  # seconds without typing after which marks are published again
 REST = 3.0  # an update is followed by a pause of this many times its own length, so that a test run is not slowed
