@@ -36,6 +36,7 @@ class Settings:
     junit: str = ""
     test_command: tuple[str, ...] = ("pytest",)
     test_interpreter: str = ""
+    affected_only: bool = False
     c_tests: tuple[str, ...] = ()
     code_lens: bool = True
     inlay_hints: bool = False
@@ -210,6 +211,12 @@ SETTINGS = (
         "The Python that runs the tests where `testCommand` begins with a bare `pytest` or `python`. Empty: the active"
         " virtual environment, `.venv` or `venv` in the workspace folder, the Python that runs the server, or the one"
         " on the `PATH`, whichever first has pytest.",
+    ),
+    Setting(
+        "affectedOnly",
+        "boolean",
+        _boolean,
+        "Of `testCommand`, run only tests that failed last time, are new, or that what changed since can reach.",
     ),
     Setting(
         "cTests",

@@ -168,7 +168,9 @@ class Folder:
                 build = listing.parent.name
                 return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
         python = self.settings.test_interpreter
-        return ("record", *(("--python", python) if python else ()), "--", *self.settings.test_command)
+        interpreter = ("--python", python) if python else ()
+        fewer = ("--failed-and-affected",) if self.settings.affected_only else ()
+        return ("record", *interpreter, *fewer, "--", *self.settings.test_command)
 
     def close(self) -> None:
         """Stop everything."""

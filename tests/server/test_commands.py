@@ -145,6 +145,15 @@ def test_run_tests_records_and_ranks_with_progress(client, shop):
     assert any(value.get("percentage") == 100 for value in client.progress)
 
 
+def test_only_what_failed_or_can_be_reached_is_run(client, shop):
+    client.start(shop, options={"affectedOnly": True})
+    source = shop / "shop/vouchers.py"
+    source.write_text(source.read_text().replace("off = off - amount", "off = amount"))
+    assert client.command("runTests") is True
+    assert "10 passed" in client.wait_for_state("noFailingTests")["message"], "what did not run still counts"
+    assert "record --failed-and-affected -- " in str(client.progress)
+
+
 def test_who_has_no_status_is_told_how_the_tests_ended(client, shop, capable):
     del capable["experimental"]
     client.start(shop, capabilities=capable)
