@@ -8,7 +8,7 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -129,19 +129,18 @@ def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.P
     EvidenceError
         A program can't be run, or lists no tests.
     """
-    cases: list[CCase] = []
-    folders = []
-    for program in _programs(workspace, programs):
-        listing = _listed([program, "--gtest_list_tests"], os.path.dirname(program), "build the test program")
-        for name in _gtest_names(listing):
-            report = "{scratch}/report.xml"
-            argv = (program, f"--gtest_filter={name}", f"--gtest_output=xml:{report}", "--gtest_color=no")
-            if ".DISABLED_" in name or name.startswith("DISABLED_") or "/DISABLED_" in name:
-                cases.append(CCase(name, argv, os.path.abspath(workspace), disabled=True))
-            else:
-                cases.append(CCase(name, argv, os.path.abspath(workspace), report=report))
-        folders.append(os.path.dirname(program))
-    return CSuite(_told_apart(cases), tuple(folders))
+    return _program_suite(workspace, programs, _gtest_cases)
+
+
+def _gtest_cases(program: str, workspace: str) -> Iterator[CCase]:
+    listing = _listed([program, "--gtest_list_tests"], os.path.dirname(program), "build the test program")
+    for name in _gtest_names(listing):
+        report = "{scratch}/report.xml"
+        argv = (program, f"--gtest_filter={name}", f"--gtest_output=xml:{report}", "--gtest_color=no")
+        if ".DISABLED_" in name or name.startswith("DISABLED_") or "/DISABLED_" in name:
+            yield CCase(name, argv, workspace, disabled=True)
+        else:
+            yield CCase(name, argv, workspace, report=report)
 
 
 def _gtest_names(listing: str) -> list[str]:
@@ -164,16 +163,15 @@ def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.
     EvidenceError
         A program can't be run, or lists no tests.
     """
-    cases: list[CCase] = []
-    folders = []
-    for program in _programs(workspace, programs):
-        for name, location in _catch2_names(program, os.path.abspath(workspace)):
-            escaped = re.sub(r"([\\,\[\]\"])", r"\\\1", name)
-            argv = (program, escaped, "--reporter", "junit", "--out", "{scratch}/report.xml")
-            report = "{scratch}/report.xml"
-            cases.append(CCase(name, argv, os.path.abspath(workspace), report=report, location=location, skip_code=4))
-        folders.append(os.path.dirname(program))
-    return CSuite(_told_apart(cases), tuple(folders))
+    return _program_suite(workspace, programs, _catch2_cases)
+
+
+def _catch2_cases(program: str, workspace: str) -> Iterator[CCase]:
+    for name, location in _catch2_names(program, workspace):
+        escaped = re.sub(r"([\\,\[\]\"])", r"\\\1", name)
+        report = "{scratch}/report.xml"
+        argv = (program, escaped, "--reporter", "junit", "--out", report)
+        yield CCase(name, argv, workspace, report=report, location=location, skip_code=4)
 
 
 def _catch2_names(program: str, workspace: str) -> list[tuple[str, Location | None]]:
@@ -338,8 +336,16 @@ def _told_apart(cases: Sequence[CCase]) -> tuple[CCase, ...]:
     return tuple(result)
 
 
-def _programs(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> Iterable[str]:
-    return [os.path.normpath(os.path.join(os.path.abspath(workspace), program)) for program in programs]
+def _program_suite(
+    workspace: str | os.PathLike[str],
+    programs: Iterable[str | os.PathLike[str]],
+    cases: Callable[[str, str], Iterable[CCase]],
+) -> CSuite:
+    """The tests of programs that list them; `cases` gives those of a program, by its path and the workspace's."""
+    root = os.path.abspath(workspace)
+    found = [os.path.normpath(os.path.join(root, program)) for program in programs]
+    named = _told_apart([case for program in found for case in cases(program, root)])
+    return CSuite(named, tuple(os.path.dirname(program) for program in found))
 
 
 def _listed(command: Sequence[str], folder: str, cure: str, any_code: bool = False) -> str:
