@@ -304,6 +304,7 @@ def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
                 Image.open(taken).convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, 2, dither=Image.Dither.NONE)
             )
             small.save(PICTURES / name, optimize=True)
+        assert bench.toasts() == []
         picture, kept = Picture(taken), Picture(PICTURES / name)
         assert picture.differs_from(kept) < 0.2, f"docs/pictures/{name} is out of date: run with --update-pictures"
         for heat in (2, 3, 4, 5):
@@ -313,6 +314,9 @@ def document(request: pytest.FixtureRequest, palette) -> Callable[..., Picture]:
         return picture
 
     return take
+
+
+STATUS = "#suspectra\\.suspectra\\.status"
 
 
 class Workbench:
@@ -355,20 +359,26 @@ class Workbench:
         return found
 
     def command(self, title: str) -> None:
-        self._pick("F1", title)
+        """Give a command of the palette."""
+        self.page.keyboard.press("F1")
+        self.pick(title, prefix=">")
 
     def open(self, file: str) -> None:
-        self._pick("Control+P", file)
+        self.page.keyboard.press("Control+P")
+        self.pick(file)
 
-    def _pick(self, key: str, text: str) -> None:
-        self.page.keyboard.press(key)
-        self.pick(text)
+    def fill(self, text: str) -> None:
+        """Write into the list of choices that opens or is open; typed keys could go astray before it has the focus."""
+        self.see(".quick-input-widget .quick-input-box input").fill(text)
 
-    def pick(self, text: str) -> None:
+    def pick(self, text: str, prefix: str = "") -> None:
         """Choose from the list of choices that opens or is open."""
-        self.see(".quick-input-widget .quick-input-box input")
-        self.page.keyboard.type(text)
+        self.fill(prefix + text)
         self.see(".quick-input-list .monaco-list-row", text).click()
+
+    def show(self, view: str) -> None:
+        """Open a view of the activity bar; a badge may lie over its button."""
+        self.see(f".activitybar .action-label[aria-label^='{view}']").click(force=True)
 
     def press(self, *keys: str) -> None:
         for key in keys:
@@ -394,7 +404,13 @@ class Workbench:
         return self.page.locator(rows).evaluate_all("rows => rows.map(row => row.getAttribute('aria-label') ?? '')")
 
     def status(self) -> str:
-        return self.page.locator("#suspectra\\.suspectra\\.status").get_attribute("aria-label") or ""
+        return self.page.locator(STATUS).get_attribute("aria-label") or ""
+
+    def status_menu(self) -> list[str]:
+        """Click on the status item, and see what it offers."""
+        self.page.locator(STATUS).click()
+        self.see(".quick-input-title", "Suspectra")
+        return until(self.choices, "the menu of the status item")
 
     def explanation(self) -> FrameLocator:
         """The inside of the panel that explains a suspect."""
@@ -407,9 +423,16 @@ class Workbench:
     def hover_at_cursor(self, text: str) -> None:
         """Ask for the hover of the editor with the mouse out of the way."""
         self.page.mouse.move(700, 5)
-        self.page.keyboard.press("Control+K")
-        self.page.keyboard.press("Control+I")
-        self.see(".editor-instance .monaco-hover, .monaco-editor .monaco-hover", text)
+        hover = self.page.locator(".monaco-hover", has_text=text).filter(visible=True)
+
+        def shown() -> bool:  # an answer that takes long is not waited for by the editor once something else moves
+            self.see(".editor-instance .monaco-editor.focused")
+            self.press("Control+K", "Control+I")
+            with contextlib.suppress(PlaywrightTimeout):
+                hover.first.wait_for(timeout=4000)
+            return hover.count() > 0
+
+        until(shown, f"a hover with {text!r}")
 
     def server(self) -> int | None:
         """The process of the language server."""
@@ -440,6 +463,7 @@ SETTINGS = {
     "editor.minimap.enabled": False,
     "editor.accessibilitySupport": "off",
     "git.enabled": False,
+    "remote.autoForwardPorts": False,  # other programs of this machine open ports
     "files.autoSave": "off",  # the default of the web would write typed edits back
 }
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 TAX = "src/ledger/tax.py"
 SIDEBAR = "#workbench\\.parts\\.sidebar"
-VIEW = ".activitybar .action-label[aria-label^='Suspectra']"
+ROWS = f"{SIDEBAR} .monaco-list-row"
+STATUS = "#suspectra\\.suspectra\\.status"
 
 
 def spoken(suspect: dict) -> str:
@@ -18,67 +19,97 @@ def spoken(suspect: dict) -> str:
     return f"Rank {rank}, {suspect['function'] or '(module level)'}, {suspect['file']}, line {suspect['line']}"
 
 
-def test_shows_steps_explains_and_follows(ledger, workbench, wait):
-    suspects = ledger.rank()["suspects"]
-    here = [s for s in suspects if s["file"] == TAX]
-    bench = workbench(ledger.folder)
+def test_the_whole_story(unrecorded, workbench, wait):
+    """From failing tests to the fix, told by pictures in artifacts/."""
+    project = unrecorded
+    bench = workbench(project.folder)
     page = bench.page
 
+    # nothing is recorded yet: the view says what to do, and no keys are taken
+    bench.show("Suspectra")
+    bench.see(SIDEBAR, "There is no recorded test run yet", 90)
+    bench.see(f"{SIDEBAR} .monaco-button", "Run Tests and Localize")
+    assert bench.status() == "Suspectra: No test run"
+    bench.picture("1-nothing-recorded")
+    bench.press("Control+;", "n")
+    bench.see(".statusbar-item", "is not a command")
+
+    # “Localize Fault” in the Test Explorer, though no file was opened yet
+    bench.show("Testing")
+    folder = bench.see(ROWS, "ledger")
+    folder.hover()
+    folder.locator(".action-label[aria-label*='Run Test']").first.click()
+    wait(lambda: bench.status() == "Suspectra: Running tests", "the tests run")
+    wait(lambda: bench.status() == "Suspectra: 20 suspects", "the suspects are ranked", 90)
+    wait(lambda: "Failed" in (folder.get_attribute("aria-label") or ""), "the run has failed")
+    bench.picture("2-recorded")
+
     # the view lists what the command line ranks
-    bench.see(VIEW).click()
+    suspects = project.rank()["suspects"]
+    here = [s for s in suspects if s["file"] == TAX]
+    bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     rows = bench.suspects()
     assert [row.split(", score")[0] for row in rows[:10]] == [
         spoken(s) + (f"-{s['end_line']}" if s["end_line"] > s["line"] else "") for s in suspects[: len(rows[:10])]
     ]
-    assert bench.status() == f"Suspectra: {len(suspects)} suspects"
 
-    # a row opens its code, which is marked and has a lens
-    page.locator(f"{SIDEBAR} .monaco-list-row", has_text=f"{Path(TAX).name}:{here[0]['line']} ").first.click()
+    # a row opens its code, which is underlined, marked and has a lens
+    page.locator(ROWS, has_text=f"{Path(TAX).name}:{here[0]['line']} ").first.click()
     wait(lambda: bench.cursor() == (Path(TAX).name, here[0]["line"]), "the row's line is open")
     bench.see(".squiggly-warning, .squiggly-info, .squiggly-error")
     bench.see(".codelens-decoration a", "Suspect ")
+    bench.picture("3-suspects")
 
     # step by step through the ranking, with a hover, an explanation, and one marked as examined
     bench.command("Suspectra: First Suspect")
     wait(lambda: bench.cursor() == (Path(suspects[0]["file"]).name, suspects[0]["line"]), "the first suspect")
     bench.hover_at_cursor("failing")
-    bench.picture("hover")
+    bench.picture("4-hover")
     page.keyboard.press("Escape")
-    bench.command("Suspectra: Next Suspect")
+    bench.press("Control+;", "n")
     wait(lambda: bench.cursor() == (Path(suspects[1]["file"]).name, suspects[1]["line"]), "the second suspect")
     bench.command("Suspectra: Explain Suspect")
     bench.explanation().locator("body", has_text="Ochiai").wait_for()
-    bench.picture("explain")
+    bench.picture("5-explained")
     bench.command("Suspectra: Mark as Examined")
     wait(lambda: "examined" in bench.suspects()[1], "the second suspect is examined")
-    bench.picture("examined")
+    bench.picture("6-examined")
     bench.command("Suspectra: Clear Examined Marks")
     wait(lambda: "examined" not in bench.suspects()[1], "nothing is examined")
 
-    # another technique ranks otherwise
-    bench.command("Suspectra: Select Technique")
-    bench.see(".quick-input-list .monaco-list-row", "ochiai")
-    bench.picture("techniques")
-    page.keyboard.type("tarantula")
-    bench.see(".quick-input-list .monaco-list-row", "tarantula").click()
-    bench.see(SIDEBAR, "tarantula")
-
-    # the bug is fixed, the tests are run from the editor, and the suspects go
-    ledger.edit(TAX, "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
-    bench.command("Suspectra: Run Tests and Localize")
+    # the bug is fixed: the recording is stale, the tests are run again, and the suspects go
+    project.edit(TAX, "ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
+    wait(lambda: page.locator(f"{STATUS} .codicon-history").count(), "the status item says that sources changed")
+    offered = bench.status_menu()
+    assert [choice.split(",")[0] for choice in offered] == [
+        *("Next Suspect", "Show the Suspects", "Select Technique…", "Run Tests and Localize"),
+        *("Localize Fault", "Show Output", "Restart Server"),
+    ]
+    bench.picture("7-stale")
+    bench.pick("Run Tests and Localize")
     wait(lambda: bench.status() == "Suspectra: No failing test", "the status item says that no test fails", 90)
     bench.see(SIDEBAR, "nobody to suspect")
     assert bench.suspects() == []
+    bench.press("Control+;", "n")
+    bench.see(".statusbar-item", "is not a command")
+    assert not bench.status_menu()[0].startswith("Next Suspect")
+    bench.press("Escape")
+    bench.picture("8-fixed")
+
+    # and the same in the Test Explorer
+    bench.show("Testing")
+    folder.hover()
+    folder.locator(".action-label[aria-label*='Run Test']").first.click()
+    wait(lambda: "Passed" in (folder.get_attribute("aria-label") or ""), "the run has passed", 90)
     assert bench.toasts() == []
-    bench.picture("fixed")
 
 
 def test_picture_for_the_readme(ledger, workbench, wait, document):
     """What the README shows."""
     bench = workbench(ledger.folder, {"workbench.colorTheme": "Default Dark Modern", "editor.fontSize": 12})
     bench.page.set_viewport_size({"width": 1560, "height": 700})
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     bench.drag(349, 450)
     for place in ledger.rank()["suspects"][:2]:
@@ -90,29 +121,29 @@ def test_picture_for_the_readme(ledger, workbench, wait, document):
     document(bench, "vscode-suspects.png", "dark")
 
 
-def test_says_what_to_do_where_nothing_is_recorded(unrecorded, workbench):
-    bench = workbench(unrecorded.folder)
-    bench.see(VIEW).click()
-    bench.see(SIDEBAR, "There is no recorded test run yet")
-    bench.see(f"{SIDEBAR} .monaco-button", "Run Tests and Localize")
-    bench.picture("view")
-
-
-def test_says_what_to_do_where_there_is_no_server(ledger, workbench, wait, tmp_path):
-    bench = workbench(ledger.folder, interpreter=[str(tmp_path / "no" / "python")])
-    bench.see(VIEW).click()
-    bench.see(SIDEBAR, "python -m pip install suspectra")
-    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
-    bench.see("#workbench\\.parts\\.panel", "does not start")
-    assert bench.toasts() == []
-    bench.picture("view")
-
-
-def test_a_server_that_dies_is_started_again(ledger, workbench, wait):
+def test_no_keystroke_waits_for_the_server_and_one_that_dies_is_started_again(ledger, workbench, wait):
     bench = workbench(ledger.folder)
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     before, first = bench.suspects(), bench.server()
+    bench.page.locator(ROWS, has_text="tax.py:").first.click()
+    bench.see(".squiggly-warning")
+
+    # a server that answers nothing: what is typed appears, is saved, and is taken back all the same
+    os.kill(first, signal.SIGSTOP)
+    try:
+        text = (ledger.folder / TAX).read_text()
+        bench.press("Control+Home")
+        bench.page.keyboard.type("#typed")
+        bench.see(".editor-instance .view-line", "#typed")
+        bench.press("Control+s")
+        wait(lambda: (ledger.folder / TAX).read_text() == f"#typed{text}", "it is saved")
+        bench.press("Control+z")
+        bench.press("Control+s")
+        wait(lambda: (ledger.folder / TAX).read_text() == text, "it is taken back and saved")
+    finally:
+        os.kill(first, signal.SIGCONT)
+    wait(lambda: bench.suspects() == before, "the suspects are as before")
     os.kill(first, signal.SIGKILL)
     wait(lambda: bench.server() not in (None, first), "another server runs")
     wait(lambda: bench.suspects() == before, "the suspects are back")
@@ -121,7 +152,7 @@ def test_a_server_that_dies_is_started_again(ledger, workbench, wait):
 
 def test_restricted_mode_ranks_but_runs_nothing(ledger, workbench, wait):
     bench = workbench(ledger.folder, {"security.workspace.trust.startupPrompt": "never"}, trusted=False)
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     bench.page.keyboard.press("F1")
     bench.page.keyboard.type("Suspectra: ")

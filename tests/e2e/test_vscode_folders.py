@@ -12,8 +12,6 @@ TAX = "src/ledger/tax.py"
 FIX = ("ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
 SIDEBAR = "#workbench\\.parts\\.sidebar"
 ROWS = f"{SIDEBAR} .monaco-list-row"
-VIEW = ".activitybar .action-label[aria-label^='Suspectra']"
-TESTING = ".activitybar .action-label[aria-label^='Testing']"
 
 
 @pytest.fixture
@@ -35,7 +33,7 @@ def of(folder: str, rows: list[str]) -> list[str]:
 def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wait):
     workspace, (shop, bank, ledger) = folders
     bench = workbench(workspace, {"suspectra.top": 10})
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     wait(lambda: len(bench.suspects()) == 20, "the suspects of two folders")
     # those of the same rank in turn, and told apart for eye and ear
     rows = bench.suspects()
@@ -72,7 +70,7 @@ def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wa
 
     # and in the Test Explorer
     shop.edit(TAX, *FIX)
-    bench.see(TESTING).click()
+    bench.show("Testing")
     for folder, verdict in (("ledger", "Failed"), ("shop", "Passed")):
         row = bench.see(ROWS, folder)
         row.hover()
@@ -80,6 +78,6 @@ def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wa
         wait(lambda row=row, verdict=verdict: verdict in (row.get_attribute("aria-label") or ""), verdict, 90)
     assert (ledger.folder / ".suspectra").exists()
     bench.picture("tests")
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     wait(lambda: len(of("ledger", bench.suspects())) == len(bench.suspects()) == 10, "the suspects of ledger alone")
     assert bench.toasts() == []

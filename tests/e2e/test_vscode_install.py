@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
 
 SIDEBAR = "#workbench\\.parts\\.sidebar"
 PANEL = "#workbench\\.parts\\.panel"
-VIEW = ".activitybar .action-label[aria-label^='Suspectra']"
 FIX = ("ends = [*starts[1:], last]", "ends = [*starts[1:], last + date.resolution]")
 
 
@@ -82,7 +83,7 @@ def serving(bench) -> int | None:
 def test_installs_itself_where_no_environment_has_it(online, own_environment, ledger, workbench, wait, bare):
     """The project's tests still run with the project's own Python, which knows nothing of Suspectra."""
     bench = workbench(ledger.folder, interpreter=[bare])
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     bench.see(SIDEBAR, "in an environment of its own")
     bench.picture("installing")
     wait(bench.suspects, "suspects in the view", 240)
@@ -103,7 +104,7 @@ def test_installs_itself_where_no_environment_has_it(online, own_environment, le
 
 def test_says_what_to_do_offline_and_leaves_nothing_half_made(offline, ledger, workbench, bare):
     bench = workbench(ledger.folder, interpreter=[bare])
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried", 120).click()
     bench.see(PANEL, "could not be downloaded from the package index")
     bench.see(PANEL, "Go online")
@@ -114,17 +115,19 @@ def test_says_what_to_do_offline_and_leaves_nothing_half_made(offline, ledger, w
 
 def test_says_when_there_is_no_python(ledger, workbench, tmp_path):
     bench = workbench(ledger.folder, interpreter=[str(tmp_path / "no" / "python")])
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
+    bench.see(SIDEBAR, "python -m pip install suspectra")
     bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
     bench.see(PANEL, "does not start")
     bench.see(PANEL, "Install Python 3.10 or newer")
     assert environments(bench) == []
+    assert bench.toasts() == []
 
 
 def test_says_when_python_is_too_old(ledger, workbench, tmp_path):
     old = script(tmp_path / "python", "echo '3.8.18 '")
     bench = workbench(ledger.folder, interpreter=[old])
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
     bench.see(PANEL, "is Python 3.8.18; Suspectra needs 3.10 or newer")
     assert environments(bench) == []
@@ -135,7 +138,7 @@ def test_says_when_no_python_has_pytest(unrecorded, workbench, bare):
     settings.parent.mkdir()
     settings.write_text(json.dumps({"suspectra.testInterpreter": bare}))
     bench = workbench(unrecorded.folder)
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     bench.see(SIDEBAR, "There is no recorded test run yet")
     bench.command("Suspectra: Run Tests and Localize")
     bench.see(".notifications-toasts", "this interpreter has no pytest", 60)
@@ -144,7 +147,7 @@ def test_says_when_no_python_has_pytest(unrecorded, workbench, bare):
 
 def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wait):
     bench = workbench(ledger.folder)
-    bench.see(VIEW).click()
+    bench.show("Suspectra")
     last = None
     for _ in range(5):
         last = wait(lambda last=last: (now := serving(bench)) != last and now, "another server runs", 60)
@@ -158,11 +161,40 @@ def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wa
     wait(bench.suspects, "suspects again", 60)
 
 
-def test_a_setting_that_can_not_be_used_is_named_and_passed_over(ledger, workbench, wait):
-    bench = workbench(ledger.folder, {"suspectra.top": "many", "suspectra.technique": "magic"})
-    bench.see(VIEW).click()
+def test_settings_and_evidence_that_are_not_right_are_named_with_a_cure(unrecorded, workbench, wait, tmp_path):
+    """Settings that can't be used, and coverage data of another checkout: both are passed over or used, and told."""
+    other = tmp_path / "elsewhere" / "ledger"
+    shutil.copytree(unrecorded.folder, other)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += ["--cov=src", "--cov-context=test", "--cov-report=", "--junit-xml=results.xml"]
+    assert subprocess.run(command, cwd=other, capture_output=True, timeout=200).returncode == 1
+    for name in (".coverage", "results.xml"):
+        shutil.move(other / name, unrecorded.folder / name)
+    shutil.rmtree(other)  # it is on another machine
+    bench = workbench(
+        unrecorded.folder,
+        {
+            "suspectra.top": "many",
+            "suspectra.technique": "magic",
+            "suspectra.coverage": ".coverage",
+            "suspectra.junit": "results.xml",
+        },
+    )
+    bench.page.set_viewport_size({"width": 1800, "height": 1000})
+    bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
     bench.command("Suspectra: Show Output")
     bench.see(PANEL, "The setting suspectra.technique is not usable")
     bench.see(PANEL, "The setting suspectra.top is not usable")
+    bench.see(PANEL, "it was recorded in another folder")
+    bench.see(PANEL, "To mend it")
+    bench.picture("output")
     assert bench.toasts() == []
+
+
+def test_the_extension_is_small(vsix):
+    """Without the wheel that it carries."""
+    with zipfile.ZipFile(vsix) as archive:
+        sizes = {entry.filename: entry.compress_size for entry in archive.infolist()}
+    assert sum(size for name, size in sizes.items() if not name.endswith(".whl")) < 1_000_000
+    assert [name for name in sizes if name.endswith(".map")] == []

@@ -166,11 +166,17 @@ export class Testing implements vscode.Disposable {
           tellTest(run, item, test);
         }
       }
-      const failed = tests.filter(({ verdict }) => verdict === 'failed' || verdict === 'error').length;
-      if (!this.publishing && failed) {
-        const folderOf = (uri: string) => vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri))?.uri.toString();
-        const suspects = this.model.suspects.filter(({ uri }) => folderOf(uri) === root.id);
-        run.failed(root, new vscode.TestMessage(runMessage(failed, tests.length, suspects.length)));
+      const failed = tests.filter(({ verdict }) => verdict === 'failed' || verdict === 'error');
+      const folderOf = (uri: string) => vscode.workspace.getWorkspaceFolder(vscode.Uri.parse(uri))?.uri.toString();
+      const suspects = this.model.suspects.filter(({ uri }) => folderOf(uri) === root.id);
+      const message = failed.length
+        ? runMessage(failed.length, tests.length, suspects.length)
+        : t('No test failed in the last run');
+      for (const line of [...failed.map((test) => `${test.name}: ${test.message}`), message]) {
+        run.appendOutput(`${line.replaceAll(/\s+/g, ' ')}\r\n`);
+      }
+      if (!this.publishing && failed.length) {
+        run.failed(root, new vscode.TestMessage(message));
       } else if (!this.publishing) {
         run.passed(root);
       }
