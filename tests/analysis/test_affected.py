@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from suspectra.cli import cli
 from suspectra.errors import UsageError
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording import compaction, launch
+from suspectra.recording import compaction, launch, merging
 from suspectra.recording.log import MAGIC, FrameKind, frame, split_json
 from suspectra.recording.log import frames as log_frames
 from suspectra.recording.revision import Revision, project_files
@@ -459,6 +459,31 @@ def test_another_python_runs_all(project, monkeypatch):
     monkeypatch.setattr(selection, "select", elsewhere)
     _, told = record(project, failed_and_affected=True)
     assert "recorded 11 tests in" in told
+
+
+@pytest.mark.parametrize("options", [{"include_tests": True}, {"counts": True}], ids=lambda o: "".join(o))
+def test_other_ways_to_record(project, options):
+    shutil.rmtree(project / ".suspectra")
+    record(project, **options)
+    assert not select(str(project)).affected
+    edit(project, "tests/test_tax.py", "def test_days", "def test_more():\n    pass\n\n\ndef test_days")
+    edit(project, "app/rates.py", "return x * RATE", "return RATE * x")
+    assert short(select(str(project)).affected) == {"test_days", "test_shared", INHERITED}
+
+
+def test_shards(project, tmp_path):
+    shards = []
+    for file in ("test_tax.py", "test_more.py"):
+        shards.append(fresh_copy(project, tmp_path / file))
+        record(shards[-1], f"tests/{file}")
+    shutil.rmtree(project / ".suspectra")
+    merging.merge(project / ".suspectra" / "recording", shards)
+    assert not select(str(project)).affected
+    edit(project, "app/rates.py", "return x * RATE", "return RATE * x")
+    assert short(select(str(project)).affected) == {"test_days", "test_shared"}
+    _, told = record(project, failed_and_affected=True)
+    assert "recorded 4 tests, 2 of them new, in" in told
+    assert not select(str(project)).affected
 
 
 def test_merged_logs_choose_the_same(project):

@@ -39,14 +39,18 @@ class TestFiles:
     def __init__(self, recorder: Recorder):
         self.recorder = recorder
         self._numbers: dict[tuple[str, bool], int | None] = {}
+        self._of: dict[tuple[str, bool], tuple[int, ...]] = {}
         self._above: dict[str, tuple[int, ...]] = {}
 
     def of(self, item: pytest.Item) -> tuple[int, ...]:
         """Their numbers in the recording: of the test's own file, and of the conftests above."""
-        path = os.path.realpath(item.path)
-        own = self._number(path, parted=isinstance(item, pytest.Function))
-        above = self._conftests(os.path.dirname(path))
-        return above if own is None or own in above else (own, *above)
+        key = str(item.path), isinstance(item, pytest.Function)
+        if key not in self._of:
+            path = os.path.realpath(key[0])
+            own = self._number(path, parted=key[1])
+            above = self._conftests(os.path.dirname(path))
+            self._of[key] = above if own is None or own in above else (own, *above)
+        return self._of[key]
 
     def _conftests(self, folder: str) -> tuple[int, ...]:
         if folder not in self._above:
