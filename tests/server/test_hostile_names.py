@@ -1,13 +1,15 @@
 """Names and messages made to trick terminals, pages and editors; and the many files of a checkout."""
 
 import json
-import os
 import re
+import subprocess
+import time
 
 import pytest
 
 from suspectra.cli import main
 from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
+from suspectra_server.workspace import Folder
 
 EVIL = (
     "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e</script><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -104,17 +106,53 @@ def test_files_with_hostile_names_are_ranked_and_shown_in_safety(tmp_path, recor
     assert not CONTROLS & set(json.dumps([list(client.diagnostics.values()), client.messages], ensure_ascii=False))
 
 
-def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, find_line):
+def git(folder, *arguments, given=b""):
+    subprocess.run(["git", *arguments], cwd=folder, input=given, check=True, capture_output=True)
+
+
+def revision(name, files):
+    """A commit of a branch, in the words of git's fast-import."""
+    out = b"commit refs/heads/%s\ncommitter a <a@b> 0 +0000\ndata 0\n" % name
+    for path, data in files.items():
+        out += b"M 100644 inline %s\ndata %d\n%s\n" % (path.encode(), len(data), data)
+    return out
+
+
+def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, monkeypatch):
+    rankings, loads = [], []
+    count(monkeypatch, "_rank", rankings)
+    count(monkeypatch, "_load", loads)
+    (log,) = (shop / ".suspectra/recording").glob("*.log")
+    recorded = {log.relative_to(shop).as_posix(): log.read_bytes()}
+    sources = {path.relative_to(shop).as_posix(): path.read_bytes() for path in shop.glob("shop/**/*.py")}
+    sources |= {f"shop/part{n // 500}/module_{n}.py": b"x = %d\n" % n for n in range(10_000)}
+    changed = {path: b"# new\n" + data for path, data in sources.items()}
+    problem = frame(FrameKind.PROBLEM, b'{"file": "", "place": "", "cause": "c", "cure": "d"}')
+    recorded_later = {path: data + problem for path, data in recorded.items()}
+    git(shop, "init", "-q", "-b", "before")
+    states = revision(b"before", sources | recorded) + revision(b"after", changed | recorded_later)
+    git(shop, "fast-import", "--quiet", given=states)
+    git(shop, "reset", "-q", "--hard")
     client.start(shop)
-    seen = len(client.statuses)
-    for number in range(10_000):
-        (shop / f"shop/new_{number}.py").write_text("x = 1\n")
-    path = shop / "shop/vouchers.py"
-    path.write_text("# new\n" + path.read_text())
-    for log in (shop / ".suspectra/recording").glob("*.log"):
-        os.utime(log)  # a checkout sets times
-    client.wait(lambda: ("shop/vouchers.py", 18) in client.marks(shop))
-    client.command("localize")
-    client.wait_for_state("ready", after=seen)
-    rankings = [s for s in client.statuses[seen:] if s["state"] == "ranking"]
-    assert len(rankings) <= 2  # that of the checkout, and the one that was asked for
+    assert ("shop/vouchers.py", 17) in client.marks(shop)
+    settled(client, rankings, loads)
+    rankings.clear()
+    loads.clear()
+    git(shop, "checkout", "-q", "after")
+    client.wait(lambda: ("shop/vouchers.py", 18) in client.marks(shop) and rankings)
+    settled(client, rankings, loads)
+    assert len(rankings) == 1
+    assert len(loads) < 20  # of the texts on the marks, of which there are few
+
+
+def count(monkeypatch, name, calls):
+    original = getattr(Folder, name)
+    monkeypatch.setattr(Folder, name, lambda *arguments: calls.append(time.monotonic()) or original(*arguments))
+
+
+def settled(client, *calls):
+    """Wait until nothing was called for longer than the server ever waits."""
+    seen = -1
+    while seen != (seen := sum(map(len, calls))):
+        time.sleep(1.5)
+        client.request("suspectra/techniques")
