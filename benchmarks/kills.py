@@ -1,9 +1,10 @@
 """Kill the recorder and the server with SIGKILL at random moments, and see that nothing recorded is lost.
 
 The recorder: a run of pytest notes when each test begins. Every test that was over before the last one began must be
-in the recording, those of earlier runs too, and the recording must be whole but for its end. The server: it is killed
-while evidence changes under it and a reader moves about; the recording and the reader's learned counts must be as
-they were or newer, and the next server must come to the ranking of a fresh reading.
+in the recording, those of earlier runs too, and the recording must be whole but for its end. The moments are spread
+over the length of a whole run; every second one falls into its tests and the end of the run, where logs are tidied.
+The server: it is killed while evidence changes under it and a reader moves about; the recording and the reader's
+learned counts must be as they were or newer, and the next server must come to the ranking of a fresh reading.
 
     python benchmarks/kills.py --kills 200
 """
@@ -56,23 +57,50 @@ def kill_recorders(kills: int, chance: random.Random) -> list[str]:
         command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-m", "pytest", "-q"]
         command += ["-p", "no:cacheprovider"]
         known: set[int] = set()
-        for number in range(kills):
+        before, tests = _lengths(work, command)
+        hit = number = 0
+        while hit < kills:
+            number += 1
             (work / "begun.txt").unlink(missing_ok=True)
-            file = f"test_{number % 3}.py"  # files run again replace their tests
-            first = (number % 3) * EACH
-            (work / file).write_text(TESTS.format(first=first, last=first + EACH))
+            file = _write_tests(work, number % 3)  # files run again replace their tests
             process = subprocess.Popen(
                 [*command, file], cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
             )
-            moment = chance.choice([chance.uniform(0, 1.5), 0])
-            while moment == 0 and process.poll() is None and not (work / "begun.txt").exists():
-                time.sleep(0.001)  # every second kill hits the tests themselves
-            time.sleep(moment or chance.uniform(0, 0.5))
-            kill(process)
+            if number % 2:
+                time.sleep(chance.uniform(0, before + tests))
+            else:
+                _wait_for_tests(work, process)
+                time.sleep(chance.uniform(0, tests))
+            if process.poll() is None:  # an undisturbed run is no kill
+                kill(process)
+                hit += 1
             begun = [int(n) for n in (work / "begun.txt").read_text().split()] if (work / "begun.txt").exists() else []
             known |= set(begun[:-1])
             failures += [f"kill {number}: {text}" for text in _missing(work, known)]
     return failures
+
+
+def _write_tests(work: Path, number: int) -> str:
+    file, first = f"test_{number}.py", number * EACH
+    (work / file).write_text(TESTS.format(first=first, last=first + EACH))
+    return file
+
+
+def _wait_for_tests(work: Path, process: subprocess.Popen) -> None:
+    while process.poll() is None and not (work / "begun.txt").exists():
+        time.sleep(0.001)
+
+
+def _lengths(work: Path, command: list[str]) -> tuple[float, float]:
+    """Seconds of an undisturbed run until its first test, and from there on."""
+    started = time.monotonic()
+    process = subprocess.Popen(
+        [*command, _write_tests(work, 0)], cwd=work, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _wait_for_tests(work, process)
+    begun = time.monotonic()
+    process.wait()
+    return begun - started, time.monotonic() - begun
 
 
 def _missing(work: Path, known: set[int]) -> list[str]:
