@@ -29,8 +29,8 @@ def check(request, tmp_path, wait):
         fixture = FIXTURES / f"{editor}-{version}.json"
         if request.config.getoption("--update-clients"):
             fixture.write_text(json.dumps(params, indent=1, sort_keys=True) + "\n")
-        assert fixture.exists(), f"{fixture.name} is missing: tests/e2e/run {__file__} --update-clients"
-        assert json.loads(fixture.read_text()) == params
+        if fixture.exists():  # of other versions it is enough that they speak
+            assert json.loads(fixture.read_text()) == params
 
     return check
 
