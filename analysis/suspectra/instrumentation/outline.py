@@ -237,7 +237,7 @@ class _Walk:
 
     def checksum(self, nodes: Sequence[Any], function: ast.FunctionDef | ast.AsyncFunctionDef | None = None) -> str:
         """Of nodes, with the body of a function behind them; of the functions inside their heads alone."""
-        tokens: list[str] = []
+        tokens = [type(function).__name__]  # whether it is a coroutine
         waiting: list[Any] = [*reversed(_undocumented(function) if function else ()), *reversed(nodes)]
         while waiting:
             node = waiting.pop()
