@@ -111,7 +111,6 @@ def test_a_script_sees_itself_as_it_would_unrecorded(tmp_path):
 def test_the_sitecustomize_that_is_hidden_still_runs(tmp_path):
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text("import sys; sys.customized = __file__\n")
-    (tmp_path / "code.py").touch()
     (tmp_path / "test_it.py").write_text(
         "import subprocess, sys\n"
         "def test_it():\n"

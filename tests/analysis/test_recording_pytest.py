@@ -305,15 +305,15 @@ def test_an_interrupted_test_is_not_recorded(tmp_path):
     assert len(RecordingSource(tmp_path).read().tests) == 2
 
 
-def test_a_pytest_started_by_a_test_is_not_recorded(tmp_path):
+def test_what_a_pytest_started_by_a_test_runs_belongs_to_that_test(tmp_path):
     project(
         tmp_path,
-        app="x = 1\n",
+        app="def app():\n    return 1\n",
         test_app="import subprocess, sys, os\n"
         "def test_one():\n"
-        "    assert not [k for k in os.environ if k.startswith('SUSPECTRA')]\n"
-        "    subprocess.run([sys.executable, '-m', 'pytest', 'inner.py'])\n",
-        inner="import app\ndef test_inner(): pass\n",
+        "    assert 'SUSPECTRA_RECORD' not in os.environ\n"
+        "    subprocess.run([sys.executable, '-m', 'pytest', 'inner.py'], cwd=os.path.dirname(__file__))\n",
+        inner="import app\ndef test_inner(): app.app()\n",
     )
     from suspectra.recording.launch import run
 
@@ -321,4 +321,6 @@ def test_a_pytest_started_by_a_test_is_not_recorded(tmp_path):
         run([sys.executable, "-m", "pytest", "-q", str(tmp_path / "test_app.py"), "--rootdir", str(tmp_path)], tmp_path)
         == 0
     )
-    assert [t.name for t in RecordingSource(tmp_path).read().tests] == ["test_app.py::test_one"]
+    evidence = RecordingSource(tmp_path).read()
+    assert [t.name for t in evidence.tests] == ["test_app.py::test_one"]
+    assert functions_run(evidence, evidence.rows[0]) == {"app"}
