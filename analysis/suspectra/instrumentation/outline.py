@@ -250,6 +250,8 @@ class _Walk:
                     value = getattr(node, name, None)
                     if name == "body" and isinstance(node, ast.ClassDef):
                         value = _undocumented(node)
+                    elif isinstance(node, ast.JoinedStr):  # Python 3.12 had empty texts in some of them
+                        value = [part for part in value if getattr(part, "value", None) != ""]
                     if value is not None and value != [] and name not in _BLIND_TO:
                         waiting += (value, (name,))
             elif isinstance(node, list):
