@@ -7,7 +7,10 @@ each outcome is a predicate too.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -17,10 +20,10 @@ from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.program.python_graphs import UNTOLD
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import FIRST_OUTCOME, Row, Spectrum
+from suspectra.spectrum import FIRST_OUTCOME, Edges, PerTest, Row, Spectrum
 from suspectra.techniques.catalogue import CBI as CBI_INFO
 from suspectra.techniques.catalogue import SOBER as SOBER_INFO
-from suspectra.techniques.flow_report import FlowReport, by_distance, headline, require_counts, where
+from suspectra.techniques.flow_report import FlowReport, by_distance, headline, kept, require_counts, where
 from suspectra.techniques.formulas import in_words, ratio, require_failure
 from suspectra.techniques.technique import Technique
 
@@ -29,6 +32,40 @@ CONFIDENCE = 1.96
 
 TOP = 5
 """How many predicates a reader starts from when the fault is at none (Liu et al. 2006; paper 000, §5.1.3)."""
+
+
+class ByRun:
+    """A matrix with a row for each run, which is worked out once as long as the run is the same.
+
+    Parameters
+    ----------
+    work : callable
+        The rows of some runs, given the edges they took and how often, which may be None.
+    columns : int
+    """
+
+    def __init__(
+        self, work: Callable[[tuple[Row, ...], tuple[np.ndarray, ...] | None], sparse.csr_array], columns: int
+    ):
+        self._work = work
+        self._columns = columns
+        self._rows = PerTest(self._of)
+
+    def of(self, spectrum: Spectrum) -> sparse.csr_array:
+        """The matrix of all runs of a spectrum; shape (runs, columns)."""
+        rows = self._rows.of(spectrum)
+        starts = np.concatenate([[0], np.cumsum([len(column) for column, _ in rows])])
+        column, value = (
+            np.concatenate([np.zeros(0), *part]) for part in (zip(*rows, strict=True) if rows else ((), ()))
+        )
+        return sparse.csr_array((value, column.astype(np.int64), starts), shape=(len(rows), self._columns))
+
+    def _of(self, spectrum: Spectrum, tests: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        counts = spectrum.edge_counts
+        rows = tuple(spectrum.edge_rows[test] for test in tests)
+        matrix = self._work(rows, tuple(counts[test] for test in tests) if counts is not None else None)
+        for start, end in pairwise(matrix.indptr.tolist()):
+            yield matrix.indices[start:end], matrix.data[start:end]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +83,8 @@ class Predicates:
         What decides: predicates of one site are evaluated together, and one of them is true.
     element : ndarray of int64, shape (k,)
         The statement that decides, -1 where it is not known.
+    edges : Edges
+        Those of the spectrum.
     """
 
     flow: ControlFlow
@@ -53,6 +92,7 @@ class Predicates:
     column: np.ndarray
     site: np.ndarray
     element: np.ndarray
+    edges: Edges
 
     @classmethod
     def of(cls, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
@@ -68,7 +108,33 @@ class Predicates:
             np.append(flow.edge[at], outcome),
             np.append(block, flow.blocks + number.reshape(-1)),
             np.append(flow.last_element[block], spectrum.elements.starting(edges.file[outcome], edges.source[outcome])),
+            edges,
         )
+
+    def following(self, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
+        """The predicates after a change: these, with what they keep of each run, while flow and edges are the same."""
+        same = self.flow is flow and self.edges is spectrum.edges
+        return self if same else Predicates.of(flow, spectrum)
+
+    @cached_property
+    def true_in(self) -> ByRun:
+        """Once what was true in each run."""
+        return ByRun(lambda rows, _: self.true(rows), len(self.column))
+
+    @cached_property
+    def evaluated_in(self) -> ByRun:
+        """How often each run evaluated what, its ways counted once."""
+        return ByRun(lambda rows, _: self.evaluated(self.true(rows)), len(self.column))
+
+    @cached_property
+    def bias_in(self) -> ByRun:
+        """The evaluation bias of each run, less one half."""
+
+        def bias(rows: tuple[Row, ...], counts: tuple[np.ndarray, ...] | None) -> sparse.csr_array:
+            true = self.true(rows, counts)
+            return _centred_bias(true, self.evaluated(true))
+
+        return ByRun(bias, len(self.column))
 
     def true(self, rows: tuple[Row, ...], counts: tuple[np.ndarray, ...] | None = None) -> sparse.csr_array:
         """How often each run had each predicate true (once where there are no counts); shape (runs, k)."""
@@ -147,6 +213,10 @@ class _Details:
     numbers: object
 
 
+def _predicates(flow: ControlFlow, spectrum: Spectrum, before: _Details | None) -> Predicates:
+    return before.predicates.following(flow, spectrum) if before is not None else Predicates.of(flow, spectrum)
+
+
 def _explain(report: RankedReport, position: int) -> tuple[str, list[str], int]:
     """Headline, first sentences, and the predicate (-1 for none)."""
     suspect, details, spectrum = report.suspect(position), report.details, report.spectrum
@@ -186,9 +256,8 @@ class CBI(Technique):
         """Rank by Importance what passes the significance filter."""
         require_failure(spectrum)
         spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
-        predicates = Predicates.of(flow, spectrum)
-        true = predicates.true(spectrum.edge_rows)
-        evaluated = predicates.evaluated(true)
+        predicates = _predicates(flow, spectrum, kept(self, before))
+        true, evaluated = predicates.true_in.of(spectrum), predicates.evaluated_in.of(spectrum)
         truth = self.judge(_runs(true, spectrum.failed), _runs(evaluated, spectrum.failed))
         importance = self.importance(truth, spectrum.counts.failed)
         importance[~(truth.bound > 0)] = np.nan
@@ -240,10 +309,9 @@ class Sober(Technique):
         """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
         require_failure(spectrum)
         spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
-        predicates = Predicates.of(flow, spectrum)
-        counts = require_counts(SOBER_INFO.title, spectrum)
-        true = predicates.true(spectrum.edge_rows, counts)
-        bias = _centred_bias(true, predicates.evaluated(true))
+        require_counts(SOBER_INFO.title, spectrum)
+        predicates = _predicates(flow, spectrum, kept(self, before))
+        bias = predicates.bias_in.of(spectrum)
         scores, numbers = self.score(bias, spectrum.failed)
         return predicates.rank(self, spectrum, scores, np.nan_to_num(numbers[0] - numbers[1]), numbers)
 
