@@ -197,6 +197,38 @@ if MONITORING:
         assert len(probes) > 30
         assert probes == monitoring
 
+    def test_processes_that_tests_start_are_recorded_alike(tmp_path):
+        source = tmp_path / "source"
+        source.mkdir()
+        (source / "work.py").write_text(
+            "def work(n):\n    if n:\n        return n\n    return -1\n\n"
+            "def more(n):\n    return n + 1\n\n"
+            "if __name__ == '__main__':\n    print(more(1))\n"
+        )
+        (source / "test_work.py").write_text(
+            "import multiprocessing, os, subprocess, sys\nimport work\n"
+            "def forked(n):\n"
+            "    work.work(1)\n"  # passed by the parent too, before
+            "    process = multiprocessing.get_context('fork').Process(target=work.work, args=(n,))\n"
+            "    process.start(); process.join(); assert process.exitcode == 0\n"
+            "def test_fork_0(): forked(0)\n"
+            "def test_fork_1(): forked(1)\n"
+            "def test_fork_0_again(): forked(0)\n"
+            "def test_spawn():\n"
+            "    with multiprocessing.get_context('spawn').Pool(1) as pool: assert pool.map(work.work, [0]) == [-1]\n"
+            "def test_script(): subprocess.run([sys.executable, 'work.py'], check=True)\n"
+            "def test_alone(): work.more(1)\n"
+        )
+        probes, monitoring = both_recordings(source, tmp_path)
+        assert probes == monitoring
+        lines = {name.partition("::")[2]: row[1] for name, row in monitoring.items()}
+        assert "work.py:4" in lines["test_fork_0"]
+        assert "work.py:4" in lines["test_fork_0_again"]
+        assert "work.py:4" not in lines["test_fork_1"]
+        assert {"work.py:4"} <= set(lines["test_spawn"])
+        assert "work.py:10" in lines["test_script"]
+        assert lines["test_alone"] == ["work.py:7"]
+
     def test_the_recording_decides_how_the_next_is_made(project):
         assert pytest_in(project).returncode == 0
         assert recorders(project) == {"probes"}
