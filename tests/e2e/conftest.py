@@ -524,11 +524,13 @@ def workbench(
 
     def start(folder: Path, settings: dict | None = None, *, interpreter=None, trusted: bool = True) -> Workbench:
         port = free_port()
-        # which Python there is, is a matter of the machine; the rest is the user's
-        machine = {"suspectra.interpreter": interpreter or [sys.executable]}
-        for kind, chosen in (("Machine", machine), ("User", {**SETTINGS, **(settings or {})})):
+        # which Python there is, and what is personal, is a matter of the machine; the rest is the user's
+        scopes = json.loads(MANIFEST.read_text())["contributes"]["configuration"]["properties"]
+        chosen = {"suspectra.interpreter": interpreter or [sys.executable], **SETTINGS, **(settings or {})}
+        machine = {name for name in chosen if scopes.get(name, {}).get("scope", "").startswith("machine")}
+        for kind, names in (("Machine", machine), ("User", chosen.keys() - machine)):
             (data / kind).mkdir(parents=True)
-            (data / kind / "settings.json").write_text(json.dumps(chosen))
+            (data / kind / "settings.json").write_text(json.dumps({name: chosen[name] for name in names}))
         (home / "config.yaml").write_text(f"bind-addr: 127.0.0.1:{port}\nauth: none\ncert: false\n")
         log = (ARTIFACTS / f"vscode-{name}.log").open("w")
         options = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]

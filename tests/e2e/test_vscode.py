@@ -91,6 +91,8 @@ def test_the_whole_story(unrecorded, workbench, wait):
     wait(lambda: bench.status() == "Suspectra: No failing test", "the status item says that no test fails", 90)
     bench.see(SIDEBAR, "nobody to suspect")
     assert bench.suspects() == []
+    for mark in (".codelens-decoration a", ".squiggly-warning", ".squiggly-info", "[class*='cgmr']"):
+        wait(lambda mark=mark: not page.locator(f".editor-instance {mark}").count(), f"{mark} is gone")
     bench.press("Control+;", "n")
     bench.see(".statusbar-item", "is not a command")
     assert not bench.status_menu()[0].startswith("Next Suspect")

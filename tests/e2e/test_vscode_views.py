@@ -299,6 +299,7 @@ def test_publishes_the_coverage_of_each_test_to_who_wants_it(opened, wait, docum
     bench.press("ArrowRight")
     bench.see(ROWS, "test_rates[")
     bench.picture("tests")
+    bench.command("Test: Open Coverage")  # VS Code does so by itself where it was ready when it was published
     bench.see(f"{SIDEBAR} .pane-header", "Test Coverage")
     bench.command("Test: Toggle Inline Coverage")
     bench.see(".coverage-deco-gutter")
