@@ -190,9 +190,7 @@ def main() -> None:
     parser.add_argument("--tests", type=int, default=1_000)
     parser.add_argument("--lines", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument(
-        "--largest", type=float, default=1e6, help="nonzeros up to which growth is measured; 1e7 takes longer"
-    )
+    parser.add_argument("--largest", type=float, default=1e7, help="nonzeros up to which growth is measured")
     parser.add_argument("--no-server", action="store_true")
     options = parser.parse_args()
     figures = measure(options.tests, options.lines, options.rounds, not options.no_server, 1)
