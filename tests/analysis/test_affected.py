@@ -31,6 +31,7 @@ ALL = {
     "test_base",
     "test_constant",
     "test_unit",
+    "test_property",
     "app.tax.documented",
 }
 
@@ -86,9 +87,16 @@ def test_after_no_change_nothing_is_chosen(project):
 
 # file, what is replaced, by what, the tests that can notice: the doctest of a file notices any change of its text, and
 # an inherited test any change of tests in the files it comes from
+IN_TEST_MORE = {"test_late", "test_constant", "test_unit", "test_property"}
 IN_TEST_TAX = {"test_days", "test_shared", "test_other", "test_in", "test_base"}
 DOCTEST, INHERITED = "app.tax.documented", "test_base"
 IMPORTERS = ALL - {"test_generated"}  # of app.tax and app.rates
+PROPERTY = """        return 1
+
+    @value.setter
+    def value(self, value):
+        pass
+"""
 EDITS = {
     "comment": ("app/tax.py", "class Table", "# a comment\n\n\nclass Table", {DOCTEST}),
     "docstring": ("app/rates.py", '"""Rates."""', '"""Rates of all kinds."""', set()),
@@ -99,8 +107,8 @@ EDITS = {
     "constant": ("app/rates.py", "RATE = 3", "RATE = 4 - 1", IMPORTERS),
     "decorator": ("app/tax.py", "def other", "@staticmethod\ndef other", IMPORTERS),
     "called at import": ("app/table.py", "i * i", "i + i", {"test_generated"}),
-    "late import": ("app/late.py", "VALUE = 1", "VALUE = 2", {"test_late", "test_constant", "test_unit"}),
-    "called late": ("app/late.py", "return 5", "return 6", {"test_late", "test_constant", "test_unit"}),
+    "late import": ("app/late.py", "VALUE = 1", "VALUE = 2", IN_TEST_MORE),
+    "called late": ("app/late.py", "return 5", "return 6", IN_TEST_MORE),
     "default": ("app/tax.py", "def other(x=0)", "def other(x=1)", {"test_other", "test_in", "test_unit", DOCTEST}),
     "method added": ("app/tax.py", "    def rate", "    def more(self): ...\n\n    def rate", IMPORTERS),
     "helper added": ("app/tax.py", "def other", "def fresh():\n    return 1\n\n\ndef other", {DOCTEST}),
@@ -111,6 +119,12 @@ EDITS = {
     "parametrisation": ("tests/test_tax.py", "[0, 1]", "[0, 2]", {"test_other", INHERITED}),
     "test helper": ("tests/test_tax.py", "return 0", "return 0 + 0", IN_TEST_TAX),
     "inherited test": ("tests/base.py", "assert self.value", "assert not not self.value", {INHERITED}),
+    "two of one name": (
+        "app/rates.py",
+        PROPERTY,
+        PROPERTY.replace("1", "+1").replace("pass", "return"),
+        {"test_property"},
+    ),
     "conftest": ("tests/conftest.py", "return 7", "return 8", ALL - {DOCTEST}),
     "broken": ("app/table.py", "def square", "def (", {"test_generated"}),
 }
@@ -135,7 +149,7 @@ def test_a_file_that_is_gone_or_new(project):
     (project / "conftest.py").unlink()
     (project / "tests" / "test_more.py").unlink()
     selection = select(str(project))
-    assert short(selection.left_out) == ALL - {"test_late", "test_constant", "test_unit"}
+    assert short(selection.left_out) == ALL - IN_TEST_MORE
     assert not selection.affected
 
 
@@ -196,7 +210,7 @@ def test_damage_makes_tests_run(project):
             damaged.append(frame(FrameKind(kind), payload))
         log.write_bytes(b"".join(damaged))
         selection = select(str(project))
-        assert selection.known <= 11
+        assert selection.known <= 12
         if only_rows:
             assert needed <= short(selection.affected)
 
@@ -387,10 +401,10 @@ def test_the_commands(repository, monkeypatch):
     shown = CliRunner().invoke(cli, ask)
     assert shown.exit_code == 0
     assert shown.output.startswith("tests/test_table.py::test_generated\n    app/table.py: what runs at import\n")
-    assert "11 known tests: 0 failed last time, 1 reached" in shown.output
+    assert "12 known tests: 0 failed last time, 1 reached" in shown.output
     told = json.loads(CliRunner().invoke(cli, [*ask, "--format", "json", "--since", "HEAD"]).output)
     name, reasons = "tests/test_table.py::test_generated", ["app/table.py: what runs at import"]
-    assert told == {"known": 11, "tests": [{"name": name, "reasons": reasons}], "other_files": []}
+    assert told == {"known": 12, "tests": [{"name": name, "reasons": reasons}], "other_files": []}
     with pytest.raises(UsageError, match="goes with --failed-and-affected"):
         record(repository, since="HEAD")
 
@@ -458,7 +472,7 @@ def test_another_python_runs_all(project, monkeypatch):
 
     monkeypatch.setattr(selection, "select", elsewhere)
     _, told = record(project, failed_and_affected=True)
-    assert "recorded 11 tests in" in told
+    assert "recorded 12 tests in" in told
 
 
 @pytest.mark.parametrize("options", [{"include_tests": True}, {"counts": True}], ids=lambda o: "".join(o))

@@ -114,6 +114,21 @@ def test_tests_that_come_or_go_change_nothing_around_them():
     assert not found.around
 
 
+def test_who_is_used_by_others_is_more_than_a_test():
+    text = """
+@pytest.fixture
+def test_client(): {0}
+def test_data(): {0}
+def test_called(): {0}
+def test_uses(test_data): test_called()
+class TestA:
+  def test_it(self): {0}
+"""
+    found = difference(outline(text.format(1), tests=True), outline(text.format(2), tests=True))
+    assert found.helpers == {"test_client", "test_data", "test_called"}
+    assert found.units == found.helpers | {"TestA.test_it"}
+
+
 def test_what_is_not_known_differs():
     assert difference(None, outline("")).around
     assert difference(outline(""), None).whole

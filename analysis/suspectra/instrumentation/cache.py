@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from types import CodeType
 
-VERSION = 5
+VERSION = 6
 """Raised whenever the same source would be instrumented differently."""
 
 _HEAD = struct.Struct("<32s32sII")  # checksum of the rest, key, cells, size of the map

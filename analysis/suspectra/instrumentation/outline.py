@@ -21,6 +21,7 @@ _TYPES = frozenset(
     {"bool", "bytes", "complex", "dict", "float", "int", "list", "object", "set", "str", "tuple", "type"}
 )
 _PLAIN = (ast.Constant, ast.Subscript, ast.Tuple, ast.List, ast.UnaryOp, ast.USub, ast.BinOp, ast.BitOr, ast.Load)
+_NAMING = (ast.Name, ast.Attribute, ast.alias, ast.Constant, ast.arg)
 _IMPORTERS = frozenset({"import_module", "__import__"})
 ANYTHING = "*"
 """Among the imports of an outline: the module imports by names that are made while it runs."""
@@ -60,23 +61,27 @@ class Outline:
         The statements of the module: ``def NAME HEAD`` for functions, checksums of the others.
     imports : tuple of str
         Dotted names of what it may import, anywhere in it; relative ones start with their dots.
+    tests : tuple of str
+        The functions that are tests and nothing else: no fixtures, and nobody in the file uses their names.
     """
 
     functions: tuple[Function, ...] = ()
     outside: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, tree: ast.Module, *, tests: bool = False) -> Outline:
         """The outline of a tree; with `tests`, tests that are added to it or leave it change nothing around them."""
-        walk = _Walk(tests, _annotates_lazily(tree))
+        walk = _Walk(frozenset(_names(tree)) if tests else None, _annotates_lazily(tree))
         walk.functions_of(tree.body, "", -1)
         outside = tuple([part for statement in _undocumented(tree) for part in walk.outside(statement)])
-        return cls(tuple(walk.functions), outside, tuple(dict.fromkeys(_imports(tree))))
+        return cls(tuple(walk.functions), outside, tuple(dict.fromkeys(_imports(tree))), tuple(walk.tests))
 
     def as_json(self) -> dict[str, Any]:
         """The outline as maps hold it."""
-        return {"functions": [list(f) for f in self.functions], "outside": self.outside, "imports": self.imports}
+        functions = [list(f) for f in self.functions]
+        return {"functions": functions, "outside": self.outside, "imports": self.imports, "tests": self.tests}
 
     @classmethod
     def from_json(cls, data: Any) -> Outline | None:
@@ -92,7 +97,8 @@ class Outline:
         functions = tuple(Function(str(n), str(b), str(h), int(o)) for n, b, h, o in data["functions"])
         if any(not 0 <= f.outer <= i for i, f in enumerate(functions)):
             raise ValueError("a function inside of a later one")
-        return cls(functions, tuple(map(str, data["outside"])), tuple(map(str, data["imports"])))
+        outside, imports, tests = (tuple(map(str, data[name])) for name in ("outside", "imports", "tests"))
+        return cls(functions, outside, imports, tests)
 
     def keys(self) -> list[tuple[str, int]]:
         """Name of each function, and how many of that name come before it."""
@@ -114,12 +120,15 @@ class Difference:
         change what the module is for those alone who use their names.
     units : frozenset of str
         The functions at module and class level that differ in anything, by their dotted names.
+    helpers : frozenset of str
+        Those of them that are more than tests in any version.
     """
 
     bodies: frozenset[tuple[str, int]] = frozenset()
     around: bool = False
     plain: frozenset[str] = frozenset()
     units: frozenset[str] = frozenset()
+    helpers: frozenset[str] = frozenset()
     whole: bool = field(default=False)  # nothing is known in detail: all of it may differ
 
     def __bool__(self) -> bool:
@@ -131,6 +140,7 @@ class Difference:
             self.around or other.around,
             self.plain | other.plain,
             self.units | other.units,
+            self.helpers | other.helpers,
             self.whole or other.whole,
         )
 
@@ -156,7 +166,8 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
         if key in bodies or key in heads
     }
     names = frozenset(p.split()[1] for p in plain)
-    return Difference(frozenset(bodies), kept[0] != kept[1], names, frozenset(units))
+    helpers = {f.name for o in (old, new) for f in o.functions if f.name in units and f.name not in o.tests}
+    return Difference(frozenset(bodies), kept[0] != kept[1], names, frozenset(units), frozenset(helpers))
 
 
 def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
@@ -181,23 +192,34 @@ def mentions(tree: ast.Module, names: frozenset[str], changed: frozenset[tuple[s
             waiting += [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
             waiting += [*node.decorator_list, *node.args.defaults]
             continue
-        if isinstance(node, ast.Name | ast.Attribute | ast.alias | ast.Constant):
-            texts = (getattr(node, name, None) for name in ("id", "attr", "name", "asname", "value"))
-            if any(isinstance(text, str) and text in names for text in texts):
-                return True
+        if isinstance(node, _NAMING) and not names.isdisjoint(_named(node)):
+            return True
         waiting += ast.iter_child_nodes(node)
     return False
 
 
+def _names(tree: ast.AST) -> Iterator[str]:
+    """All that may name something: names, attributes, parameters and texts."""
+    for node in ast.walk(tree):
+        if isinstance(node, _NAMING):
+            yield from _named(node)
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    texts = (getattr(node, name, None) for name in ("id", "attr", "name", "asname", "value", "arg"))
+    return (text for text in texts if isinstance(text, str))
+
+
 def _dotted_names(tree: ast.Module, functions: Sequence[ast.AST]) -> list[str]:
-    walk = _Walk(False, False)
+    walk = _Walk(None, False)
     walk.functions_of(tree.body, "", -1)
     return [f.name for f in walk.functions]
 
 
 class _Walk:
-    def __init__(self, tests: bool, lazy: bool):
-        self.tests = tests
+    def __init__(self, used: frozenset[str] | None, lazy: bool):
+        self.used = used  # in a file of tests, the names that it uses
+        self.tests: list[str] = []
         self.lazy = lazy  # annotations are not evaluated
         self.functions: list[Function] = []
 
@@ -207,6 +229,8 @@ class _Walk:
             if isinstance(statement, _FUNCTIONS):
                 dotted = f"{name}.{statement.name}" if name else statement.name
                 own = outer if outer >= 0 else len(self.functions)
+                if outer < 0 and self.is_test(statement):
+                    self.tests.append(dotted)
                 body = self.checksum([statement.args, statement.returns, *_type_parameters(statement)], statement)
                 self.functions.append(Function(dotted, body, self.head(statement), own))
                 self.functions_of(statement.body, dotted, own)
@@ -223,7 +247,10 @@ class _Walk:
             yield f"def {statement.name} {self.head(statement)}"
 
     def is_test(self, node: ast.AST) -> bool:
-        return self.tests and isinstance(node, _FUNCTIONS) and node.name.startswith("test")
+        if self.used is None or not isinstance(node, _FUNCTIONS) or not node.name.startswith("test"):
+            return False
+        marks = (name for decorator in node.decorator_list for name in _names(decorator))
+        return node.name not in self.used and not any("fixture" in name for name in marks)
 
     def head(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
         arguments = node.args

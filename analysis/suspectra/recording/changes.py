@@ -158,8 +158,10 @@ class _Found:
         if not found.plain or found.whole:
             return replace(found, plain=frozenset())
         used = any(name.startswith("__") for name in found.plain) or self._used(path, found)
-        units = found.units if used else found.units - found.plain
-        return replace(found, plain=frozenset(), around=found.around or used, units=units)
+        if used:
+            return replace(found, plain=frozenset(), around=True)
+        units, helpers = found.units - found.plain, found.helpers - found.plain
+        return replace(found, plain=frozenset(), units=units, helpers=helpers)
 
     def _used(self, path: str, found: Difference) -> bool:
         tree = self.workspace.tree(path)

@@ -173,6 +173,8 @@ class _View:
         """Why a test is reached."""
         try:
             touched = test.rows.touched()
+            if any(self.section.versions[number] is None for number in touched):
+                raise ValueError("a source whose map is damaged")
             yield from self._executed(test.rows, touched)
             for name in test.shares:
                 yield from self._shared_reasons(name)
@@ -193,7 +195,10 @@ class _View:
         found = {key: masks[key] for key in sorted(difference.bodies) if key in masks}
         if not all(found.values()):
             self.blind.add(version.path)
-        return {name: mask for (name, _), mask in found.items()}
+        named: dict[str, int] = {}
+        for (name, _), mask in found.items():
+            named[name] = named.get(name, 0) | mask
+        return named
 
     def _executed(self, rows: Rows, touched: Iterable[int]) -> Iterator[str]:
         """The changed functions in rows, and the files in them that are gone."""
@@ -268,7 +273,8 @@ class _View:
             return difference.around and version.path not in self._own_paths
         if version.outline is None:
             return False  # a document, or a module with tests in its docstrings, whose probes say more
-        return difference.around or any(not _is_test(unit) for unit in difference.units)
+        used_elsewhere = not self.importers.names.isdisjoint(unit.partition(".")[0] for unit in difference.units)
+        return difference.around or bool(difference.helpers) or used_elsewhere
 
     @cached_property
     def _own_paths(self) -> set[str]:
@@ -309,6 +315,7 @@ class _Importers:
     def __init__(self, imports: Mapping[str, tuple[str, ...]], paths: set[str]):
         self.imports = imports
         self.paths = paths
+        self.names = {name.rpartition(".")[2] for names in imports.values() for name in names}
         self.packages = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "__init__.py"}
 
     def of(self, seeds: Mapping[str, str]) -> dict[str, str]:
@@ -388,16 +395,7 @@ def _files_of(name: str) -> Iterator[str]:
 
 def _concerns(difference: Difference, unit: str) -> bool:
     """Whether a change of a file of tests concerns this test of it."""
-    return (
-        difference.whole
-        or difference.around
-        or unit in difference.units
-        or any(not _is_test(other) for other in difference.units)
-    )
-
-
-def _is_test(unit: str) -> bool:
-    return unit.rpartition(".")[2].startswith("test")
+    return difference.whole or difference.around or bool(difference.helpers) or unit in difference.units
 
 
 def _some(names: Iterable[str], glue: str) -> str:
