@@ -118,6 +118,7 @@ EDITS = {
     "comment in tests": ("tests/test_tax.py", "def test_days", "# days\ndef test_days", set()),
     "parametrisation": ("tests/test_tax.py", "[0, 1]", "[0, 2]", {"test_other", INHERITED}),
     "test helper": ("tests/test_tax.py", "return 0", "return 0 + 0", IN_TEST_TAX),
+    "helper module": ("tests/test_helpers.py", "return 3", "return 3 + 0", {"test_generated"}),
     "inherited test": ("tests/base.py", "assert self.value", "assert not not self.value", {INHERITED}),
     "two of one name": (
         "app/rates.py",

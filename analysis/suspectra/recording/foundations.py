@@ -20,7 +20,7 @@ import pytest
 from suspectra.instrumentation.cache import Instrumented
 from suspectra.instrumentation.outline import Outline
 from suspectra.instrumentation.probes import ModuleMap
-from suspectra.recording.recorder import Recorder
+from suspectra.recording.recorder import Recorder, imported_files
 
 _CONFTEST = "conftest.py"
 _VARIANT = "a file of tests"
@@ -51,6 +51,15 @@ class TestFiles:
             above = self._conftests(os.path.dirname(path))
             self._of[key] = above if own is None or own in above else (own, *above)
         return self._of[key]
+
+    def imported(self) -> None:
+        """Record the modules of tests that hold no test, too, since others may import them."""
+        scope = self.recorder.scope
+        for path in imported_files():
+            if path.endswith(".py") and scope.is_test_module(path) and scope.name(path) is not None:
+                real = os.path.realpath(path)
+                if scope.holds(os.path.dirname(real)):
+                    self._number(real, parted=True)
 
     def _conftests(self, folder: str) -> tuple[int, ...]:
         if folder not in self._above:

@@ -131,7 +131,7 @@ class Recorder:
 
     def start(self) -> None:
         """Instrument what is imported from now on, and tell what was imported before."""
-        for path in _imported_files():
+        for path in imported_files():
             if (name := self.scope(path)) is not None:
                 self.problem(
                     name,
@@ -311,7 +311,8 @@ class Recorder:
             )
 
 
-def _imported_files() -> list[str]:
+def imported_files() -> list[str]:
+    """The files of all modules that are there."""
     files = []
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)

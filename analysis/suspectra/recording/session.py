@@ -152,6 +152,7 @@ class _Session:
             self._leave_out(items, self.left_out)
         for item in items:
             self.test_files.of(item)  # as they are now that they have been imported
+        self.test_files.imported()
 
     def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
         """Deselect the tests that need not run; what they did under another Python says nothing about this one."""
@@ -233,6 +234,7 @@ class _Session:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.left_out and self.left_out["left_out"]:
             session.exitstatus = pytest.ExitCode.OK  # that there is nothing to run is what was hoped for
+        self.test_files.imported()
         self.recorder.outside()
         self.tell()  # a worker of pytest-xdist may be ended right behind this
 
