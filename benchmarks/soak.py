@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from large_recording import LINES
 from rank_speed import make_project
 from server_latency import Client, Log
 
@@ -210,7 +211,7 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=2_000)
     parser.add_argument("--requests", type=int, default=2_000)
     parser.add_argument("--tests", type=int, default=200)
-    parser.add_argument("--modules", type=int, default=10, help="of 226 executable lines each")
+    parser.add_argument("--modules", type=int, default=10, help=f"of {LINES} executable lines each")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "project"
