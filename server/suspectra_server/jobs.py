@@ -9,7 +9,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from suspectra_server.memory import give_back
+
 log = logging.getLogger(__name__)
+
+TIDY_EVERY = 10.0  # seconds at least
 
 
 class Cancelled(Exception):
@@ -55,6 +59,7 @@ class Jobs:
         self._wanted = threading.Semaphore(0)
         self._next: _Job | None = None
         self._thread: threading.Thread | None = None
+        self._tidy_from = loop.time() + TIDY_EVERY
 
     def submit(self, key: Hashable, work: Callable[[Token], Any], done: Callable[[Any], None]) -> None:
         """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced."""
@@ -111,6 +116,9 @@ class Jobs:
 
     def _finished(self, job: _Job, result: Any) -> None:
         self._running = None
+        if not self._waiting and self._loop.time() >= self._tidy_from:  # nobody waits: the best moment
+            self._tidy_from = self._loop.time() + TIDY_EVERY
+            self.submit("tidy", lambda token: give_back(), lambda result: None)
         self._start_next()
         if not job.token.cancelled:
             job.done(result)

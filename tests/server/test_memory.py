@@ -1,0 +1,75 @@
+"""A session of any length takes no more memory than a short one."""
+
+import asyncio
+import gc
+import threading
+import weakref
+
+from scipy.sparse import linalg
+
+from suspectra.evidence.recording import RecordingSource
+from suspectra.localizer import Localizer
+from suspectra_server import jobs, memory
+from suspectra_server.guide import Guides, Terms
+from suspectra_server.jobs import Jobs, Token
+from suspectra_server.settings import Settings
+from suspectra_server.snapshot import Ranking
+
+
+def test_memory_is_given_back_between_jobs_and_not_too_often(monkeypatch):
+    given = []
+    monkeypatch.setattr(jobs, "give_back", lambda: given.append(threading.current_thread().name))
+    monkeypatch.setattr(jobs, "TIDY_EVERY", 0.05)
+
+    async def session():
+        work, done = Jobs(asyncio.get_running_loop()), []
+        for _ in range(200):
+            work.submit("work", lambda token: None, done.append)
+            await asyncio.sleep(0.001)
+        work.stop()
+        return done
+
+    assert asyncio.run(session())
+    assert 0 < len(given) < 100
+    assert set(given) == {"suspectra-jobs"}
+
+
+def test_giving_back_collects_cycles():
+    class Node:
+        pass
+
+    gc.collect()
+    node = Node()
+    node.itself, gone = node, weakref.ref(node)
+    del node
+    memory.give_back()
+    assert gone() is None
+
+
+def test_a_guide_holds_nothing_that_only_its_own_thread_can_free(shop):
+    settings = Settings()
+    source, localizer = RecordingSource(shop), Localizer(settings.make_technique())
+    evidence = source.read()
+    report = localizer.update(evidence)
+    ranking = Ranking.of(localizer.technique, evidence, report, (), settings.top)
+    guides = Guides(lambda: RecordingSource(shop, edges=True))
+    guide = guides.make(Terms(ranking, frozenset(), settings.jump_model(None)), Token())
+    guides.solve(guide, Token())
+    assert guide.next  # for which the way through the ranking was solved
+    assert not any(isinstance(one, linalg.SuperLU) for one in vars(guide.model).values())
+
+
+def test_records_that_are_replaced_unread_are_not_kept(shop):
+    from suspectra.recording.log import FrameKind, frame, frames, split_json, with_json
+
+    source = RecordingSource(shop)
+    tests = len(source.read().tests)
+    (log,) = (shop / ".suspectra/recording").glob("*.log")
+    head, rows = split_json(next(one.payload for one in frames(log.read_bytes()) if one.kind == FrameKind.TEST))
+    for number in range(10):
+        with open(log, "ab") as file:
+            for again in range(5):
+                later = head | {"time": head["time"] + 10**9 * (10 * number + again + 1)}
+                file.write(frame(FrameKind.TEST, with_json(later, rows)))
+        source.read()
+    assert len(source._decoded) == tests
