@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
@@ -70,5 +71,7 @@ class Learned:
             os.replace(unfinished, self.file)
         except OSError as error:
             log.warning("%s can't be written, so the move is not counted: %s", self.file, error)
+            with suppress(OSError):
+                unfinished.unlink(missing_ok=True)
             return False
         return True
