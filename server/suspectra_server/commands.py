@@ -34,6 +34,7 @@ Found = tuple["Folder", Mark]
 Statement = tuple["Folder", int]  # an element of the folder's ranking
 
 MOST_MOVES = 10  # places a jump offers unless asked for another number
+MOST_CHOICES = 5  # of them that the server asks about: some clients make each a button
 STEPS_PATIENCE = 1.0  # seconds the next suspect may wait for expected steps; then the ranking leads
 
 
@@ -92,7 +93,7 @@ class Commands:
             if target is None:
                 raise JsonRpcInvalidParams("there is no ranked statement at that place")
         elif ask and found:
-            chosen = await self._ask_where(here, found)
+            chosen = await self._ask_where(here, found[:MOST_CHOICES])
             target = (folder, chosen.element) if chosen else None
         elif ask:
             self._server.answer("There is nowhere to go from here.")

@@ -21,7 +21,7 @@
 
 (defun e2e-wait (what seen)
   "Wait until SEEN, a function, returns something, and return that; WHAT is it."
-  (let ((end (+ (float-time) 60)) result)
+  (let ((end (+ (float-time) 120)) result)
     (while (and (not (setq result (funcall seen))) (< (float-time) end))
       (accept-process-output nil 0.05))
     (unless result

@@ -36,6 +36,7 @@ EDITORS = {
     "emacs-28.2": Takes(markdown=False, shows=False),
     "emacs-30.2": Takes("utf-32", markdown=False),
     "helix-25.07.1": Takes("utf-8"),
+    "kate-26.08.2": Takes(related=True, shows=False),
     "neovim-0.7.2": Takes(related=True, shows=False),
     "neovim-0.12.4": Takes("utf-8", related=True, refreshes=True),
     "vscode-1.139.1": Takes(related=True, refreshes=True, status=True, watched=True),
