@@ -1,7 +1,8 @@
 """What counting costs beyond recording.
 
-The tests of two projects run in turn plainly, with ``suspectra record`` and with ``suspectra record --counts``; CPU
-time of the whole process tree is compared, medians over the rounds.
+The tests of two projects run in turn plainly, with ``suspectra record``, with ``suspectra record --counts``, and with
+counts but without the launcher: once with probes at conditions inside expressions and once without. CPU time of the
+whole process tree is compared, medians over the rounds.
 
     python benchmarks/counting_overhead.py --rounds 3
 """
@@ -20,14 +21,33 @@ from pathlib import Path
 from recording_overhead import PROJECTS, Project, cpu_seconds, prepare
 
 from suspectra.evidence.recording import RecordingSource
+from suspectra.recording.settings import BOOTSTRAP_FOLDER
 
 LAUNCHER = "import sys; from suspectra.recording.launch import run; sys.exit(run(sys.argv[1:], '.', counts={}))"
+
+DIRECTLY = """\
+import sys
+sys.path.insert(0, {folder!r})
+import suspectra_recorder
+del sys.modules["suspectra_recorder"]  # pytest imports it itself
+from suspectra.instrumentation import rewriting
+from suspectra.recording import recorder
+if not {conditions}:
+    rewriting._Inserter.put_into_expressions = lambda *_: None
+    recorder.CACHE = "cache-without-conditions"
+import pytest
+sys.exit(pytest.main([*sys.argv[1:], "-p", "suspectra_recorder", "--suspectra", "--suspectra-counts"]))
+"""
 
 
 def commands(project: Project, python: Path) -> dict[str, list[str]]:
     plain = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", project.tests]
-    launchers = {"recorded": LAUNCHER.format(False), "counted": LAUNCHER.format(True)}
-    return {"plain": plain} | {name: [sys.executable, "-c", code, *plain] for name, code in launchers.items()}
+    ways = {"recorded": LAUNCHER.format(False), "counted": LAUNCHER.format(True)}
+    directly = {
+        name: [str(python), "-c", DIRECTLY.format(folder=BOOTSTRAP_FOLDER, conditions=conditions), *plain[3:]]
+        for name, conditions in (("arms", False), ("conditions", True))
+    }
+    return {"plain": plain, **directly} | {name: [sys.executable, "-c", code, *plain] for name, code in ways.items()}
 
 
 def measure(project: Project, cache: Path, rounds: int) -> dict:
@@ -51,6 +71,7 @@ def measure(project: Project, cache: Path, rounds: int) -> dict:
         "plain_seconds": round(median["plain"], 3),
         "recorded_to_plain": round(median["recorded"] / median["plain"], 3),
         "counted_to_plain": round(median["counted"] / median["plain"], 3),
+        "conditions_to_arms": round(median["conditions"] / median["arms"], 3),
         "counted_to_recorded": round(median["counted"] / median["recorded"], 3),
         "bytes_recorded": sizes["recorded"],
         "bytes_counted": sizes["counted"],
@@ -65,14 +86,15 @@ def main() -> None:
     options = parser.parse_args()
     chosen = options.project or ["itsdangerous", "click"]
     results = {}
-    print(f"{'project':14}{'tests':>7}{'plain s':>9}{'recorded':>10}{'counted':>9}{'counted to recorded':>21}")
+    columns = f"{'plain s':>9}{'recorded':>10}{'counted':>9}{'counted to recorded':>21}{'conditions to arms':>20}"
+    print(f"{'project':14}{'tests':>7}{columns}")
     for project in PROJECTS:
         if project.name in chosen:
             result = results[project.name] = measure(project, options.cache, options.rounds)
             print(
                 f"{project.name:14}{result['tests']:7}{result['plain_seconds']:9.2f}"
                 f"{result['recorded_to_plain']:10.2f}{result['counted_to_plain']:9.2f}"
-                f"{result['counted_to_recorded']:21.2f}"
+                f"{result['counted_to_recorded']:21.2f}{result['conditions_to_arms']:20.2f}"
             )
     print(json.dumps({"benchmark": "counting_overhead", "projects": results}))
 

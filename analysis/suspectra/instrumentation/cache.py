@@ -12,7 +12,6 @@ import marshal
 import os
 import struct
 import sys
-import tempfile
 from dataclasses import dataclass
 from types import CodeType
 
@@ -67,6 +66,8 @@ class CodeCache:
 
     def store(self, path: str, key: bytes, item: Instrumented) -> None:
         """Keep it; other processes see the old file or the new one, never half of one."""
+        import tempfile  # slow to import, and most often not needed
+
         rest = _HEAD.pack(b"", key, item.cells, len(item.map))[32:] + item.map + marshal.dumps(item.code)
         target = self._file(path)
         try:

@@ -15,7 +15,6 @@ import threading
 from array import array
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
-from importlib.abc import SourceLoader
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import TYPE_CHECKING
@@ -24,6 +23,8 @@ from suspectra.instrumentation.cache import CodeCache, Instrumented
 from suspectra.instrumentation.compiling import CompileHook, file_with
 
 if TYPE_CHECKING:
+    from importlib.abc import SourceLoader
+
     from suspectra.instrumentation.monitoring import Monitor
 
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]

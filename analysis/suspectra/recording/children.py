@@ -11,9 +11,7 @@ import contextlib
 import json
 import mmap
 import os
-import shutil
 import struct
-import tempfile
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any
@@ -83,7 +81,8 @@ class Children:
         above = os.path.join(workspace, FOLDER, CHILDREN)
         os.makedirs(above, exist_ok=True)
         _sweep(above)
-        self.folder = tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=above)
+        self.folder = os.path.join(above, f"{os.getpid()}-{os.urandom(8).hex()}")
+        os.mkdir(self.folder, 0o700)
         owner = os.path.join(self.folder, _OWNER)
         self._owner = os.open(f"{owner}.new", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         hold(self._owner)
@@ -160,7 +159,7 @@ class Children:
     def close(self) -> None:
         """Take no more children; those that still run no longer count."""
         self.let_go()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(self.folder))
 
@@ -252,4 +251,10 @@ def _sweep(above: str) -> None:
         if os.path.exists(owner) and not held(owner):
             with contextlib.suppress(OSError):
                 os.unlink(owner)  # what is open can't be, where there are no locks
-                shutil.rmtree(folder, ignore_errors=True)
+                _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    import shutil  # slow to import, and not needed by children
+
+    shutil.rmtree(folder, ignore_errors=True)
