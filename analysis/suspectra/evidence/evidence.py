@@ -102,6 +102,13 @@ class MeasuredFile:
     functions: tuple[tuple[str, int, int], ...]
     is_test: bool = False
 
+    def functions_at(self, index: int) -> tuple[Function, ...]:
+        """Its functions, where it is the file of that index: the same objects as when that was asked last."""
+        known = self.__dict__.get("_functions_at")
+        if known is None or known[0] != index:
+            known = self.__dict__["_functions_at"] = index, tuple(Function(index, *one) for one in self.functions)
+        return known[1]
+
 
 @dataclass(frozen=True, eq=False)
 class EdgeEvidence:
@@ -237,7 +244,7 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
     offsets = []
     for index, file in enumerate(files):
         offsets.append(len(functions))
-        functions += _functions(file, index)
+        functions += file.functions_at(index)
 
     def column(parts: Iterable[np.ndarray]) -> np.ndarray:
         return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32, copy=False)
@@ -252,11 +259,6 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
         tuple(functions),
         files,
     )
-
-
-@lru_cache(maxsize=1 << 14)
-def _functions(file: MeasuredFile, index: int) -> tuple[Function, ...]:
-    return tuple(Function(index, *function) for function in file.functions)
 
 
 @lru_cache(maxsize=8)

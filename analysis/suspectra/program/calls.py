@@ -6,15 +6,14 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from suspectra.program import Program
 from suspectra.program.control_flow import SourcesAsRun
+from suspectra.program.remembered import Remembered
 from suspectra.spectrum import Elements, PerTest, Spectrum
-
-_FILES = 1 << 14  # files whose calls are remembered
 
 # a method of one of these may be meant whenever its name is called on something
 _COMMON = frozenset(
@@ -92,6 +91,7 @@ class _Named:
     def find(cls, elements: Elements, source_of: SourcesAsRun, progress: Callable[[float], object]) -> _Named:
         named = _by_unique_name(elements, _first_statements(elements))
         pairs = set()
+        _callers.begin()
         for done, path in enumerate(elements.files):
             progress(done / len(elements.files))
             data = source_of(path) if path.endswith((".py", ".pyw")) else None
@@ -143,7 +143,7 @@ def _by_unique_name(elements: Elements, begins: dict[int, int]) -> dict[str, int
     return {name: min(at) for name, at in known.items() if len(at) == 1 and name not in _COMMON}
 
 
-@lru_cache(maxsize=_FILES)
+@Remembered
 def _callers(data: bytes, lines: bytes, end_lines: bytes) -> tuple[tuple[int, str], ...]:
     """The innermost statement around each call, and the called name; none where the source can't be parsed.
 

@@ -194,7 +194,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     return spectrum, _of_arcs(spectrum.elements, spectrum.edges, source_of)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _completion(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> Completion:
     return Completion(elements, edges, python_flows(elements, edges, source_of))
 

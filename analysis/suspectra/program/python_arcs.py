@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise, repeat
 
 import numpy as np
@@ -18,10 +18,10 @@ from scipy import sparse
 
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.python_flow import Arc, PythonFlow, Scope
+from suspectra.program.remembered import Remembered
 from suspectra.spectrum import Edges, Elements, PerTest, Row, Spectrum
 
 _EXIT = -1  # for an element: an arc that leaves the scope
-_FILES = 1 << 14  # files whose arcs are remembered
 _Implied = tuple[tuple[Arc, int, int, int], ...]  # arc, statements at its ends, function
 
 
@@ -133,6 +133,7 @@ def _by_test(rows: Sequence[Row], columns: int, values: Sequence[np.ndarray] | N
 def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]) -> tuple[np.ndarray, ...]:
     """File, arc, elements at its ends and function of each implied arc."""
     parts = [(np.zeros(0, int), np.zeros((0, 2), int), *[np.zeros(0, int)] * 3)]
+    _implied_in.begin()
     for part in file_parts(elements, edges):
         flow = flows.get(part.file)
         implied = _implied_in(flow, part) if flow is not None else ()
@@ -145,7 +146,7 @@ def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | 
     return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
 
 
-@lru_cache(maxsize=_FILES)
+@Remembered
 def _implied_in(flow: PythonFlow, part: FilePart) -> _Implied:
     """The implied arcs of one file, in its own numbers."""
     told, element, functions = part.arcs, part.element_of_line, part.function_of_line

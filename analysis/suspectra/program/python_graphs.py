@@ -12,6 +12,7 @@ from suspectra.errors import Problem
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
 from suspectra.program.python_flow import Arc, PythonFlow, Scope, of_expression
+from suspectra.program.remembered import Remembered
 from suspectra.spectrum import Edges, Elements
 
 SourceOf = Callable[[str], bytes | None]
@@ -21,7 +22,6 @@ UNTOLD = "decide things no arc shows"
 """What is noted of lines with conditions inside expressions; it does not concern who knows how these came out."""
 
 _Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no test took
-_FILES = 1 << 14  # files whose graphs are remembered
 
 
 def python_graphs(
@@ -49,6 +49,8 @@ def python_graphs(
     graphs: list[FlowGraph] = []
     notes = _Notes()
     flows = python_flows(elements, edges, source_of)
+    _graphs_of.begin()
+    _unclear.begin()
     for part in file_parts(elements, edges):
         flow = flows[part.file]
         notes.add(elements.files[part.file], flow, part)
@@ -58,7 +60,7 @@ def python_graphs(
     return tuple(graphs), notes.problems()
 
 
-@lru_cache(maxsize=_FILES)
+@Remembered
 def _graphs_of(flow: PythonFlow | None, part: FilePart) -> tuple[FlowGraph, ...]:
     """The graphs of one file, in its own numbers."""
     if flow is None:
@@ -74,6 +76,7 @@ def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[
 
 @lru_cache(maxsize=4)
 def _flows(paths: tuple[str, ...], source_of: SourceOf) -> tuple[PythonFlow | None, ...]:
+    _parsed.begin()
     return tuple(_flow(path, source_of) for path in paths)
 
 
@@ -82,7 +85,7 @@ def _flow(path: str, source_of: SourceOf) -> PythonFlow | None:
     return _parsed(data) if data is not None else None
 
 
-@lru_cache(maxsize=_FILES)
+@Remembered
 def _parsed(data: bytes) -> PythonFlow | None:
     try:
         return PythonFlow.parse(data)
@@ -218,7 +221,7 @@ class _Notes:
         return tuple(found)
 
 
-@lru_cache(maxsize=_FILES)
+@Remembered
 def _unclear(flow: PythonFlow, part: FilePart) -> tuple[list[Arc], list[tuple[int, str]]]:
     """The arcs that are no way to go, and decisions that no arc shows."""
     strange = sorted(arc for arc in part.arcs if not flow.can_go(arc))

@@ -1,0 +1,53 @@
+"""Results that are kept from state to state, and no longer than somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+ROUNDS = 4
+"""Rounds in which nobody asked for a result until it is forgotten: as many workspaces may take turns."""
+
+
+class Remembered(Generic[T]):
+    """A function of one file, whose results are kept while rounds over all files ask for them.
+
+    A cache of a fixed size would either be too small for a large workspace, or fill up with files as they were.
+
+    Parameters
+    ----------
+    work : callable
+        Its arguments must be hashable.
+
+    Examples
+    --------
+    >>> square = Remembered(lambda number: number * number)
+    >>> square.begin()
+    >>> square(3), len(square)
+    (9, 1)
+    >>> for _ in range(ROUNDS + 1):
+    ...     square.begin()
+    >>> len(square)
+    0
+    """
+
+    def __init__(self, work: Callable[..., T]):
+        self._work = work
+        self._round = 0
+        self._known: dict[tuple[Hashable, ...], tuple[int, T]] = {}
+
+    def begin(self) -> None:
+        """Begin a round over all files."""
+        self._round += 1
+        self._known = {key: known for key, known in self._known.items() if known[0] >= self._round - ROUNDS}
+
+    def __call__(self, *arguments: Hashable) -> T:
+        """What the function gives for these arguments."""
+        known = self._known.get(arguments)
+        result = known[1] if known is not None else self._work(*arguments)
+        self._known[arguments] = self._round, result
+        return result
+
+    def __len__(self) -> int:
+        return len(self._known)
