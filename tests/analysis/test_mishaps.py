@@ -5,12 +5,14 @@ import os
 import resource
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording.log import LogWriter
+from suspectra.evidence.sources import Sources
+from suspectra.recording.log import MAGIC, FrameKind, LogWriter, frame, frames, split_json, with_json
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 APP = "def f(a):\n    if a % 2:\n        return a\n    return -a\n"
@@ -118,10 +120,64 @@ def test_after_the_clock_was_set_back_the_later_run_counts(work):
     assert len(verdicts(work)) == 3  # a collection made later still forgets
 
 
+JUMPING = """\
+import time
+
+real, calls = time.time_ns, []
+
+def jumping():
+    calls.append(1)
+    return real() + (BY if 6 < len(calls) else 0)
+
+time.time_ns = jumping
+"""
+FREEZING = """\
+import time
+
+def test_frozen(monkeypatch):
+    monkeypatch.setattr(time, "time_ns", lambda: 5 * 10**18)
+"""
+
+
+@pytest.mark.parametrize("hours", [-48, 48])
+def test_a_clock_that_jumps_during_a_run_puts_no_record_out_of_order(work, hours):
+    record(work)
+    (work / "clock.py").write_text(JUMPING.replace("BY", str(hours * 3600 * 10**9)))
+    jumping = ["record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "clock"]
+    (work / "app.py").write_text("def f(a):\n    return a\n")
+    record(work, arguments=jumping)
+    assert set(verdicts(work).values()) == {"passed"}
+    (work / "app.py").write_text(APP)
+    record(work)  # the clock goes right again
+    assert verdicts(work)["test_app.py::test_f[2]"] == "failed"
+    (work / "app.py").write_text("def f(a):\n    return a\n")
+    record(work)
+    assert set(verdicts(work).values()) == {"passed"}
+
+
+def test_a_test_that_replaces_the_clock_is_recorded_at_the_true_time(work):
+    (work / "test_clock.py").write_text(FREEZING)
+    before = time.time_ns()
+    record(work)
+    after = time.time_ns()
+    (log,) = (work / ".suspectra/recording").glob("*.log")
+    heads = [split_json(one.payload)[0] for one in frames(log.read_bytes()) if one.kind == FrameKind.TEST]
+    assert len(heads) == 21
+    assert all(before <= head["time"] <= after for head in heads)
+
+
+def test_a_source_that_changes_while_its_size_and_time_stay_is_read_again(work):
+    sources = Sources(work)
+    path = work / "app.py"
+    held = path.stat().st_mtime_ns
+    assert sources.get("app.py").lines[0] == "def f(a):"
+    path.write_text(APP.replace("def f(a)", "def g(a)"))
+    os.utime(path, ns=(held, held))
+    assert sources.get("app.py").lines[0] == "def g(a):"
+
+
 def moved(data, time):
     """A log as it would be had it been written at another time."""
-    from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
-
     out = MAGIC
     for number, one in enumerate(frames(data)):
         payload = one.payload
@@ -145,11 +201,11 @@ def test_a_file_whose_time_goes_backwards_is_read_again(work):
 
 @pytest.mark.parametrize("what", ["recorder", "server"])
 def test_killed_at_random_moments_nothing_is_lost_or_corrupt(what):
-    script = [sys.executable, str(BENCHMARKS / "kills.py"), "--kills", "4", "--of", what]
+    script = [sys.executable, str(BENCHMARKS / "kills.py"), "--kills", "8", "--of", what]
     done = subprocess.run(script, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
-    assert figures[what]["kills"] == 4
+    assert figures[what]["kills"] == 8
     assert not figures[what]["failures"]
 
 

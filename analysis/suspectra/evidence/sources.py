@@ -18,7 +18,7 @@ from suspectra.errors import Problem
 LARGEST_SOURCE = 16 * 2**20
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
-Signature = tuple[int, int, int]
+Signature = tuple[int, int, int, int]
 
 
 def signature(path: Path | str) -> Signature | None:
@@ -27,7 +27,8 @@ def signature(path: Path | str) -> Signature | None:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    # the time of the last change can be set by anybody, that of the last change of the entry by nobody
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def inside(workspace: Path, path: str | Path) -> str | None:

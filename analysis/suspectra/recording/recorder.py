@@ -99,7 +99,8 @@ class Recorder:
         try:
             os.makedirs(self.folder, exist_ok=True)
             keep_out_of_version_control(folder)
-            self._behind = _clock_behind(self.folder)
+            self._clock = time.time_ns  # tests may put another one in its place
+            self._behind, self._last = _clock_behind(self.folder), 0
             started = self._now()
             name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
             self.log = LogWriter(os.path.join(self.folder, name))
@@ -268,7 +269,13 @@ class Recorder:
         self._adoption.moved(at, after)
 
     def _now(self) -> int:
-        return time.time_ns() + self._behind
+        """The time, which never goes back: of two records of a test the later one counts."""
+        now = self._clock() + self._behind
+        if now < self._last:
+            self._behind += self._last - now
+            now = self._last
+        self._last = now
+        return now
 
     def _write(self, kind: FrameKind, payload: bytes) -> None:
         try:
