@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 
 from suspectra.instrumentation.imports import ImportHook
+from suspectra.recording.child import follow_forks  # not only where it is needed: a forked child had better not import
 from suspectra.recording.children import ChildLog, Children
 
 
@@ -40,8 +41,6 @@ class Adoption:
             os.register_at_fork(after_in_child=forked)
 
     def _become_child(self) -> None:
-        from suspectra.recording.child import follow_forks
-
         try:
             log = ChildLog(self.children.folder, self.children.number, self.hook.counting)
         except OSError:
