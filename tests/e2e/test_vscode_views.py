@@ -227,36 +227,20 @@ def test_an_explanation_keeps_up(opened, ledger, wait, document):
 
 
 def shows_the_marks(bench, picture, colors):
-    """A picture has what a suspicious line is told by, in the colours that are declared for its theme.
-
-    The places are asked of the page, so that it does not matter how large things are with the fonts of a machine.
-    """
-    box = {
-        name: bench.see(f".editor-instance {selector}").bounding_box()
-        for name, selector in (
-            ("editor", ".monaco-editor"),
-            ("gutter", ".glyph-margin"),
-            ("ruler", ".decorationsOverviewRuler"),
-            ("text", ".view-lines"),
-        )
-    }
-    hot = bench.see(".editor-instance .view-line", "whole = sum(days)")  # as hot as the fault
-    line, words = hot.bounding_box(), hot.locator("span").first.bounding_box()
-    height = {"y": box["editor"]["y"], "height": box["editor"]["height"]}
-    places = {
-        "gutter": {**box["gutter"], **height},
-        "ruler": box["ruler"],
-        "view": bench.page.locator(f"{SIDEBAR} .monaco-list").first.bounding_box(),
-        "line": {**line, "x": box["text"]["x"], "width": 600},
-        "underline": {**words, "y": line["y"] + line["height"] - 5, "height": 6},
-    }
+    """A picture has what a suspicious line is told by, in the colours that are declared for its theme."""
+    places = {**bench.heat_maps(), "view": bench.page.locator(f"{SIDEBAR} .monaco-list").first.bounding_box()}
     for heat in (3, 5):
         for name, least in (("gutter", 0.002), ("ruler", 0.001), ("view", 0.0001)):
             assert picture.share(colors[f"heat{heat}"], places[name]) > least, f"heat {heat} in the {name}"
+    text = bench.see(".editor-instance .view-lines").bounding_box()
+    hot = bench.see(".editor-instance .view-line", "whole = sum(days)")  # as hot as the fault
+    line, words = hot.bounding_box(), hot.locator("span").first.bounding_box()
+    whole_line = {**line, "x": text["x"], "width": 600}
+    underline = {**words, "y": line["y"] + line["height"] - 5, "height": 6}
     tint = colors["heat5Background"]
-    assert picture.share(tint, places["line"], bench.color("editor.background")) > 0.5, "the tint of a line"
+    assert picture.share(tint, whole_line, bench.color("editor.background")) > 0.5, "the tint of a line"
     squiggles = [bench.color(f"editorWarning.{part}") for part in ("foreground", "border")]
-    assert max(picture.share(color, places["underline"]) for color in squiggles if color) > 0.004, "an underline"
+    assert max(picture.share(color, underline) for color in squiggles if color) > 0.004, "an underline"
 
 
 def test_suspicion_is_told_in_every_theme_and_without_colours(opened, wait, document, palette, look):
