@@ -17,6 +17,7 @@ from suspectra.program.control_flow import ControlFlow
 from suspectra.program.flow_graph import EXIT, FlowGraph
 from suspectra.spectrum import Counts, EdgeKind, Edges, Elements, Spectrum
 from suspectra.techniques import make_technique
+from suspectra.techniques.carried import Carried
 from suspectra.techniques.cp import CP, edge_suspiciousness
 
 
@@ -275,3 +276,21 @@ def test_says_what_is_missing():
         spectrum = replace(lines_only, edges=edges, edge_rows=(zeros, zeros))
         with pytest.raises(NothingToRank, match="between which blocks"):
             CP().localize(spectrum)
+
+
+def test_only_functions_whose_counts_changed_are_solved_again():
+    edges = [(0, 2), (2, 3), (2, 4), (3, 4), (4, 1)]
+    graphs = [FlowGraph.of(-1, 5, [(*edge, 5 * i + k) for k, edge in enumerate(edges)], []) for i in range(3)]
+    flow, rng = ControlFlow(tuple(graphs)), np.random.default_rng(2)
+    ef, ep = rng.integers(0, 5, 15), rng.integers(0, 8, 15)
+    before = CP().propagate(flow, Counts(ef, ep, 4, 7))
+    other = ep.copy()
+    other[6] += 1
+    counts = Counts(ef, other, 4, 7)
+    assert Carried(flow, counts, before).graphs.tolist() == [1]
+    assert Carried(flow, Counts(ef, ep, 4, 7), before).graphs.tolist() == []
+    # how many tests there are is part of every equation
+    assert Carried(flow, Counts(ef, ep, 4, 8), before).graphs.tolist() == [0, 1, 2]
+    kept, anew = CP().propagate(flow, counts, before), CP().propagate(flow, counts)
+    for name in ("br", "edge_delta", "edge_share", "trouble"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(anew, name))

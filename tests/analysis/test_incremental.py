@@ -22,6 +22,7 @@ from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.recording.compaction import compact
 from suspectra.recording.log import FrameKind, LogWriter, pack_rows, with_json
 from suspectra.techniques import make_technique, technique_infos, technique_names
+from suspectra.techniques.carried import Carried
 from suspectra.techniques.cp import Propagation
 from suspectra.techniques.flow_report import FlowReport
 from suspectra_server.documents import Texts, Units
@@ -379,3 +380,19 @@ def test_rows_of_other_files_are_moved_when_a_file_changes(tmp_path):
     # the last file changed, so nothing before it moves, and what does not touch it is the same object
     same = [key for key, value in source._decoded.items() if decoded.get(key) is value]
     assert same
+
+
+def test_functions_of_other_files_are_not_solved_again_when_a_file_changes(tmp_path):
+    suite = Suite(tmp_path, 7, sources_as_run=True)
+    source, localizer = RecordingSource(tmp_path, edges=True), Localizer(make_technique("cp"))
+    before = localizer.update(source.read())
+    path = sorted(suite.files)[1]
+    suite.write(path, suite.files[path] ^ 1)
+    suite.new_run(path)
+    report = localizer.update(source.read())
+    after, elements = report.details, report.spectrum.elements
+    again = Carried(after.flow, after.counts, before.details).graphs.tolist()
+    assert 0 < len(again) < len(after.flow.graphs)
+    known = before.spectrum.elements.versions
+    for graph in again:
+        assert elements.versions[elements.functions[after.flow.graphs[graph].function].file] not in known
