@@ -395,4 +395,4 @@ def test_functions_of_other_files_are_not_solved_again_when_a_file_changes(tmp_p
     assert 0 < len(again) < len(after.flow.graphs)
     known = before.spectrum.elements.versions
     for graph in again:
-        assert elements.versions[elements.functions[after.flow.graphs[graph].function].file] not in known
+        assert elements.versions[elements.file[after.flow.graphs[graph].element[0]]] not in known
