@@ -388,8 +388,19 @@ class Workbench:
         self.see(".quick-input-list .monaco-list-row", text).click()
 
     def show(self, view: str) -> None:
-        """Open a view of the activity bar; a badge may lie over its button."""
-        self.see(f".activitybar .action-label[aria-label^='{view}']").click(force=True)
+        """Open a view of the activity bar. A badge may come to lie over its button, or take a click away."""
+        label = f".action-label[aria-label^='{view}']"
+        button = self.see(f".activitybar {label}")
+        chosen = self.page.locator(f".activitybar .action-item.checked {label}")
+
+        def shown() -> bool:
+            if not chosen.count():
+                button.click(force=True)
+                with contextlib.suppress(PlaywrightTimeout):
+                    chosen.wait_for(timeout=5000)
+            return chosen.count() > 0
+
+        until(shown, f"the view {view} is open")
 
     def press(self, *keys: str) -> None:
         for key in keys:
