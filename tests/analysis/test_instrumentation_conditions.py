@@ -158,7 +158,7 @@ class Interpreter:
                 for value in values[:-1]:
                     found, ends = self.value(value), isinstance(op, ast.Or)
                     truth = ends if found is not None and getattr(found, "truth", 0) is None else self.ask(found)
-                    if not isinstance(value, ast.BoolOp):
+                    if not isinstance(value, (ast.BoolOp, ast.IfExp)):
                         self.count(value, truth)  # one that raises when it is asked ends the expression too
                     if self.ask(found) == ends:
                         return found

@@ -148,7 +148,7 @@ class ConditionProbes:
         out: list[ast.expr] = []
         for value in node.values:
             # of `(a and b) or c` Python asks a and b themselves, never for the truth of what is in brackets
-            asked = value is not node.values[-1] and not isinstance(value, ast.BoolOp)
+            asked = value is not node.values[-1] and not isinstance(value, (ast.BoolOp, ast.IfExp))
             condition = self._condition(value) if asked else None
             self.visit(value)
             out += [value] if condition is None else self._operand(value, condition, isinstance(node.op, ast.Or))

@@ -53,7 +53,7 @@ def _attach_later(place):
 
     source_loader.get_code = get_code
     script = sys.argv[0] if sys.argv else ""
-    if "--multiprocessing-fork" in sys.argv:
+    if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
         attach()  # it is about to run the script it belongs to once more
     elif script.endswith(".py") and wanted(script) and not sys.flags.inspect:
         attach()
