@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 
 from suspectra_server.server import make_server
@@ -16,10 +17,16 @@ from suspectra_server.server import make_server
 NAME = "lsp"
 PATIENCE = 10  # seconds; some answers wait for settings that nobody sends
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": {"trusted": False}}
-HELLO = [
-    {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": INITIALIZE},
-    {"jsonrpc": "2.0", "method": "initialized", "params": {}},
-]
+STATUS = {"experimental": {"suspectra": {"status": True}}}
+
+
+def hello(root: str | None) -> list[dict]:
+    """What a client begins with."""
+    params = INITIALIZE | ({"rootUri": root, "capabilities": STATUS} if root else {})
+    return [
+        {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params},
+        {"jsonrpc": "2.0", "method": "initialized", "params": {}},
+    ]
 
 
 class _Writer:
@@ -35,23 +42,25 @@ class _Writer:
         pass
 
 
-def run(data: bytes, *, hello: bool = True) -> list[dict]:
-    """Give a server of its own the messages; what it sent."""
+def run(data: bytes, *, greeted: bool = True, root: str | None = None) -> list[dict]:
+    """Give a server of its own the messages, with a root once its suspects are there; what it sent."""
     logging.disable()
     try:
-        return asyncio.run(_talk(data.split(b"\n"), hello))
+        return asyncio.run(_talk(data.split(b"\n"), greeted, root))
     finally:
         logging.disable(logging.NOTSET)
 
 
-async def _talk(bodies: list[bytes], hello: bool) -> list[dict]:
+async def _talk(bodies: list[bytes], greeted: bool, root: str | None) -> list[dict]:
     broken: list[dict] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: broken.append(context))
     server, writer = make_server(), _Writer()
     server.protocol.set_writer(writer)
     try:
-        for message in HELLO if hello else ():
+        for message in hello(root) if greeted else ():
             server.protocol.receive(json.dumps(message).encode())
+        if root:
+            await _until(lambda: any(m.get("params", {}).get("state") in ("ready", "stale") for m in writer.messages))
         for body in bodies:
             server.protocol.receive(body)
         await _answered(writer, _wanted(bodies))
@@ -89,10 +98,16 @@ def _wanted(bodies: list[bytes]) -> list:
 
 async def _answered(writer: _Writer, wanted: list) -> None:
     """Let the handlers run until all have answered, or nothing more can be expected."""
+
+    def answered() -> bool:
+        sent = [message.get("id") for message in writer.messages if "method" not in message]
+        return all(msg_id in sent for msg_id in wanted)
+
+    await _until(answered)
+
+
+async def _until(condition: Callable[[], bool]) -> None:
     loop = asyncio.get_running_loop()
     end = loop.time() + PATIENCE
-    while loop.time() < end:
-        sent = [message.get("id") for message in writer.messages if "method" not in message]
-        if all(msg_id in sent for msg_id in wanted):
-            return
+    while loop.time() < end and not condition():
         await asyncio.sleep(0.001)

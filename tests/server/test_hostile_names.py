@@ -22,16 +22,21 @@ CONTROLS = set("\x1b\x07\x9b\u202e")
 def hostile(shop):
     """The shop after a run whose tests and messages have such names."""
     for log in (shop / ".suspectra/recording").glob("*.log"):
-        out = MAGIC
-        for one in frames(log.read_bytes()):
-            payload = one.payload
-            if one.kind == FrameKind.TEST:
-                head, rows = split_json(payload)
-                evil = {"name": f"{head['name']}[{EVIL}]", "message": EVIL if head["message"] else ""}
-                payload = with_json(head | evil, rows)
-            out += frame(FrameKind(one.kind), payload)
-        log.write_bytes(out)
+        log.write_bytes(renamed(log.read_bytes(), EVIL))
     return shop
+
+
+def renamed(data, name):
+    """A log whose tests have this in their names and messages."""
+    out = MAGIC
+    for one in frames(data):
+        payload = one.payload
+        if one.kind == FrameKind.TEST:
+            head, rows = split_json(payload)
+            evil = {"name": f"{head['name']}[{name}]", "message": name if head["message"] else ""}
+            payload = with_json(head | evil, rows)
+        out += frame(FrameKind(one.kind), payload)
+    return out
 
 
 def run(capsys, *arguments):
@@ -47,6 +52,17 @@ def test_names_of_tests_control_no_terminal(hostile, capsys, monkeypatch, form):
     status, said = run(capsys, "rank", "--format", form)
     assert status == 0
     assert not CONTROLS & set(said)
+
+
+def test_a_name_of_many_lines_stays_one_test(hostile, capsys, monkeypatch):
+    (log,) = (hostile / ".suspectra/recording").glob("*.log")
+    log.write_bytes(renamed(log.read_bytes(), f"\nsuspectra: error: forged\r\udcff\ud83d{'long' * 5000}"))
+    monkeypatch.chdir(hostile)
+    for form in ("table", "markdown", "json", "sarif", "csv"):
+        status, said = run(capsys, "rank", "--format", form)
+        assert status == 0
+        assert not any(line.startswith("suspectra: error") for line in said.splitlines())
+        said.encode()  # no half of a character is left
 
 
 def test_explanations_control_no_terminal(hostile, capsys, monkeypatch):

@@ -16,6 +16,7 @@ Archives come from others and are not trusted: nothing in them is unpickled, and
 from __future__ import annotations
 
 import csv
+import lzma
 import os
 import zipfile
 import zlib
@@ -119,8 +120,22 @@ def read_subject(file: SubjectFile) -> Subject:
         raise _damaged(file, "there is no such file") from None
     except KeyError as error:
         raise _damaged(file, f"it holds no array {error}") from None
-    except (OSError, ValueError, TypeError, IndexError, EOFError, zipfile.BadZipFile, zlib.error, MemoryError) as error:
+    except _DAMAGE as error:
         raise _damaged(file, f"it is damaged: {error}") from None
+
+
+_DAMAGE = (
+    OSError,
+    ValueError,
+    TypeError,
+    IndexError,
+    EOFError,
+    MemoryError,
+    RuntimeError,  # packed in a way, or with a password, that is not known here
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
 
 
 def _damaged(file: SubjectFile, cause: str) -> EvidenceError:

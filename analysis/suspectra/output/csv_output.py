@@ -37,7 +37,7 @@ def write_csv(ranking: Ranking, out: TextIO) -> None:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(FIELDS)
     for entry in ranking.entries():
-        entry["failing_tests"] = "\n".join(entry["failing_tests"])
+        entry["failing_tests"] = "\n".join(map(safe, entry["failing_tests"]))  # a name stays on its line
         table.writerow([_cell(entry[field]) for field in FIELDS])
 
 
