@@ -25,7 +25,7 @@ import sys
 import tarfile
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -247,6 +247,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--project", action="append", choices=[p.name for p in PROJECTS])
+    parser.add_argument("--tests", help="instead of all tests of the projects")
     parser.add_argument("--python", default=sys.executable, help="what runs the tests")
     parser.add_argument("--recorder", action="append", choices=RECORDERS, help="repeatable; auto by default")
     parser.add_argument("--coverage-once", action="store_true", help="do not repeat the runs of coverage.py")
@@ -259,6 +260,7 @@ def main() -> None:
     for project in PROJECTS:
         if options.project and project.name not in options.project:
             continue
+        project = replace(project, tests=options.tests or project.tests)
         result = results[project.name] = measure(project, options)
         pace = result["microseconds_per_probe"]
         print(f"{project.name}: {result['tests']} tests, {result['plain_seconds']} s, {pace} µs a probe and test")
