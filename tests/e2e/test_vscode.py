@@ -156,8 +156,8 @@ def test_restricted_mode_ranks_but_runs_nothing(ledger, workbench, wait):
     bench = workbench(ledger.folder, {"security.workspace.trust.startupPrompt": "never"}, trusted=False)
     bench.show("Suspectra")
     wait(bench.suspects, "suspects in the view")
-    bench.page.keyboard.press("F1")
-    bench.page.keyboard.type("Suspectra: ")
+    bench.press("F1")
+    bench.fill(">Suspectra: ")
     offered = bench.page.locator(".quick-input-list .monaco-list-row")
     offered.filter(has_text="Suspectra: Next Suspect").wait_for()
     assert offered.filter(has_text="Suspectra: Run Tests and Localize").count() == 0
