@@ -35,6 +35,7 @@ from suspectra_server.learned import Learned
 from suspectra_server.protocol import STATUS, State
 from suspectra_server.roots import root_of
 from suspectra_server.settings import SECTION, Settings, read_settings, section_of
+from suspectra_server.snapshot import many
 from suspectra_server.test_run import TestRun
 from suspectra_server.trail import Trail
 from suspectra_server.watching import Watcher
@@ -43,6 +44,7 @@ from suspectra_server.workspace import Folder, Folders
 log = logging.getLogger(__name__)
 
 CONFIGURATION_PATIENCE = 1.0  # seconds a client is given to say its settings before the first ranking
+MOST_TOLD = 5  # problems of one ranking that are told one by one
 SETTLING = 0.5  # seconds after which to see again whether a recording is complete
 _LOUDNESS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
 _URGENT = (State.RUNNING_TESTS, State.RANKING, State.ERROR, State.STALE, State.READY, State.NO_FAILING_TESTS)
@@ -312,18 +314,23 @@ class SuspectraServer(LanguageServer):
             loop = asyncio.get_running_loop()
             self._untold[folder.uri] = loop.call_later(SETTLING, self.tell_problems, folder)
             return
-        for problem in ranking.problems:
-            self.tell(str(problem), lsp.MessageType.Error if grave else lsp.MessageType.Warning, folder.settings)
+        kind = lsp.MessageType.Error if grave else lsp.MessageType.Warning
+        news = [text for text in map(str, ranking.problems) if text not in self._told]
+        for number, text in enumerate(news):
+            self.tell(text, kind, folder.settings, quiet=number >= MOST_TOLD)
+        if len(news) > MOST_TOLD:
+            more = f"{many(len(news) - MOST_TOLD, 'more problem')}: `suspectra rank` and the server's log list them"
+            self.tell(more, kind, folder.settings)
 
-    def tell(self, text: str, kind: lsp.MessageType, settings: Settings) -> None:
-        """Tell something nobody asked for: always to the log, and as a message if the user lets it through; once."""
+    def tell(self, text: str, kind: lsp.MessageType, settings: Settings, *, quiet: bool = False) -> None:
+        """Tell something nobody asked for, once: as a message if the user lets it through, else to the log."""
         if text in self._told:
             return
         self._told[text] = None
         if len(self._told) > 1000:
             self._told.pop(next(iter(self._told)))
         shown = plain(text, LONGEST_MESSAGE)
-        if kind.value <= _LOUDNESS[settings.show_notifications]:
+        if kind.value <= _LOUDNESS[settings.show_notifications] and not quiet:
             self.window_show_message(lsp.ShowMessageParams(kind, shown))
         else:
             self.window_log_message(lsp.LogMessageParams(kind, shown))

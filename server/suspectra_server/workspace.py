@@ -300,7 +300,7 @@ class Folder:
             state = _state_without_ranking(evidence)
             # that no test fails any more is what the reader was after: no problem to tell them
             own = () if state is State.NO_FAILING_TESTS else (error.problem,)
-            ranking = Ranking(state, error.problem.cause, technique, (*evidence.problems, *own), evidence)
+            ranking = Ranking(state, error.problem.cause, technique, (*own, *evidence.problems), evidence)
         return ranking, watched, time.monotonic() - started
 
     def _find(self, settings: Settings, edges: bool) -> EvidenceSource:

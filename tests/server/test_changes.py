@@ -1,5 +1,6 @@
 """Keeping up: edits, files that change on disk, new evidence, settings."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from suspectra.recording.log import FrameKind, frame
 
 WARNING, INFORMATION = 2, 3
 FAULT = "off = off - amount"
@@ -463,6 +466,17 @@ def test_problems_of_evidence_that_a_setting_names_are_told(client, covered_shop
     client.start(moved)
     client.wait(lambda: client.messages)
     assert "it was recorded in another folder" in client.messages[0]["message"]
+
+
+def test_of_many_problems_only_the_first_are_told_one_by_one(client, shop):
+    (log,) = (shop / ".suspectra" / "recording").glob("*.log")
+    problems = [{"file": f"shop/{n}.py", "place": "", "cause": "it is odd", "cure": "mend it"} for n in range(40)]
+    with log.open("ab") as recorded:
+        recorded.writelines(frame(FrameKind.PROBLEM, json.dumps(problem).encode()) for problem in problems)
+    client.start(shop, options={"showNotifications": "onWarning"})
+    client.wait(lambda: len(client.messages) == 6 and len(client.logged) >= 35)
+    assert "35 more problems" in client.messages[-1]["message"]
+    assert "shop/39.py: it is odd" in client.logged[-1]["message"]
 
 
 def test_a_recording_of_other_sources_marks_no_wrong_line(client, shop):
