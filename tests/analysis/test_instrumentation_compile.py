@@ -133,6 +133,23 @@ def test_code_without_a_file_stays_what_it_is(file, hook):
     assert hook.files == []
 
 
+@pytest.mark.parametrize("head", ["", '"""Doc."""\n', '"""Doc."""\nfrom __future__ import annotations\n'])
+@pytest.mark.parametrize("spaces", [1, 2])
+def test_code_runs_with_builtins_of_its_own(head, spaces, file, hook):
+    file.write_text(head + SOURCE)
+    code = compile(file.read_text(), str(file), "exec")
+    names = {"__builtins__": {"__import__": __import__}}
+    local = names if spaces == 1 else {}
+    exec(code, names, local)
+    assert local["value"] == 1
+    assert hook.harvest() == ([], b"")
+    names = {}
+    exec(code, names)
+    assert (names["value"], names.get("__doc__")) == (1, "Doc." if head else None)
+    assert not [name for name in names if "suspectra" in name]
+    assert hook.harvest()[0] == [0]
+
+
 def test_what_goes_to_pycache_has_no_probes(file, hook, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     cached = py_compile.compile(str(file), doraise=True)

@@ -143,7 +143,7 @@ class ImportHook:
 
     def _compiled(self, path: str, source: bytes, flags: int) -> CodeType | None:
         name = self.scope(path)
-        return None if name is None else self.code(path, name, source, flags=flags)
+        return None if name is None else self.code(path, name, source, flags=flags, alone=True)
 
     def code(
         self,
@@ -153,16 +153,17 @@ class ImportHook:
         rewrite: Callable[[ast.Module], None] | None = None,
         variant: str = "",
         flags: int = 0,
+        alone: bool = False,
     ) -> CodeType | None:
         """Code with probes for a source, or None when it can't have them.
 
         `rewrite` may change the instrumented tree further; `variant` tells its results apart in the cache. `flags` are
-        those of ``compile``.
+        those of ``compile``. Code that stands `alone` runs where builtins are not Python's own, too.
         """
         digest = hashlib.sha256(source).hexdigest()
         cells_name = _cells_name(name, digest)
         try:
-            item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags)
+            item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags, alone)
         except SyntaxError:
             return None  # Python's own loader reports it best
         except Exception as error:
@@ -281,17 +282,22 @@ class ImportHook:
         rewrite: Callable[[ast.Module], None] | None,
         variant: str,
         flags: int,
+        alone: bool,
     ) -> Instrumented:
         variant = f"{variant}\0counts" if self.counting else variant
         variant = f"{variant}\0flags {flags}" if flags else variant
+        variant = f"{variant}\0alone" if alone else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
         item = self.cache.load(path, key) if self.cache else None
         if item is None:
-            from suspectra.instrumentation.rewriting import instrument  # slow to import, and most often not needed
+            # slow to import, and most often not needed
+            from suspectra.instrumentation.rewriting import instrument, stand_alone
 
             tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
             if rewrite is not None:
                 rewrite(tree)
+            if alone:
+                stand_alone(tree, cells_name, module_map.cells)
             code = compile(tree, path, "exec", flags, dont_inherit=True)
             item = Instrumented(code, module_map.cells, module_map.to_bytes())
             if self.cache:

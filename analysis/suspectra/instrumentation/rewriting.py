@@ -65,6 +65,20 @@ def instrument(
     return tree, replace(inserter.map(), outline=outline)
 
 
+def stand_alone(tree: ast.Module, name: str, cells: int) -> None:
+    """Let the code of an instrumented tree run where the list of cells is not in builtins, and count nothing there.
+
+    ``exec`` may be given builtins of the program's own, in which no name but that of an empty list can be relied on.
+    """
+    instead = ast.parse(f"global {name}\ntry:\n    {name}\nexcept:\n    {name} = [0] * {cells}").body
+    head = _head(tree.body)
+    for statement in instead:
+        for node in ast.walk(statement):
+            if "lineno" in node._attributes and tree.body:
+                ast.copy_location(node, tree.body[0])
+    tree.body[len(head) : len(head)] = instead
+
+
 @dataclass(frozen=True)
 class _Arc:
     """How a block is entered."""
@@ -204,9 +218,7 @@ class _Inserter:
 
     def module(self, tree: ast.Module) -> None:
         scope = _Scope(-1, "")
-        head: list[ast.stmt] = [doc] if (doc := docstring(tree.body)) else []
-        while len(head) < len(tree.body) and _is_future(tree.body[len(head)]):
-            head.append(tree.body[len(head)])
+        head = _head(tree.body)
         rest = tree.body[len(head) :]
         # nothing may stand before a __future__ import, so its probe comes behind it
         probes: list[ast.stmt] = []
@@ -444,6 +456,14 @@ class _Inserter:
 
 def _arc(kind: Kind, line: int | None) -> _Arc | None:
     return None if line is None else _Arc(kind, line)
+
+
+def _head(body: list[ast.stmt]) -> list[ast.stmt]:
+    """What nothing may stand before: the docstring and the imports from __future__."""
+    head: list[ast.stmt] = [doc] if (doc := docstring(body)) else []
+    while len(head) < len(body) and _is_future(body[len(head)]):
+        head.append(body[len(head)])
+    return head
 
 
 def _is_future(statement: ast.stmt) -> bool:
