@@ -415,7 +415,7 @@ def slow_down(shop, seconds):
 
 def change(shop):
     source = shop / "shop" / "vouchers.py"
-    source.write_text(source.read_text().replace("return amount - off", "return amount - abs(off)", 1))
+    source.write_text(source.read_text().replace("return amount - off", "return amount - abs(off)"))
 
 
 def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, record):
