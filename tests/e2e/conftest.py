@@ -95,6 +95,11 @@ class Project:
         path.write_text(text.replace(old, new))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs the browser comes last: from its start on an event loop runs, and Neovim's client wants its own."""
+    items.sort(key=lambda item: "chromium" in item.fixturenames)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-projects", action="store_true", help="run every project of projects.toml, not CI's alone")
     parser.addoption("--update-pictures", action="store_true", help="take the pictures in docs/pictures anew")
