@@ -128,8 +128,9 @@ def test_offers_where_to_look_next_goes_there_and_back(ledger, neovim):
     assert to["line"] + 1 not in {move["line"] for move in left if move["uri"] == to["uri"]}
 
 
-def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim):
+def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim, wait):
     neovim.start(unrecorded, TAX)
+    state = lambda: neovim.request("suspectra/suspects", {"limit": 5})["state"]  # noqa: E731
+    wait(lambda: state() == "noEvidence", "it is known that nothing is recorded")
     assert neovim.command("suspectra.nextSuspect") is None
-    assert neovim.request("suspectra/suspects", {"limit": 5})["state"] == "noEvidence"
     assert neovim.diagnostics() == []
