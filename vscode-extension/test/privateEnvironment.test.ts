@@ -140,7 +140,7 @@ describe('a private environment', () => {
     chmodSync(command, 0o755);
     base = { ...base, interpreter: { command, args: [], origin: 'a test' } };
     const { problem, cure } = await failure(make(making(wheel())));
-    expect(problem).toBe(`${command} can't make an environment for the server`);
+    expect(problem).toBe(`${command} cannot make an environment for the server`);
     expect(cure).toContain('apt install python3-venv');
     expect(left()).toEqual([]);
   });
