@@ -154,8 +154,9 @@ class Guides:
             cure = "read in the order of the ranking, or record fewer tests"
             self._last = Guide(terms, None, problem=Problem("", "", cause, cure))
             return self._last
-        from suspectra.markov.debugging_model import DebuggingModel
+        from suspectra.markov.debugging_model import DebuggingModel  # the first time slow, as scipy comes with it
 
+        token.check()
         known = self._know(terms.ranking, token)
         token.check()
         try:
@@ -181,6 +182,7 @@ class Guides:
         from suspectra.program.calls import Calls
         from suspectra.program.dynamic_flow import DynamicFlow
 
+        token.check()
         evidence, spectrum = self._with_edges(ranking)
         token.check()
         edges = evidence.edges
