@@ -116,9 +116,9 @@ class Jobs:
 
     def _finished(self, job: _Job, result: Any) -> None:
         self._running = None
-        if not self._waiting and self._loop.time() >= self._tidy_from:  # nobody waits: the best moment
-            self._tidy_from = self._loop.time() + TIDY_EVERY
-            self.submit("tidy", lambda token: give_back(), lambda result: None)
         self._start_next()
         if not job.token.cancelled:
             job.done(result)
+        if not self._waiting and not self._running and self._loop.time() >= self._tidy_from:  # nobody waits any more
+            self._tidy_from = self._loop.time() + TIDY_EVERY
+            self.submit("tidy", lambda token: give_back(), lambda result: None)

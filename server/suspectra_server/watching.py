@@ -113,6 +113,8 @@ class Watcher:
             for folder, recursive in wanted.items():
                 if folder not in self._folders and os.path.isdir(folder):
                     self._schedule(folder, recursive)
+                    if folder in self._folders:
+                        self._look_now.set()  # what changed before the watch was in place sent no event
 
     def _schedule(self, folder: str, recursive: bool) -> None:
         try:
