@@ -90,7 +90,8 @@ def commands(project: Project, python: Path, recorders: Sequence[str]) -> dict[s
     cov = ["-p", "pytest_cov", f"--cov={project.source}", "--cov-branch", "--cov-context=test", "--cov-report="]
     plain = [str(python), *pytest]
     launcher = "import sys; from suspectra.recording.launch import run; "
-    launcher += "sys.exit(run(sys.argv[2:], '.', recorder=sys.argv[1]))"
+    # what tests start is left alone, as coverage.py leaves it
+    launcher += "sys.exit(run(sys.argv[2:], '.', children=False, recorder=sys.argv[1]))"
     return {
         "plain": plain,
         **{recorder: [sys.executable, "-c", launcher, recorder, *plain] for recorder in recorders},

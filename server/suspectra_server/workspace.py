@@ -130,7 +130,7 @@ class Folder:
 
     def evidence_changed(self) -> None:
         """A watched evidence file changed: rank when it is complete."""
-        self._evidence.touched(GROWING_QUIET if self._grows() else QUIET)
+        self._evidence.touched(GROWING_QUIET if self._grew() else QUIET)
 
     def sources_changed(self) -> None:
         """A source file changed on disk: read it again, and move the marks."""
@@ -440,8 +440,12 @@ class Folder:
         given = [path for path in (self.settings.coverage, self.settings.junit) if path]
         return {str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE)}
 
-    def _grows(self) -> bool:
-        return bool(recorded_by(self._source))
+    def _grew(self) -> bool:
+        """Whether all that happened to a recording since the last ranking is that records were added to it."""
+        if not recorded_by(self._source):
+            return False
+        before, now = _inodes(self._ranked_state), _inodes(self._evidence_state())
+        return before.items() <= now.items()
 
     def _evidence_state(self) -> dict[str, object]:
         return {path: state_of(path) for path in self._watched}
@@ -506,3 +510,12 @@ class Folders:
         """The innermost folder that holds a document, and the document's path in it."""
         holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
         return min(holding, key=lambda found: len(found[1]), default=None)
+
+
+def _inodes(states: dict[str, object]) -> dict[str, int]:
+    """The inodes of all files, out of the states of files and of folders."""
+    found: dict[str, object] = {}
+    for path, state in states.items():
+        if isinstance(state, tuple) and state:
+            found.update(state if isinstance(state[0], tuple) else {path: state})
+    return {path: signature[-1] for path, signature in found.items() if signature}
