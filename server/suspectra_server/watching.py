@@ -113,8 +113,6 @@ class Watcher:
             for folder, recursive in wanted.items():
                 if folder not in self._folders and os.path.isdir(folder):
                     self._schedule(folder, recursive)
-                    if folder in self._folders:
-                        self._look_now.set()  # what changed before the watch was in place sent no event
 
     def _schedule(self, folder: str, recursive: bool) -> None:
         try:
@@ -123,6 +121,7 @@ class Watcher:
                 self._observer.daemon = True
                 self._observer.start()
             self._folders[folder] = self._observer.schedule(_Handler(self._event), folder, recursive=recursive)
+            self._look_now.set()  # what changed before the watch was in place sent no event
         except Exception as error:  # no watches left, no permission, gone again: the slow look remains
             log.info("no file events for %s: %s", folder, error)
 
