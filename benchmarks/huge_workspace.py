@@ -13,11 +13,10 @@ import argparse
 import json
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from rank_speed import record
 from server_latency import start
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "ledger"
@@ -49,8 +48,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         small, huge = Path(scratch, "small"), Path(scratch, "huge")
         shutil.copytree(EXAMPLE, small, ignore=shutil.ignore_patterns(".suspectra", "__pycache__"))
-        command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
-        subprocess.run(command, cwd=small, capture_output=True, check=False)
+        record(small)
         shutil.copytree(small, huge)
         fill(huge, options.files)
         seconds(small)  # warms the caches

@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from rank_speed import make_project
+from rank_speed import make_project, record
 from server_latency import Client, Log
 
 from suspectra.errors import EvidenceError
@@ -119,8 +119,7 @@ def kill_servers(kills: int, chance: random.Random) -> list[str]:
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch).resolve() / "project"
         make_project(work, 3, 30)
-        command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
-        subprocess.run(command, cwd=work, capture_output=True, check=False)
+        record(work)
         os.environ["XDG_STATE_HOME"] = scratch  # where the reader's counts are kept
         learned = Path(scratch, "suspectra", "learned-jumps.json")
         log, moves = Log(work / ".suspectra" / "recording"), 0

@@ -84,6 +84,12 @@ def make_project(folder: Path, modules: int, tests: int) -> None:
     (folder / "pytest.ini").write_text("[pytest]\npythonpath = .\n")
 
 
+def record(folder: Path) -> None:
+    """Record a project's tests, some of which may fail."""
+    command = [*SUSPECTRA, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run(command, cwd=folder, capture_output=True, check=False)
+
+
 class Run(NamedTuple):
     """A fresh process: seconds by the clock and of the processor, peak memory in MB, exit status."""
 
@@ -134,7 +140,7 @@ def main() -> None:
         large, small = Path(scratch, "large"), Path(scratch, "small")
         make_project(large, options.modules, options.tests)
         print(f"recording {options.tests} tests of {options.modules} modules …", flush=True)
-        run([*SUSPECTRA, "record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"], large)
+        record(large)
         ranking = rank(large)
         figures |= {"lines": ranking["elements"], "failed": ranking["failed"], "hits": hits(ranking)}
         assert ranking["passed"] + ranking["failed"] == options.tests

@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 
 from large_recording import LINES
-from rank_speed import make_project
+from rank_speed import make_project, record
 
 from suspectra.recording.log import Frame, FrameKind, frame, frames, split_json, with_json
 
@@ -165,8 +165,7 @@ def main() -> None:
         folder = Path(scratch, "project")
         make_project(folder, options.modules, options.tests)
         print(f"recording {options.tests} tests of {options.modules} modules …", flush=True)
-        command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
-        subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        record(folder)
         starts, bares = [], []
         for _ in range(options.rounds):
             client, seconds = start(folder)

@@ -16,7 +16,6 @@ import itertools
 import json
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from large_recording import LINES
-from rank_speed import make_project
+from rank_speed import make_project, record
 from server_latency import Client, Log
 
 from suspectra.evidence.recording import RecordingSource
@@ -216,8 +215,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "project"
         make_project(folder, options.modules, options.tests)
-        command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
-        subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        record(folder)
         figures = soak(folder, options.changes, options.requests)
     reached = figures["growth"] < GROWTH_TARGET and figures["same_as_fresh"]
     print(
