@@ -294,7 +294,7 @@ def _make(command: str, workspace: Path) -> None:
     done = subprocess.run(command, shell=True, cwd=workspace, stdout=2, check=False)
     if done.returncode:
         cause = f"the build ended with status {done.returncode}, so no test was run"
-        raise UsageError(Problem(command, "", cause, "mend what the build complains about"))
+        raise UsageError(Problem(command, "", cause, "fix what the build complains about"))
 
 
 def _c_suite(

@@ -74,7 +74,7 @@ class Cluster:
         Yields
         ------
         (int, object)
-            The result of a task; a :class:`Lost` where its workers were lost every time.
+            The result of a task; a :class:`Lost` where its workers were lost each time.
         """
         waiting = enumerate(tasks)
         width = 2 * max(1, sum(self._client.nthreads().values()))
@@ -104,7 +104,7 @@ class Cluster:
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
         for _, part in self.outcomes(count_part, _parts(spectrum, columns)):
             if isinstance(part, Lost):
-                cause = "the workers that counted were lost every time, perhaps for want of memory"
+                cause = "the workers that counted were lost each time, perhaps for lack of memory"
                 raise UsageError(Problem("", self._client.scheduler.address, cause, "rank without --scheduler"))
             ef += part.ef
             ep += part.ep

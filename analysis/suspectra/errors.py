@@ -1,4 +1,4 @@
-"""What can go wrong, said so that the reader can mend it. Standard library only: the recorder imports this."""
+"""What can go wrong, said so that the reader can fix it. Standard library only: the recorder imports this."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Problem:
     Examples
     --------
     >>> print(Problem(".coverage", "", "it holds no contexts", "run pytest with --cov-context=test"))
-    .coverage: it holds no contexts. To mend it: run pytest with --cov-context=test
+    .coverage: it holds no contexts. Fix: run pytest with --cov-context=test
     """
 
     file: str
@@ -34,7 +34,7 @@ class Problem:
     def __str__(self) -> str:
         where = f"{self.file} ({self.place})" if self.file and self.place else self.file or self.place
         text = f"{where}: {self.cause}" if where else self.cause
-        return f"{text}. To mend it: {self.cure}" if self.cure else text
+        return f"{text}. Fix: {self.cure}" if self.cure else text
 
     def as_dict(self) -> dict[str, str]:
         """The four fields by name, as the JSON output prints them."""

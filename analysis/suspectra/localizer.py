@@ -134,7 +134,7 @@ def _all_failed_in_setup(evidence: Evidence) -> bool:
 def _broken_setup(evidence: Evidence) -> Problem:
     first = evidence.tests[0].message
     cause = f"all {len(evidence.tests)} tests failed in setup" + (f": {first}" if first else "")
-    return Problem(evidence.source, "", cause, "mend the fixture they share, or the environment the tests run in")
+    return Problem(evidence.source, "", cause, "fix the fixture they share, or the environment the tests run in")
 
 
 def _in_context(problem: Problem, evidence: Evidence) -> Problem:

@@ -249,7 +249,7 @@ class RankedReport:
     def _suspect(self, element: int, failing_tests: tuple[str, ...]) -> Suspect:
         level = int(self.level[element])
         if level < 0:
-            raise ValueError(f"element {element} is no candidate")
+            raise ValueError(f"element {element} is not a candidate")
         elements, counts = self.spectrum.elements, self.spectrum.counts
         ef, ep = int(counts.ef[element]), int(counts.ep[element])
         end = int(self._level_end[level])
@@ -298,7 +298,7 @@ class RankedReport:
         """
         level = int(self.level[element])
         if level < 0:
-            raise ValueError(f"element {element} is no candidate")
+            raise ValueError(f"element {element} is not a candidate")
         if "order" in self.__dict__:
             return int(self.position[element])
         return int(self._level_start[level] + np.count_nonzero(self.level[:element] == level))
@@ -327,7 +327,7 @@ class RankedReport:
                 Problem(
                     "",
                     "",
-                    f"the evidence can't tell: {tied} of the {suspected} lines that failing tests execute share"
+                    f"the evidence can't tell lines apart: {tied} of the {suspected} that failing tests execute share"
                     " the best score",
                     "add passing tests that execute some of these lines and not the others",
                 )

@@ -127,7 +127,7 @@
   (interactive)
   (let ((found (suspectra--request :textDocument/hover (eglot--TextDocumentPositionParams))))
     (if (null found)
-        (message "This line is no suspect")
+        (message "This line is not a suspect")
       (with-help-window "*suspectra*"
         (princ (plist-get (plist-get found :contents) :value))))))
 
@@ -135,7 +135,7 @@
   "Take the suspect on the line of point off the marks."
   (interactive)
   (when (eq (apply #'suspectra--command "markExamined" (suspectra--line)) :json-false)
-    (message "This line is no suspect")))
+    (message "This line is not a suspect")))
 
 (defun suspectra-clear ()
   "Bring all examined suspects back."

@@ -215,7 +215,7 @@ class Commands:
             raise RequestFailed("The tests are running already.")
         folders = [folder for folder in self._server.folders if uris is None or folder.uri in uris]
         if not folders:
-            raise RequestFailed("No folder is open." if uris is None else "These are no folders of the workspace.")
+            raise RequestFailed("No folder is open." if uris is None else "None of these is a folder of the workspace.")
         await self._server.test_run.start(folders)
         return True
 

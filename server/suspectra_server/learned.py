@@ -55,7 +55,7 @@ class Learned:
                 known = json.loads(file.read(LARGEST))
             counts = known["jumps"], known["returns"]
             if not all(type(count) is int for count in counts):
-                raise ValueError("the counts are no whole numbers")
+                raise ValueError("the counts are not whole numbers")
             return JumpHabit(*counts)
         except FileNotFoundError:
             return JumpHabit()

@@ -213,7 +213,7 @@ SUSPECTS_RESULT = (
     Field("passed, failed", "number", "Tests that passed and that failed."),
     Field("elements", "number", "Statements that were ranked."),
     Field("state", "State", "As in `suspectra/status`."),
-    Field("problems", "{file, place, cause, cure}[]", "What is wrong with the evidence, and how to mend it."),
+    Field("problems", "{file, place, cause, cure}[]", "What is wrong with the evidence, and how to fix it."),
     Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
 )
 
@@ -235,7 +235,8 @@ SUSPECT = (
     Field(
         "steps",
         "number | null",
-        "Expected steps of a reader from the top of the ranking; null while they are not known, or beyond any double.",
+        "Expected steps of a reader from the top of the ranking, which put suspects in order; beside a rank they read"
+        " like a second score. Null while they are not known, or beyond any double.",
     ),
     Field("band", '"high" | "medium" | "low"', "Average rank up to 5, up to 10, beyond."),
 )

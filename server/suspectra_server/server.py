@@ -301,7 +301,7 @@ class SuspectraServer(LanguageServer):
     def tell_problems(self, folder: Folder) -> None:
         """Tell the problems of the evidence, each once.
 
-        While tests run, what they have not yet come to is of the run before. That mends itself, so only what is
+        While tests run, what they have not yet come to is of the run before. That settles itself, so only what is
         left of it at the end is told.
         """
         if waiting := self._untold.pop(folder.uri, None):

@@ -293,7 +293,7 @@ def test_odd_file_names(repository):
     "revision", ["", "-x", "--help", "--upload-pack=touch x", "nope", "HEAD:app", "HEAD\0", "HEAD~9", "a b\n"]
 )
 def test_revisions_that_are_none(repository, revision):
-    with pytest.raises(UsageError, match="is no revision") as caught:
+    with pytest.raises(UsageError, match="is not a revision") as caught:
         select(str(repository), revision)
     assert caught.value.problem.cure
 
@@ -314,7 +314,7 @@ def test_a_shallow_clone(repository, tmp_path):
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{repository}", "shallow")
     shutil.copytree(repository / ".suspectra", tmp_path / "shallow" / ".suspectra")
     assert short(select(str(tmp_path / "shallow")).affected) == {"test_generated"}
-    with pytest.raises(UsageError, match="is no revision"):
+    with pytest.raises(UsageError, match="is not a revision"):
         select(str(tmp_path / "shallow"), "HEAD~1")
 
 

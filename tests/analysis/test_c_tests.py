@@ -572,7 +572,7 @@ def test_a_torn_log_loses_its_last_record_only(build_c):
     with pytest.raises(EvidenceError, match="not whole"):
         CRecordingSource(program.workspace).read()
     log.write_bytes(b"something else")
-    with pytest.raises(EvidenceError, match="no recording, or of another version"):
+    with pytest.raises(EvidenceError, match="not a recording, or was made by another version"):
         CRecordingSource(program.workspace).read()
     log.unlink()
     with pytest.raises(EvidenceError, match="there is no recording"):

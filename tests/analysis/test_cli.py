@@ -70,7 +70,7 @@ CONTRACT = closed(
 
 def strict_json(text: str) -> dict:
     def refuse(constant: str) -> None:
-        raise AssertionError(f"{constant} is no JSON")
+        raise AssertionError(f"{constant} is not JSON")
 
     return json.loads(text, parse_constant=refuse)
 

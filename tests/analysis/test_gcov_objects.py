@@ -252,7 +252,7 @@ def test_damaged_notes_are_refused(sound):
         parse_notes, notes[:4] + b"B61*"[::-1] + notes[8:], "a.gcno"
     )
     assert "gcc 8.3, which is not known" in refused(parse_notes, notes[:4] + b"A83*"[::-1] + notes[8:], "a.gcno")
-    assert "is no compiler's" in refused(parse_notes, word(notes, 4, 0xFFFFFFFF), "a.gcno")
+    assert "is not one that a compiler writes" in refused(parse_notes, word(notes, 4, 0xFFFFFFFF), "a.gcno")
 
 
 def test_profiles_of_other_builds_are_refused(sound):

@@ -269,13 +269,13 @@ def test_outcomes_come_as_junit_json_or_text(tmp_path):
     text.write_text("# comment\npassed a\nnot ok b c\n")
     assert {name: o.verdict.value for name, o in read_outcomes(text).items()} == {"a": "passed", "b c": "failed"}
     for content, name, word in (
-        ("<a>", "x.xml", "no XML"),
+        ("<a>", "x.xml", "not XML"),
         ('<!DOCTYPE a [<!ENTITY b "c">]><a/>', "x.xml", "entities"),
         ("<a/>", "x.xml", "holds no test"),
-        ("[]", "x.json", "no JSON object"),
-        ("{", "x.json", "no JSON"),
-        ('{"a": "maybe"}', "x.json", "is no verdict"),
-        ("maybe a", "x.txt", "is no verdict"),
+        ("[]", "x.json", "not a JSON object"),
+        ("{", "x.json", "not JSON"),
+        ('{"a": "maybe"}', "x.json", "is not a verdict"),
+        ("maybe a", "x.txt", "is not a verdict"),
         ("", "x.txt", "holds no test"),
     ):
         (tmp_path / name).write_text(content)

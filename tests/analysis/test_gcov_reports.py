@@ -156,7 +156,7 @@ def test_one_damaged_report_does_not_hide_the_others(tmp_path):
     (tmp_path / "reports" / "loops.json").write_bytes(b"{")
     evidence = GcovrSource(tmp_path, "reports", outcomes=OUTCOMES).read()
     assert executed(evidence)["shares"]
-    assert any("is no JSON" in str(problem) for problem in evidence.problems)
+    assert any("is not JSON" in str(problem) for problem in evidence.problems)
 
 
 def test_a_single_cobertura_report_ranks_nothing(tmp_path):

@@ -35,7 +35,7 @@ def test_a_ranking():
     report = Localizer(make_technique("ochiai")).update(evidence(CLEAR))
     assert str(report.suspect(0).location) == "app.py:3"
     assert report.suspect(0).failing_tests == ("fails",)
-    assert len(report) == LINES  # test code is no suspect
+    assert len(report) == LINES  # test code is not a suspect
 
 
 def test_test_code_when_asked_for():

@@ -57,8 +57,7 @@ def test_next_moves_around_a_line(suspectra):
     lines = out.splitlines()
     assert lines[0] == "shop/vouchers.py:17 in by_amount"
     assert lines[1].strip().startswith("off = off - amount")
-    assert "A reader who starts at the top of the ranking is expected here after" in out
-    assert lines[5].split() == ["Chance", "Next", "Because", "Source"]
+    assert lines[3].split() == ["Chance", "Next", "Because", "Source"]
     assert any("runs just before" in line and "vouchers.py:16" in line for line in lines)
     assert max(map(len, lines)) <= 110
 
@@ -108,7 +107,6 @@ def test_a_reader_who_never_comes_back(suspectra):
     status, out, err = suspectra("markov", "--p-jump", 1, "--around", FAULT)
     assert (status, "p_jump is 1" in err) == (0, True)
     assert "vouchers.py:16" in out
-    assert "expected here" not in out
     status, out, err = suspectra("markov", "--p-jump", 1)
     assert (status, out, "p_jump is 1" in err) == (2, "", True)
 

@@ -89,7 +89,10 @@ def test_cbi_reports_what_is_significant():
     assert first.location.line == 2
     assert first.score == pytest.approx(2 / (1 / increase + 1 / sensitivity))
     explanation = report.explain(0)
-    assert "The decision at line 2 that goes to line 4 is what tells the runs apart." in explanation.sentences
+    assert (
+        "The decision at line 2 that goes to line 4 is what separates failing from passing runs."
+        in explanation.sentences
+    )
     assert "9 of the 12 runs that go this way fail, 12 of the 36 that decide here." in explanation.sentences
     # the rest by distance from line 2: its neighbours, in no order
     assert [sorted((report.order[report.rank_best == rank] + 2).tolist()) for rank in (1, 2)] == [[2], [3, 4, 5]]
@@ -214,7 +217,7 @@ def test_a_condition_is_a_predicate(priced, name):
     report = make_technique(name).localize(spectrum, program)
     assert report.suspect(0).location.line == 2
     told = " ".join(report.explain(0).sentences)
-    assert "The condition at line 2, columns 44 to 49, being true is what tells the runs apart." in told
+    assert "The condition at line 2, columns 44 to 49, being true is what separates failing from passing runs." in told
     assert not any("no arc shows" in note.cause for note in report.doubts())
     if name == "cbi":
         assert "30 of the 30 runs that go this way fail, 30 of the 60 that decide here." in told

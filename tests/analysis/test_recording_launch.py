@@ -146,5 +146,5 @@ def test_an_interrupt_lets_pytest_end(work):
 
 
 def test_a_workspace_that_is_none_is_said(tmp_path):
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="not a folder"):
         run(["pytest"], tmp_path / "missing")

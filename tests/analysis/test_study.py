@@ -311,7 +311,7 @@ def test_a_study_of_ones_own_evidence(shop):
         ("[study]\ntechniques = ['ochiai']", "names no subject"),
         ("[study]\ntechniques = []\ncorpus='corpus'", "no technique is chosen"),
         ("[study]\ntechniques = ['ochiai']\ncolour = 1", "'colour', which means nothing"),
-        ("[study]\ntechniques = ['ochiai']\ncorpus = [1]", "no list of folders"),
+        ("[study]\ntechniques = ['ochiai']\ncorpus = [1]", "not a list of folders"),
         ("[study]\ntechniques = ['ochiai']\n[[subject]]\nname = 'a'", "has no faults"),
         ("[study]\ntechniques = ['ochiai']\n[[subject]]\nname = 1\nfaults = 'f'", "name"),
         ("[study]\ntechniques = [{name = 'dstar', power = 2}]\ncorpus='corpus'", "no parameter 'power'"),
@@ -393,7 +393,7 @@ def test_fault_list():
     assert [found.tolist() for found in elements] == [[0], [1, 2]]
     assert [problem.place for problem in problems] == ["line 3", "line 4"]
     assert "perhaps 3" in problems[0].cure
-    assert "no measured file" in problems[1].cause
+    assert "not a measured file" in problems[1].cause
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_settings_and_evidence_that_are_not_right_are_named_with_a_cure(unrecord
     bench.see(PANEL, "The setting suspectra.technique is not usable")
     bench.see(PANEL, "The setting suspectra.top is not usable")
     bench.see(PANEL, "it was recorded in another folder")
-    bench.see(PANEL, "To mend it")
+    bench.see(PANEL, "Fix:")
     bench.picture("output")
     assert bench.toasts() == []
 

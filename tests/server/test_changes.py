@@ -170,7 +170,7 @@ def test_evidence_that_appears_later_is_found(client, shop, tmp_path):
     client.wait(lambda: vouchers(client, shop) == [5, 7, 16, 17, 18])
 
 
-def test_when_the_fault_is_mended_and_the_tests_re_run_the_marks_go(client, shop, record):
+def test_when_the_fault_is_fixed_and_the_tests_re_run_the_marks_go(client, shop, record):
     client.start(shop)
     path = shop / "shop/vouchers.py"
     path.write_text(path.read_text().replace(FAULT, "off = amount"))
@@ -210,7 +210,7 @@ def test_a_problem_is_told_once_to_a_client_that_has_no_other_way_to_see_it(clie
         client.command("localize")
         client.suspects()
     assert len(client.messages) == 1
-    assert "To mend it" in client.messages[0]["message"]
+    assert "Fix: " in client.messages[0]["message"]
     assert "Traceback" not in str(client.received)
 
 
@@ -470,7 +470,7 @@ def test_problems_of_evidence_that_a_setting_names_are_told(client, covered_shop
 
 def test_of_many_problems_only_the_first_are_told_one_by_one(client, shop):
     (log,) = (shop / ".suspectra" / "recording").glob("*.log")
-    problems = [{"file": f"shop/{n}.py", "place": "", "cause": "it is odd", "cure": "mend it"} for n in range(40)]
+    problems = [{"file": f"shop/{n}.py", "place": "", "cause": "it is odd", "cure": "fix it"} for n in range(40)]
     with log.open("ab") as recorded:
         recorded.writelines(frame(FrameKind.PROBLEM, json.dumps(problem).encode()) for problem in problems)
     client.start(shop, options={"showNotifications": "onWarning"})

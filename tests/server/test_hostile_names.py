@@ -72,7 +72,7 @@ def test_explanations_control_no_terminal(hostile, capsys, monkeypatch):
     assert not CONTROLS & set(said)
 
 
-def test_names_of_tests_are_no_markup_in_the_page(hostile, capsys, monkeypatch, tmp_path):
+def test_names_of_tests_are_not_markup_in_the_page(hostile, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(hostile)
     status, _ = run(capsys, "report", "--html", str(tmp_path / "page.html"))
     assert status == 0
@@ -83,7 +83,7 @@ def test_names_of_tests_are_no_markup_in_the_page(hostile, capsys, monkeypatch, 
     assert not CONTROLS & set(page)
 
 
-def test_names_of_tests_are_no_markup_and_no_commands_in_an_editor(hostile, client, find_line):
+def test_names_of_tests_are_not_markup_and_no_commands_in_an_editor(hostile, client, find_line):
     client.start(hostile)
     path = hostile / "shop/vouchers.py"
     uri = client.open(path)

@@ -251,13 +251,13 @@ export class Server implements vscode.Disposable {
   }
 
   private fail(problem: string, cure: string): void {
-    this.output.error(`${problem}. To mend it: ${cure}`);
+    this.output.error(`${problem}. Fix: ${cure}`);
     this.changed.fire({ state: 'noServer', problem, cure });
     // Nobody asked for this: it is said once, and only to those who want such messages.
     const wanted = vscode.workspace.getConfiguration('suspectra').get<string>('showNotifications', 'off');
     if (wanted !== 'off' && !this.notified.has(problem)) {
       this.notified.add(problem);
-      void vscode.window.showErrorMessage(`Suspectra: ${t('{0}. To mend it: {1}', problem, cure)}`);
+      void vscode.window.showErrorMessage(`Suspectra: ${t('{0}. Fix: {1}', problem, cure)}`);
     }
   }
 }

@@ -40,7 +40,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     async (suspect, argument) => {
       const place: [string, number] = isPlace(argument) && !suspect ? [argument.uri, argument.line] : placeOf(suspect);
       if (!(await server.command(command, ...place))) {
-        say(t('This line is no suspect'));
+        say(t('This line is not a suspect'));
       }
     };
   const commands: Record<string, Run> = {

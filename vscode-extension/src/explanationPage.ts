@@ -43,10 +43,10 @@ ${list('passing', passing, ep)}</details>`
 }`;
 }
 
-/** What is said about a line that is no suspect any more. */
+/** What is said about a line that is not a suspect any more. */
 export function gone(place: string): Html {
   return html`<h1>${place}</h1>
-<p class="notice">${t('This line is no suspect any more: no failing test executes it as it is now, or it was edited since the tests ran.')}</p>
+<p class="notice">${t('This line is not a suspect any more: no failing test executes it as it is now, or it was edited since the tests ran.')}</p>
 <div class="actions"><button data-say="next">${t('Next Suspect')}</button></div>`;
 }
 

@@ -33,7 +33,7 @@ export interface Suspects {
   suspects: Suspect[];
 }
 
-/** What is wrong with the evidence, and how to mend it. */
+/** What is wrong with the evidence, and how to fix it. */
 export interface Problem {
   file: string;
   place: string;

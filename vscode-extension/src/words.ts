@@ -34,7 +34,7 @@ export function statusWords(condition: Condition): StatusWords {
     case 'installing':
       return words('loading~spin', t('Installing'), t('{0}. Click to see the progress', condition.message));
     case 'noServer':
-      return words('warning', 'Suspectra', t('{0}. To mend it: {1}', condition.problem, condition.cure), true);
+      return words('warning', 'Suspectra', t('{0}. Fix: {1}', condition.problem, condition.cure), true);
     case 'noEvidence':
       return words('search', t('No test run'), condition.message || t('There is no recorded test run yet'));
     case 'ranking':
@@ -143,7 +143,6 @@ export function suspectLabel(suspect: Suspect): string {
 export function suspectDetails(suspect: Suspect, technique: string, heat: Heat): string {
   const shown = suspect.failingTests.slice(0, 8).map((test) => `- \`${test}\``);
   const more = suspect.failingTests.length - shown.length;
-  const steps = suspect.steps === null ? [] : [t('Expected steps from the top of the ranking: {0}', stepsWords(suspect.steps))];
   return [
     `**${t('Rank {0}', rankWords(suspect))}** · ${technique} ${scoreWords(suspect.score)} ${bar(heat)}`,
     `\`${suspectName(suspect)}\`, ${suspectPlace(suspect)}`,
@@ -154,16 +153,10 @@ export function suspectDetails(suspect: Suspect, technique: string, heat: Heat):
       suspect.ep,
       suspect.ep + suspect.np,
     ),
-    ...steps,
     ...(shown.length
       ? [[t('Failing tests:'), '', ...shown, ...(more > 0 ? [`- ${t('and {0} more', more)}`] : [])].join('\n')]
       : []),
   ].join('\n\n');
-}
-
-/** A number of steps; nobody counts beyond a million. */
-export function stepsWords(steps: number): string {
-  return steps >= 1e6 ? t('over a million') : steps.toFixed(steps < 100 ? 1 : 0);
 }
 
 /** A probability. */

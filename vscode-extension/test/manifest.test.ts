@@ -110,7 +110,7 @@ describe('the texts of the sources', () => {
   });
 
   it('can be translated wherever a person reads them', () => {
-    // the output channel is read by those who mend what is wrong, not by every reader
+    // the output channel is read by those who fix what is wrong, not by every reader
     const reports = /^(?:this\.output\.\w+|output\.\w+|say|complain)$/;
     const sentences: string[] = [];
     const visit = (node: ts.Node): void => {

@@ -84,8 +84,8 @@ describe('an explanation', () => {
     expect(marked).not.toContain('data-say="innocent"');
   });
 
-  it('says when a line is no suspect any more', () => {
-    expect(gone('a.py:3').text).toContain('no suspect any more');
+  it('says when a line is not a suspect any more', () => {
+    expect(gone('a.py:3').text).toContain('not a suspect any more');
   });
 });
 

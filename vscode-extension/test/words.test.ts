@@ -11,7 +11,6 @@ import {
   rowTitle,
   scoreWords,
   statusWords,
-  stepsWords,
   suspectDetails,
   suspectLabel,
   suspectPlace,
@@ -41,7 +40,7 @@ describe('statusWords', () => {
 
   it('warns, with the cure, when there is no server', () => {
     const words = statusWords({ state: 'noServer', problem: 'No Python was found', cure: 'Install one' });
-    expect(words).toMatchObject({ warning: true, tooltip: 'No Python was found. To mend it: Install one' });
+    expect(words).toMatchObject({ warning: true, tooltip: 'No Python was found. Fix: Install one' });
   });
 });
 
@@ -110,10 +109,9 @@ describe('a suspect', () => {
     expect(rowDetail({ ...examined, innocent: true })).toContain('innocent');
   });
 
-  it('tells expected steps where they are known', () => {
-    expect(suspectDetails(suspect, 'ochiai', 4)).toContain('Expected steps from the top of the ranking: 12.3');
-    expect(suspectDetails({ ...suspect, steps: null }, 'ochiai', 4)).not.toContain('steps');
-    expect([1, 123.4, 1e30].map(stepsWords)).toEqual(['1.0', '123', 'over a million']);
+  it('shows no expected steps: beside a rank they read like a second score', () => {
+    expect(suspect.steps).not.toBeNull();
+    expect(suspectDetails(suspect, 'ochiai', 4)).not.toContain('steps');
   });
 });
 

@@ -119,7 +119,7 @@ class StudyConfig:
         Raises
         ------
         UsageError
-            When it is no TOML, or says something that is not understood.
+            When it is not TOML, or says something that is not understood.
         EvidenceError
             When a corpus has no index.
         """
@@ -188,7 +188,7 @@ class _Parser:
     def subject(self, entry: object, number: int) -> EvidenceSubject:
         place = f"subject {number}"
         if not isinstance(entry, dict):
-            raise _wrong(self.path, place, "it is no table", "write [[subject]]")
+            raise _wrong(self.path, place, "it is not a table", "write [[subject]]")
         self.known(place, entry, _SUBJECT)
         missing = {"name", "faults"} - entry.keys()
         if missing:
@@ -208,7 +208,7 @@ class _Parser:
         value = table.get(key, [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise _wrong(self.path, key, "it is no list of folders", f'write {key} = ["…"]')
+            raise _wrong(self.path, key, "it is not a list of folders", f'write {key} = ["…"]')
         return value
 
     def value(self, table: dict[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:

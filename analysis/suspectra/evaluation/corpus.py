@@ -95,7 +95,9 @@ def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
 def _entry(folder: Path, row: dict[str, str | None], number: int) -> SubjectFile | Problem:
     path = row["path"] or ""
     if not path or "\x00" in path or not _within(folder, path):
-        return Problem(str(folder / INDEX), f"line {number}", f"{path!r} is no file of the corpus", "correct the path")
+        return Problem(
+            str(folder / INDEX), f"line {number}", f"{path!r} is not a file of the corpus", "correct the path"
+        )
     return SubjectFile(row["family"] or "", row["subject"] or path, Path(os.path.realpath(folder / path)))
 
 

@@ -102,7 +102,7 @@ class FaultList:
         lines = elements.line[elements.of_file(place.file)]
         named = f"line {place.named_on}"
         if not len(lines):
-            cause = f"{place.file} is no measured file"
+            cause = f"{place.file} is not a measured file"
             return Problem(self.source, named, cause, "name it as the ranking does, relative to the workspace")
         nearest = int(lines[np.argmin(np.abs(lines - place.first))])
         cause = f"{place.file}:{place.first} holds no statement that can be executed"
@@ -114,7 +114,7 @@ def _place(source: str, number: int, text: str) -> FaultPlace:
     first = int(match["first"]) if match else 0
     last = int(match["last"] or first) if match else 0
     if not match or not 1 <= first <= last or last >= 1 << 31:
-        raise EvidenceError(Problem(source, f"line {number}", f"{text!r} is no place in a file", _HOW))
+        raise EvidenceError(Problem(source, f"line {number}", f"{text!r} is not a place in a file", _HOW))
     return FaultPlace(match["file"].replace("\\", "/").removeprefix("./"), first, last, number)
 
 

@@ -284,7 +284,7 @@ class Study:
         for number, outcome in cluster.outcomes(_work, tasks):
             index = waiting[number]
             if not isinstance(outcome, _Done):
-                cause = "the workers that ranked it were lost every time, perhaps for want of memory"
+                cause = "the workers that ranked it were lost each time, perhaps for lack of memory"
                 cure = "give the workers more memory, or run the study without --scheduler"
                 outcome = _Done(problems=[Problem(_name(self.subjects[index]), "", cause, cure)])
             yield index, outcome
@@ -296,7 +296,7 @@ class Study:
             with ProcessPoolExecutor(1) as pool:
                 return pool.submit(_work, self.read, subject, self.plan).result()
         except BrokenProcessPool:
-            cause = "the process that ranked it died, perhaps for want of memory"
+            cause = "the process that ranked it died, perhaps for lack of memory"
             return _Done(problems=[Problem(_name(subject), "", cause, "run the study with fewer --jobs")])
 
     def _stored(self, subject: Any) -> _Done | None:

@@ -127,7 +127,7 @@ class CRecording:
                 self.objects, self.tests, self.run, self.offset, self.odd = {}, {}, {}, 0, 0
                 self._inode = stat.st_ino
                 if file.read(len(_MAGIC)) != _MAGIC:
-                    cause = "it is no recording, or of another version of Suspectra"
+                    cause = "it is not a recording, or was made by another version of Suspectra"
                     raise EvidenceError(Problem(str(self.log), "", cause, f"delete it and {_RECORD}"))
                 self.offset = len(_MAGIC)
             before = self.offset

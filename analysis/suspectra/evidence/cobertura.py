@@ -43,7 +43,7 @@ class CoberturaSource(LineSource):
             raise EvidenceError(Problem(str(path), "", f"it can't be read: {error.strerror}", _AGAIN)) from None
         root = parse_xml(data, path, _AGAIN)
         if root.tag != "coverage":
-            cause = f"it is no Cobertura report: its root is <{root.tag}>"
+            cause = f"it is not a Cobertura report: its root is <{root.tag}>"
             raise EvidenceError(Problem(str(path), "", cause, _AGAIN))
         roots = [element.text.strip() for element in root.iter("source") if element.text]
         table: dict[str, FileLines] = {}

@@ -139,7 +139,7 @@ class CoverageData:
             packed = np.fromiter((row[0] for row in self._db.execute(query, (file,))), np.int64)
             count = self._db.execute("select count(*) from arc where file_id = ?", (file,)).fetchone()[0]
         if count != len(packed):
-            raise self._damaged("table arc", f"{count - len(packed)} rows hold values that are no line numbers")
+            raise self._damaged("table arc", f"{count - len(packed)} rows hold values that are not line numbers")
         mask = 2 * MOST_LINES - 1
         return packed >> 42, (packed >> 21 & mask) - MOST_LINES, (packed & mask) - MOST_LINES
 
@@ -222,7 +222,7 @@ class CoverageData:
             raise self._damaged(f"table {table}", "it is far too large")
         rows = self._db.execute(f"select id, {column} from {table} order by id").fetchall()
         if not all(isinstance(key, int) for key, _ in rows):
-            raise self._damaged(f"table {table}", "its keys are no numbers")
+            raise self._damaged(f"table {table}", "its keys are not numbers")
         return [(key, str(name)) for key, name in rows]
 
     @contextmanager

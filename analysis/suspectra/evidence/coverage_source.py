@@ -38,7 +38,7 @@ class CoverageSource:
     Parameters
     ----------
     workspace : Path
-        Files outside it are no suspects, and are never opened.
+        Files outside it are not suspects, and are never opened.
     coverage, junit : Path
         The two files. Relative paths start at the workspace.
 
@@ -214,9 +214,7 @@ class CoverageSource:
             return _Parsed(PythonSource.parse(data), path)
         except SyntaxError as error:
             place = f"line {error.lineno}" if error.lineno else ""
-            cause = (
-                f"it is no Python that this interpreter can compile ({error.msg}): only the lines that ran are known"
-            )
+            cause = f"this interpreter can't compile it ({error.msg}): only the lines that ran are known"
             cure = "run Suspectra with the Python that runs the tests, and run the tests again if the file has changed"
             return _Parsed(None, path, Problem(path, place, cause, cure))
 
@@ -534,10 +532,10 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
         junit,
         crashed,
         "test",
-        "took their process down: what they executed is lost, so they are left out",
+        "crashed their process: what they executed is lost, so they are left out",
         "record them with `suspectra record`, which keeps what ran before the end",
     )
-    say(junit, collected, "module", "could not be imported, so their tests did not run", "mend the import")
+    say(junit, collected, "module", "could not be imported, so their tests did not run", "fix the import")
     say(
         junit,
         failing,

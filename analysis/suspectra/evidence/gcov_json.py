@@ -18,7 +18,7 @@ from suspectra.evidence.demangling import demangled
 from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
 
 MOST_BYTES = 1 << 30
-"""A file that unpacks to more is refused: it is no coverage."""
+"""A file that unpacks to more is refused: it is not coverage."""
 
 _AGAIN = "run gcov --json-format -b again, into one folder a test"
 
@@ -99,5 +99,5 @@ def load_json(path: Path, cure: str) -> Any:
     except (EOFError, zlib.error):
         cause = "it is cut off"
     except (ValueError, RecursionError) as error:
-        cause = f"it is no JSON: {error}"
+        cause = f"it is not JSON: {error}"
     raise EvidenceError(Problem(str(path), "", cause, cure))

@@ -29,7 +29,7 @@ class GcovrSource(LineSource):
         document = load_json(path, _AGAIN)
         version = document.get("gcovr/format_version") if isinstance(document, dict) else None
         if version is None or not isinstance(document.get("files"), list):
-            cause = "it is no report of gcovr --json (a summary has no lines)"
+            cause = "it is not a report of gcovr --json (a summary has no lines)"
             raise EvidenceError(Problem(str(path), "", cause, _AGAIN))
         known = re.fullmatch(r"0\.(\d+)", str(version))
         if not known or int(known[1]) < 5:

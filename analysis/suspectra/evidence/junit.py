@@ -135,7 +135,7 @@ def read_junit(path: Path, name: str) -> Report:
     except (OSError, ValueError, LookupError) as error:
         raise EvidenceError(Problem(name, "", f"it can't be read: {reason(error)}", _REMAKE)) from None
     if not builder.is_report:
-        raise EvidenceError(Problem(name, "", "it is XML, but no JUnit report: it has no testsuite", _REMAKE))
+        raise EvidenceError(Problem(name, "", "it is XML, but not a JUnit report: it has no testsuite", _REMAKE))
     return Report(tuple(_merge(builder.cases)), tuple(problems))
 
 

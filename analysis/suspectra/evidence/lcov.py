@@ -52,10 +52,10 @@ class LcovSource(LineSource):
                 try:
                     _read(tag, value.split(","), file, ordinals)
                 except (ValueError, IndexError):
-                    cause = f"{line.strip()[:60]!r} is no record of a tracefile"
+                    cause = f"{line.strip()[:60]!r} is not a record of a tracefile"
                     raise EvidenceError(Problem(str(path), f"line {number}", cause, _AGAIN)) from None
         if not records:
-            raise EvidenceError(Problem(str(path), "", "it is no lcov tracefile: it names no source", _AGAIN))
+            raise EvidenceError(Problem(str(path), "", "it is not an lcov tracefile: it names no source", _AGAIN))
         if file is not None:
             raise EvidenceError(Problem(str(path), f"line {number}", "it is cut off inside a record", _AGAIN))
         return tables

@@ -44,7 +44,7 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
     Raises
     ------
     EvidenceError
-        The file can't be read, or says something that is no verdict.
+        The file can't be read, or says something that is not a verdict.
     """
     path = Path(path)
     try:
@@ -64,14 +64,14 @@ def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Ele
     Raises
     ------
     EvidenceError
-        It is no XML, or declares entities.
+        It is not XML, or declares entities.
     """
     try:
         return ElementTree.fromstring(data)
     except DefusedXmlException as error:
         raise _error(path, "", f"it declares entities, which no report needs: {error}", cure) from None
     except (ElementTree.ParseError, ValueError, LookupError) as error:  # or in an encoding nobody knows
-        raise _error(path, "", f"it is no XML: {error}", cure) from None
+        raise _error(path, "", f"it is not XML: {error}", cure) from None
 
 
 def _junit(data: bytes, path: Path) -> dict[str, TestResult]:
@@ -115,9 +115,9 @@ def _json(data: bytes, path: Path) -> dict[str, TestResult]:
     try:
         table = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise _error(path, "", f"it is no JSON: {error}", "write an object of test names and verdicts") from None
+        raise _error(path, "", f"it is not JSON: {error}", "write an object of test names and verdicts") from None
     if not isinstance(table, dict):
-        raise _error(path, "", "it is no JSON object", "write an object of test names and verdicts")
+        raise _error(path, "", "it is not a JSON object", "write an object of test names and verdicts")
     return {name: TestResult(name, _verdict(str(word), path, name)) for name, word in table.items()}
 
 
@@ -139,7 +139,7 @@ def _verdict(word: str, path: Path, place: str) -> Verdict:
     verdict = _WORDS.get(word.lower())
     if verdict is None:
         known = ", ".join(sorted(verdict.value for verdict in Verdict))
-        raise _error(path, place, f"{word!r} is no verdict", f"write one of {known}")
+        raise _error(path, place, f"{word!r} is not a verdict", f"write one of {known}")
     return verdict
 
 

@@ -197,7 +197,7 @@ class RecordingSource:
             if entry.is_file(follow_symlinks=False):
                 names.append(entry.name)
             else:
-                cause = "is no regular file and was not read"
+                cause = "is not a regular file and was not read"
                 problems.append(Problem(f"{self._name()}/{entry.name}", "", cause, "remove it"))
         return names, problems
 
@@ -556,7 +556,7 @@ class _Log:
             if damage.cause == "torn frame":
                 cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
             else:
-                cause = f"{damage.cause}; nothing behind this place was read"
+                cause = f"{damage.cause}; nothing after this place was read"
             self.problems = [*self._damage, Problem(name, place, cause, _AGAIN)]
         else:
             self.problems = list(self._damage)

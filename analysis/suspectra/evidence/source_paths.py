@@ -24,7 +24,7 @@ TEST_PATTERNS = (
 """Paths of C and C++ files that hold tests, by custom."""
 
 SYSTEM = ("/usr/", "/opt/", "/lib/", "/Library/", "/Applications/", "<")
-"""Where headers of compilers and systems live; code there is nobody's suspect, and not worth a word."""
+"""Where headers of compilers and systems live; code there is never suspected, and not worth a word."""
 
 
 class SourcePaths:

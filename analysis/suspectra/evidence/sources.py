@@ -182,7 +182,7 @@ def read_regular(path: Path, limit: int) -> bytes:
     OSError
         When it can't be read.
     ValueError
-        When it is no regular file (a pipe would block for ever), or too large.
+        When it is not a regular file (a pipe would block for ever), or too large.
     """
     with open(path, "rb", opener=_without_waiting) as file:
         found = os.fstat(file.fileno())

@@ -1,4 +1,4 @@
-"""Which files are test code. Test code is measured, but is no suspect unless asked for."""
+"""Which files are test code. Test code is measured, but is not a suspect unless asked for."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def write_table(out: TextIO) -> None:
         for info in members:
             left = f"  {pad(info.name, name)}  {pad(info.paper, paper)}  "
             out.write(f"{left}{fit(info.formula, max(20, columns - len(left)))}\n")
-    out.write("\nChoose one with `suspectra rank --technique NAME`; --format json tells more of each.\n")
+    out.write("\nChoose one with `suspectra rank --technique NAME`; --format json says more about each.\n")
 
 
 def write_json(out: TextIO) -> None:

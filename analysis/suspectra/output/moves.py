@@ -81,8 +81,6 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
     out.write(f"{style(safe(where), 'bold')}\n    {safe(sources.line(own['file'], own['line']).strip())}\n\n")
     if own["rank_best"] is None:
         out.write("It is not ranked.\n\n")
-    elif np.isfinite(steps.steps).any():
-        out.write(f"A reader who starts at the top of the ranking is expected here after {_many(own)}.\n\n")
     rows = []
     for move in model.next_moves(element, top):
         there = entry(model, move.element, steps)
@@ -158,10 +156,6 @@ def _number(own: dict[str, Any]) -> str:
     if own.get("low") is None:
         return text
     return f"{text} ({own['low']:.4g}–{own['high']:.4g})" if own["high"] is not None else f"> {own['low']:.4g}"
-
-
-def _many(own: dict[str, Any]) -> str:
-    return "more steps than can be counted" if own["expected_steps"] is None else f"{_number(own)} steps"
 
 
 def _write_table(headings: tuple[str, ...], rows: list[tuple[str, ...]], out: TextIO, right: set[int]) -> None:

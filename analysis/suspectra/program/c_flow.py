@@ -49,7 +49,7 @@ class CFlow:
     Raises
     ------
     EvidenceError
-        A function's uncounted arcs form a circle, so that its counts can't be told: the file is damaged.
+        A function's uncounted arcs form a circle, so that its counts can't be known: the file is damaged.
 
     Examples
     --------
@@ -222,7 +222,7 @@ class CFlow:
 
     def _circular(self, arc: int) -> EvidenceError:
         function = self.functions[int(np.searchsorted(self.first_arc, arc, "right")) - 1]
-        cause = f"the uncounted arcs of function {function.name} form a circle, so its counts can't be told"
+        cause = f"the uncounted arcs of function {function.name} form a circle, so its counts can't be known"
         cure = "build the object again: its notes are damaged"
         return EvidenceError(Problem(function.file, f"line {function.line}", cause, cure))
 

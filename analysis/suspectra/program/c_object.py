@@ -472,7 +472,7 @@ def _lines(records: _Records, end: int, draft: _Draft, file: str) -> str:
 def _check_graph(function: CFunction, name: str, size: int) -> None:
     """Refuse more blocks than the file has room for, and arcs of blocks that do not exist: only damage explains it."""
     if function.blocks > size:
-        cause = f"it claims {function.blocks} blocks: the file is damaged"
+        cause = f"it says it has {function.blocks} blocks: the file is damaged"
         raise _error(name, f"function {function.name}", cause, "build the object again")
     if max((line for _, _, line in function.lines), default=0) > MOST_LINES:
         cause = "it names a line beyond any source: the file is damaged"
@@ -497,7 +497,7 @@ def _compiler(word: int, name: str) -> Compiler:
         if major in KNOWN_GCC:
             return compiler
     else:
-        raise _error(name, "header", f"its version {text!r} is no compiler's", _REBUILD)
+        raise _error(name, "header", f"its version {text!r} is not one that a compiler writes", _REBUILD)
     known = f"gcc {KNOWN_GCC[0]} to {KNOWN_GCC[-1]} and clang from 11 on"
     cause = f"it was written by gcc {compiler.major}.{compiler.minor}, which is not known; known are {known}"
     raise _error(name, "header", cause, "build with one of these, or hand over gcov's JSON instead")

@@ -187,7 +187,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     if program is not None and program.graphs:
         return spectrum, _of_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:
-        raise _nothing(technique, "the evidence does not tell between which blocks its edges lead")
+        raise _nothing(technique, "the evidence does not say which blocks its edges join")
     source_of = SourcesAsRun(program.files, program.source_of) if program is not None else SourcesAsRun((), None)
     if not spectrum.edges.complete:
         spectrum = _completion(spectrum.elements, spectrum.edges, source_of).of(spectrum)

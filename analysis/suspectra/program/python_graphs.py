@@ -198,8 +198,7 @@ class _Notes:
                 Problem(
                     "",
                     f"{path}:{abs(source)}",
-                    f"{count} arcs are no way control can go in these sources, such as {source} → {target};"
-                    " they are left out",
+                    f"{count} arcs can't happen in these sources, such as {source} → {target}; they are left out",
                     "run the tests again on the present sources",
                 )
             )

@@ -293,7 +293,7 @@ def _expecting(suite: CSuite, workspace: str, folder: str | os.PathLike[str] | N
         return suite
     root = Path(workspace, folder)
     if not root.is_dir():
-        raise _usage("--expect-stdout", f"{folder} is no folder", "name the folder of expected outputs")
+        raise _usage("--expect-stdout", f"{folder} is not a folder", "name the folder of expected outputs")
     cases, missing = [], []
     for case in suite.cases:
         base = os.path.basename(case.name)

@@ -185,7 +185,7 @@ class _Session:
             result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {unable}")
             problems = []
             if not case.disabled:
-                problems = [Problem(case.name, "", f"this test was not run: {unable}", "mend that and record it again")]
+                problems = [Problem(case.name, "", f"this test was not run: {unable}", "fix that and record it again")]
             self._store(result, problems, {})
             return result, problems
         scratch = tempfile.mkdtemp(prefix="suspectra-", dir=memory_folder())

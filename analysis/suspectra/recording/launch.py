@@ -99,7 +99,7 @@ def run(
     report = report if report is not None else sys.stderr
     root = os.path.realpath(workspace)
     if not os.path.isdir(root):
-        raise UsageError(Problem(root, "", "the workspace is no folder", "name an existing folder"))
+        raise UsageError(Problem(root, "", "the workspace is not a folder", "name an existing folder"))
     environment = dict(os.environ)
     chosen = resolve(command, root, python=python, environ=environment)
     if chosen.python:

@@ -55,7 +55,7 @@ class Revision:
             When there is no git, no repository, or no such revision.
         """
         if not name or name.startswith("-") or "\0" in name:
-            raise _problem(name, "is no revision", "name a commit, a branch or a tag")
+            raise _problem(name, "is not a revision", "name a commit, a branch or a tag")
         _git(workspace, "rev-parse", "--git-dir")
         commit = _git(workspace, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}", missing=name)
         listing = _git(workspace, "ls-tree", "-r", "-z", commit.decode("ascii").strip())
@@ -145,7 +145,7 @@ def _git(workspace: str, *arguments: str, given: bytes = b"", missing: str | Non
         cause = f"git can't be run: {error.strerror or error}"
         raise UsageError(Problem("git", "", cause, "install git, or leave out --since")) from None
     if done.returncode and missing is not None:
-        raise _problem(missing, "is no revision of this repository", "check its spelling, or fetch it")
+        raise _problem(missing, "is not a revision of this repository", "check its spelling, or fetch it")
     if done.returncode:
         lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
         cause = lines[0] if lines else f"git ended with status {done.returncode}"

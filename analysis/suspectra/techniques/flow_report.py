@@ -75,7 +75,7 @@ def require_counts(technique: str, spectrum: Spectrum) -> tuple[np.ndarray, ...]
     """
     if spectrum.edge_counts is not None:
         return spectrum.edge_counts
-    cause = f"{technique} compares how often branches were taken, and the evidence tells only whether they were"
+    cause = f"{technique} compares how often branches were taken, and the evidence says only whether they were"
     cure = "for Python record with `suspectra record --counts`; recordings of C and C++ hold counts"
     raise NothingToRank(Problem("", "", cause, cure))
 

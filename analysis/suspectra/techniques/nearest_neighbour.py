@@ -37,7 +37,7 @@ class NearestNeighbour(Technique):
 
     def __post_init__(self) -> None:
         if not isinstance(self.candidates, int) or self.candidates < 0:
-            raise UsageError(Problem("", "nn-perm", "candidates is no number of runs", "use 0 for all, or more"))
+            raise UsageError(Problem("", "nn-perm", "candidates is not a number of runs", "use 0 for all, or more"))
 
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None

@@ -159,13 +159,13 @@ class Predicates:
         if predicate < len(self.at):
             source, target = (int(ends[self.at[predicate]]) for ends in (self.flow.source, self.flow.target))
             ends = where(self.flow, source, spectrum), where(self.flow, target, spectrum)
-            return f"The decision at {ends[0]} that goes to {ends[1]} is what tells the runs apart."
+            return f"The decision at {ends[0]} that goes to {ends[1]} is what separates failing from passing runs."
         column = self.column[predicate]
         number, true = divmod(int(spectrum.edges.target[column]) - FIRST_OUTCOME, 2)
         line, start, end_line, end = spectrum.edges.conditions[spectrum.edges.file[column]][number].tolist()
         last = f"{end}" if line == end_line else f"column {end} of line {end_line}"
         place, came_out = f"line {line}, columns {start + 1} to {last}", "true" if true else "false"
-        return f"The condition at {place}, being {came_out} is what tells the runs apart."
+        return f"The condition at {place}, being {came_out} is what separates failing from passing runs."
 
     def rank(
         self,

@@ -14,7 +14,6 @@ from suspectra.evidence.sources import inside
 from suspectra.location import Location
 from suspectra_server.convert import number, plain
 from suspectra_server.features.places import place
-from suspectra_server.features.wording import steps_sentence
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
 from suspectra_server.snapshot import Snapshot
 
@@ -84,9 +83,7 @@ def _explanation(server: SuspectraServer, folder: Folder, path: str, line: int, 
         "nf": suspect.nf,
         "np": suspect.np,
         "headline": plain(told.headline),
-        "sentences": [
-            plain(sentence) for sentence in (*told.sentences, steps_sentence(snapshot, suspect.element)) if sentence
-        ],
+        "sentences": [plain(sentence) for sentence in told.sentences],
         "formula": plain(told.formula),
         "substituted": plain(told.substituted),
         "failing": _tests(folder, failing),

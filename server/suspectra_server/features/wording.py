@@ -66,32 +66,6 @@ def behaviour(ranking: Ranking, region: Region) -> str:
     )
 
 
-def steps_words(steps: float) -> str:
-    """A number of steps; nobody counts beyond a million.
-
-    Examples
-    --------
-    >>> steps_words(1.0), steps_words(12.34), steps_words(123456.0), steps_words(1e30)
-    ('1.0 steps', '12.3 steps', '123 thousand steps', 'over a million steps')
-    """
-    if steps < 1000:
-        return f"{steps:.1f} steps" if steps < 100 else f"{steps:.0f} steps"
-    return f"{steps / 1000:.0f} thousand steps" if steps < 999_500 else "over a million steps"
-
-
-def steps_sentence(snapshot: Snapshot, element: int) -> str:
-    """How long a reader is expected to take to an element; empty where that is not known."""
-    guide = snapshot.guide
-    if guide is None or guide.steps is None or element in guide.terms.cleared:
-        return ""
-    steps = steps_words(float(guide.steps[element]))
-    sentence = f"A reader who starts at the top of the ranking is expected here after {steps}"
-    if guide.steps_here is not None and guide.here != element:
-        steps = steps_words(float(guide.steps_here[element]))
-        sentence += f", and from where you went last after {steps}"
-    return sentence + "."
-
-
 def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     """Why a suspect stands where it stands."""
     ranking = snapshot.ranking
@@ -100,7 +74,6 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     if explanation.formula:
         info = ranking.technique.info
         parts.append(f"{markdown(info.title)}: {code(explanation.formula)}\n\n{code(explanation.substituted)}")
-    parts.append(steps_sentence(snapshot, suspect.element))
     if suspect.failing_tests:
         parts.append("Failing tests that execute it:\n\n" + "\n".join(_tests(ranking, suspect)))
     return "\n\n".join(part for part in parts if part)
@@ -110,7 +83,6 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     """The same for clients that show no Markdown."""
     explanation = snapshot.ranking.explain(suspect)
     lines = [explanation.headline, *explanation.sentences, explanation.formula, explanation.substituted]
-    lines.append(steps_sentence(snapshot, suspect.element))
     lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MOST_TESTS]]
     return "\n".join(line for line in lines if line)
 

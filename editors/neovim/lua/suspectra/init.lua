@@ -184,7 +184,7 @@ function M.explain()
     if found then
       vim.lsp.util.open_floating_preview(vim.split(found.contents.value, '\n'), 'markdown', { focus_id = 'suspectra' })
     else
-      say('this line is no suspect')
+      say('this line is not a suspect')
     end
   end)
 end
@@ -193,7 +193,7 @@ local function mark(name)
   return function()
     local here = cursor()
     command(name, { here.uri, here.position.line }, function(there)
-      return there or say('this line is no suspect')
+      return there or say('this line is not a suspect')
     end)
   end
 end
@@ -329,7 +329,7 @@ function M.setup(options)
     end,
   })
   for verb, keys in pairs(options.keys or {}) do
-    assert(vim.tbl_contains(verbs, verb), 'suspectra: keys for "' .. verb .. '", which is no verb')
+    assert(vim.tbl_contains(verbs, verb), 'suspectra: keys for "' .. verb .. '", which is not a verb')
     vim.keymap.set('n', keys, M[verb], { desc = 'Suspectra: ' .. verb })
   end
   wanted = { signs = options.signs ~= false, lenses = options.lenses }
