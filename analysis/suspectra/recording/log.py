@@ -164,7 +164,7 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
         raise ValueError("JSON longer than its payload")
     head = read_json(payload[4 : 4 + length])
     if not isinstance(head, dict):
-        raise ValueError("JSON that is no object")
+        raise ValueError("JSON that is not an object")
     return head, payload[4 + length :]
 
 

@@ -1,0 +1,67 @@
+"""What people read is in plain words: no archaic verb, and "is not a", never "is no"."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ODD = {
+    r"\bmend(s|ed|ing)?\b": "fix",
+    r"(?<!\bthere )\b(is|are) no (?!longer|more\b)": "is not a",
+    r"\bfor want of\b": "for lack of",
+}
+
+
+def _python_texts(path: Path) -> Iterator[str]:
+    """The string literals of a module but for its docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    parents = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docstrings = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, parents) and node.body and isinstance(node.body[0], ast.Expr)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def _texts(path: Path) -> Iterator[str]:
+    texts = _python_texts(path) if path.suffix == ".py" else [path.read_text("utf-8")]
+    return (" ".join(text.split()) for text in texts)
+
+
+FILES = [
+    path
+    for pattern in (
+        "README.md",
+        "docs/**/*.md",
+        "analysis/suspectra/**/*.py",
+        "analysis/suspectra/**/*.jinja",
+        "server/suspectra_server/**/*.py",
+        "server/suspectra_server/**/*.md",
+        "vscode-extension/src/*.ts",
+        "vscode-extension/package.nls.json",
+        "vscode-extension/*.md",
+        "editors/**/*.lua",
+        "editors/**/*.el",
+    )
+    for path in sorted(ROOT.glob(pattern))
+]
+
+
+@pytest.mark.parametrize(("odd", "plain"), ODD.items(), ids=ODD.values())
+def test_texts_are_in_plain_words(odd, plain):
+    assert len(FILES) > 200
+    found = [
+        f"{path.relative_to(ROOT)}: {text[max(match.start() - 30, 0) : match.end() + 30]!r}"
+        for path in FILES
+        for text in _texts(path)
+        for match in re.finditer(odd, text, re.IGNORECASE)
+    ]
+    assert not found, f"say {plain!r}"
