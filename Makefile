@@ -13,7 +13,7 @@ help:
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
-	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   every reader, and the server"
+	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
 	@echo "make package  the wheel and the VS Code extension"
 	@echo "make lint · make format · make docs · make clean"
 
@@ -55,7 +55,12 @@ bench-peers: $(VENV)/.ready
 	$(BIN)/python benchmarks/peers.py $(PEERS)
 
 SECONDS ?= 60
+SEED ?= $(shell $(PYTHON) -c 'import random; print(random.randrange(1, 2**32))')
+fuzz: seed := $(SEED)
 fuzz: $(VENV)/.ready
+	@echo "── tests with random examples; the same ones again: make fuzz SEED=$(seed)"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "hypothesis or random_seed" --hypothesis-profile=random --hypothesis-seed=$(seed)
+	@echo "── readers and the server, led by coverage"
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=2.3'
 	$(BIN)/python tests/fuzz/fuzz.py --all --seconds $(SECONDS)
 

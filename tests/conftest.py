@@ -1,4 +1,4 @@
-"""What several folders of tests share: programs in C, built for the occasion."""
+"""What several folders of tests share: random choices that can be repeated, and programs in C, built on the spot."""
 
 import json
 import os
@@ -10,10 +10,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # a shell that starts the tests in the background has them ignore SIGINT, and whatever they start inherits that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# No test may fail because the machine is busy, so nothing of hypothesis looks at the clock. `make test` tries the same
+# examples every time; `make fuzz` takes the second profile with a seed of its own.
+_UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("repeatable", derandomize=True, **_UNTIMED)
+settings.register_profile("random", derandomize=False, print_blob=True, **_UNTIMED)
+settings.load_profile("repeatable")
+
+
+@pytest.fixture
+def seed(request) -> int:
+    """What random programs and edits start from: 0, or the argument of ``--hypothesis-seed``."""
+    return int(request.config.getoption("--hypothesis-seed") or 0)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "seed" in getattr(item, "fixturenames", ()):
+            item.add_marker("random_seed")
 
 
 C_SOURCES = Path(__file__).parent / "fixtures" / "c"

@@ -58,9 +58,8 @@ def test_lines_count_as_gcov_says(build_c, flags):
                 conserved(flow, flow.arc_counts(np.array([profile.counters])))
 
 
-def generated(seed: int, functions: int) -> str:
+def generated(chance: random.Random, functions: int) -> str:
     """A program of random control flow that always ends."""
-    chance = random.Random(seed)
     text = ["static unsigned state = 1;", "static int next(int n) { return (state = state * 69069 + 1) >> 16 & n; }"]
 
     def block(depth: int, indent: str) -> None:
@@ -95,8 +94,8 @@ def generated(seed: int, functions: int) -> str:
     return "\n".join(text) + f"\nint main(void) {{\n  int x = 0;\n{calls}  return x == 12345;\n}}\n"
 
 
-def test_ten_thousand_generated_lines_count_as_gcov_says(build_c):
-    text = generated(seed=7, functions=640)
+def test_ten_thousand_generated_lines_count_as_gcov_says(build_c, seed):
+    text = generated(random.Random(seed + 7), functions=640)
     assert text.count("\n") > 10_000
     program = build_c({"large.c": text})
     program.run()
