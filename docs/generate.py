@@ -117,6 +117,12 @@ A `Suspect`:
 
 {_fields(protocol.SUSPECT)}
 
+A `CollectionError`, something that keeps tests from being collected: a module that can't be imported, a class that pytest refuses,
+a mistake in pytest's configuration or on its command line. The line also has a diagnostic with the severity Error and the
+code `collection-error`.
+
+{_fields(protocol.COLLECTION_ERROR)}
+
 ## `{protocol.CHAIN}` (request)
 
 Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0. The debugging model around a statement;

@@ -8,6 +8,7 @@ from dataclasses import replace
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.program import Program
+from suspectra.recording.collection import summary
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.technique import Technique
@@ -95,7 +96,11 @@ class Localizer:
         return _program(self.evidence) if self.evidence else None
 
     def problems(self) -> list[Problem]:
-        """Everything the reader of the present ranking should know: of the evidence, then of the ranking."""
+        """Everything the reader of the present ranking should know: of the evidence, then of the ranking.
+
+        What could not be collected is not among it, as it has a place of its own:
+        :attr:`suspectra.evidence.evidence.Evidence.collection_errors`.
+        """
         found = list(self.evidence.problems) if self.evidence else []
         if self.evidence is not None and _all_failed_in_setup(self.evidence):
             found.append(_broken_setup(self.evidence))
@@ -140,11 +145,14 @@ def _broken_setup(evidence: Evidence) -> Problem:
 def _in_context(problem: Problem, evidence: Evidence) -> Problem:
     """Name the evidence, and say more where its tests tell more than the counts do."""
     cause = problem.cause
+    uncollected = summary(evidence.collection_errors)
     if not evidence.tests:
-        cause = "it holds no tests"
+        cause = uncollected or "it holds no tests"
     elif _all_failed_in_setup(evidence):
         cause = _broken_setup(evidence).cause
     skipped = sum(not test.verdict.counted for test in evidence.tests)
     if skipped:
         cause += f"; {skipped} were skipped or failed as expected"
+    if evidence.tests and uncollected:
+        cause += f"; {uncollected}"
     return replace(problem, file=problem.file or evidence.source, cause=cause)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from lsprotocol import types as lsp
@@ -76,20 +77,21 @@ def number(value: float) -> float:
 def range_of(mark: Mark, lines: list[str] | tuple[str, ...], units: Units) -> lsp.Range:
     """The whole statement."""
     return lsp.Range(
-        _position(mark.first, mark.start, lines, units),
-        _position(mark.last, mark.end, lines, units),
+        position(mark.first, mark.start, lines, units),
+        position(mark.last, mark.end, lines, units),
     )
 
 
 def first_line_of(mark: Mark, lines: list[str] | tuple[str, ...], units: Units) -> lsp.Range:
     """The first line of the statement."""
     return lsp.Range(
-        _position(mark.first, mark.start, lines, units),
-        _position(mark.first, mark.line_end, lines, units),
+        position(mark.first, mark.start, lines, units),
+        position(mark.first, mark.line_end, lines, units),
     )
 
 
-def _position(line: int, column: int, lines: list[str] | tuple[str, ...], units: Units) -> lsp.Position:
+def position(line: int, column: int, lines: Sequence[str], units: Units) -> lsp.Position:
+    """A column of a line, both counted from 0 and the column in code points, in the client's units."""
     text = lines[line] if line < len(lines) else ""
     return lsp.Position(line, units.count(text[:column]))
 

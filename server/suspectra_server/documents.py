@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -171,6 +171,22 @@ class Placement:
         return None if origin is None else origin + 1
 
 
+@dataclass(frozen=True)
+class Version:
+    """A version of a file that was run.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace.
+    digest : str or None
+        Of the text, None where it is not known.
+    """
+
+    path: str
+    digest: str | None
+
+
 class Texts:
     """The texts of one workspace folder's files.
 
@@ -181,27 +197,30 @@ class Texts:
     def __init__(self, root: Path):
         self._sources = Sources(root)
         self._on_disk: dict[str, SourceText] = {}
-        self._as_run: dict[str, tuple[MeasuredFile, SourceText]] = {}
+        self._as_run: dict[tuple[str, str | None], tuple[Version | MeasuredFile, SourceText]] = {}
         self._open: dict[str, Document] = {}
-        self._placements: dict[str, Placement] = {}
+        self._placements: dict[tuple[str, str | None], Placement] = {}
 
-    def load(self, file: MeasuredFile) -> None:
+    def load(self, file: Version | MeasuredFile) -> None:
         """Read a file unless it is as it was when last read; keep its text if it is the one that was run."""
         try:
             source = self._on_disk[file.path] = self._sources.get(file.path)
         except SourceUnreadable:
             self._on_disk.pop(file.path, None)
             return
-        known = self._as_run.get(file.path)
+        known = self._as_run.get((file.path, file.digest))
         # evidence without digests: the text met first is taken as the one that was run
         if file.digest == source.digest or (file.digest is None and not (known and known[0] is file)):
-            self._as_run[file.path] = file, source
+            self._as_run[file.path, file.digest] = file, source
 
-    def forget_except(self, paths: set[str]) -> None:
-        """Drop the texts of files that are not measured any more."""
-        for kept in (self._on_disk, self._as_run, self._placements):
-            for path in kept.keys() - paths:
-                kept.pop(path, None)
+    def forget_except(self, files: Iterable[Version | MeasuredFile]) -> None:
+        """Drop the texts of all other versions."""
+        versions = {(file.path, file.digest) for file in files}
+        for kept in (self._as_run, self._placements):
+            for version in kept.keys() - versions:
+                kept.pop(version, None)
+        for path in self._on_disk.keys() - {path for path, _ in versions}:
+            self._on_disk.pop(path, None)
 
     def opened(self, path: str, document: Document) -> None:
         """Take a document's text as the present one of its file."""
@@ -219,10 +238,10 @@ class Texts:
         """The files that are open."""
         return list(self._open)
 
-    def as_run(self, file: MeasuredFile) -> Lines | None:
+    def as_run(self, file: Version | MeasuredFile) -> Lines | None:
         """The text that was run, None when it was never seen."""
-        known = self._as_run.get(file.path)
-        return known[1].lines if known and file.digest in (None, known[1].digest) else None
+        known = self._as_run.get((file.path, file.digest))
+        return known[1].lines if known else None
 
     def now(self, path: str) -> Lines | None:
         """The text in the editor, else on disk, None when there is no such file."""
@@ -231,12 +250,13 @@ class Texts:
         source = self._on_disk.get(path)
         return source.lines if source else None
 
-    def placement(self, file: MeasuredFile) -> Placement | None:
+    def placement(self, file: Version | MeasuredFile) -> Placement | None:
         """Where the file's lines stand now; None when that can't be known."""
         run, now = self.as_run(file), self.now(file.path)
         if run is None or now is None:
             return None
-        known = self._placements.get(file.path)
+        version = file.path, file.digest
+        known = self._placements.get(version)
         if known is None or known.run is not run or known.now is not now:
-            known = self._placements[file.path] = Placement(run, now)
+            known = self._placements[version] = Placement(run, now)
         return known

@@ -35,7 +35,7 @@ STATES = {
     State.RANKING: "A ranking is being made. Sent only when it takes long enough to be noticed.",
     State.READY: "The ranking is current.",
     State.NO_FAILING_TESTS: "The last run has no failing test, so nothing is ranked.",
-    State.ERROR: "The evidence can't be read; the last good ranking stays.",
+    State.ERROR: "The evidence can't be read, or tests could not be collected; the last good ranking stays.",
     State.RUNNING_TESTS: "The tests are running.",
     State.STALE: "The sources changed since the tests ran. Marks move with the text; edited lines have lost theirs.",
 }
@@ -214,6 +214,7 @@ SUSPECTS_RESULT = (
     Field("elements", "number", "Statements that were ranked."),
     Field("state", "State", "As in `suspectra/status`."),
     Field("problems", "{file, place, cause, cure}[]", "What is wrong with the evidence, and how to fix it."),
+    Field("collectionErrors", "CollectionError[]", "What kept tests from being collected; 100 at most."),
     Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
 )
 
@@ -247,6 +248,23 @@ STATUS_PARAMS = (
     Field("technique", "string", "Name of the technique in use."),
     Field("suspects", "number", "Suspects that can be shown."),
     Field("failed, passed", "number", "Tests that failed and that passed."),
+    Field("collectionErrors", "number", "What could not be collected; `suspectra/suspects` lists it."),
+)
+
+COLLECTION_ERROR = (
+    Field("collector", "string", "Node id of the file, folder or class; empty where the whole run failed."),
+    Field("exception", "string", "The name of the exception's type, for example `ModuleNotFoundError`."),
+    Field("message", "string", "What went wrong, on one line."),
+    Field("folder", "DocumentUri", "The workspace folder."),
+    Field(
+        "uri, range",
+        "DocumentUri | null, Range | null",
+        "Where the error is: the innermost place in the workspace, as it is in the document now. Both are null where it"
+        " is elsewhere; the range is null where the line was edited since.",
+    ),
+    Field("file", "string", "Relative to the workspace folder, with forward slashes; empty where it is elsewhere."),
+    Field("line", "number", "As it is now, counted from 1, or as it was run where it was edited; 0 without a file."),
+    Field("test", "DocumentUri | null", "The file or folder that could not be collected, if it is in the workspace."),
 )
 
 TECHNIQUE = (

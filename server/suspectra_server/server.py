@@ -290,6 +290,7 @@ class SuspectraServer(LanguageServer):
             "suspects": sum(len(folder.snapshot.marks) for folder in folders),
             "failed": sum(folder.snapshot.ranking.failed for folder in folders),
             "passed": sum(folder.snapshot.ranking.passed for folder in folders),
+            "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
         }
 
     def state_of(self, folder: Folder) -> State:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult
+from suspectra.location import Location
+from suspectra.recording.collection import CollectionError
 from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport, Suspect
 from suspectra.spectrum import Elements
 from suspectra.techniques.technique import Technique
@@ -54,6 +56,7 @@ class Ranking:
     evidence: Evidence | None = None
     report: RankedReport | None = None
     suspects: tuple[Suspect, ...] = ()
+    collection_errors: tuple[CollectionError, ...] = ()
 
     @classmethod
     def of(
@@ -63,11 +66,17 @@ class Ranking:
         counts = report.spectrum.counts
         suspects = tuple(report.suspects_of(_executed(report, top)))
         message = f"{many(counts.failed, 'failing test')}, {many(counts.passed, 'passing test')}"
-        return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects)
+        errors = evidence.collection_errors
+        if errors:
+            message += f", {many(len(errors), 'collection error')}"
+        return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors)
 
-    def with_trouble(self, state: State, message: str, problems: tuple[Problem, ...]) -> Ranking:
+    def with_trouble(self, newer: Ranking) -> Ranking:
         """The same ranking, kept as the last good one while newer evidence gives none."""
-        return replace(self, state=state, message=message, problems=problems)
+        errors = newer.collection_errors
+        return replace(
+            self, state=newer.state, message=newer.message, problems=newer.problems, collection_errors=errors
+        )
 
     @cached_property
     def files(self) -> Mapping[str, MeasuredFile]:
@@ -157,6 +166,34 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class ErrorMark:
+    """Something that kept tests from being collected, where it stands in the text now.
+
+    Parameters
+    ----------
+    error : CollectionError
+    line : int or None
+        Counted from 0; None where the line was edited or its text was never seen.
+    start, end : int
+        Columns in code points, without the blanks around the text of the line.
+    """
+
+    error: CollectionError
+    line: int | None = None
+    start: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
+        """The mark of an error, given where the lines of its file stand."""
+        place = placement.place(Location(error.file, error.line, error.line)) if placement else None
+        if place is None:
+            return cls(error)
+        text = placement.now[place[0]]
+        return cls(error, place[0], len(text) - len(text.lstrip()), _end(text))
+
+
+@dataclass(frozen=True)
 class Region:
     """Statements one after the other that belong to one suspicious behaviour.
 
@@ -197,6 +234,8 @@ class Snapshot:
         Where to look next, once that is known.
     by_steps : bool
         Suspects stand in the order of expected steps, where these are known.
+    errors : tuple of ErrorMark
+        What kept tests from being collected.
     """
 
     ranking: Ranking
@@ -205,6 +244,7 @@ class Snapshot:
     innocent: frozenset[Place] = frozenset()
     guide: Guide | None = None
     by_steps: bool = False
+    errors: tuple[ErrorMark, ...] = ()
 
     @cached_property
     def marks(self) -> tuple[Mark, ...]:

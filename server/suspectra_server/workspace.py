@@ -17,14 +17,15 @@ from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.markov.learning import JumpHabit
+from suspectra.recording.collection import CollectionError
 from suspectra_server.convert import path_of
-from suspectra_server.documents import Document, Placement, Texts, moved_lines
+from suspectra_server.documents import Document, Placement, Texts, Version, moved_lines
 from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs, Token
 from suspectra_server.protocol import State
 from suspectra_server.settings import Settings
-from suspectra_server.snapshot import Mark, Place, Ranking, Snapshot
+from suspectra_server.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot
 from suspectra_server.watching import Settling, Watcher, state_of
 
 log = logging.getLogger(__name__)
@@ -203,14 +204,19 @@ class Folder:
 
     def edited(self, path: str) -> None:
         """A document of this folder changed."""
-        if path in self.snapshot.ranking.files:
+        if self._shows(path):
             self._edits.touched(EDIT_QUIET)
 
     def closed(self, path: str) -> None:
         """A document of this folder was closed."""
         self.texts.closed(path)
-        if path in self.snapshot.ranking.files:
+        if self._shows(path):
             self.sources_changed()
+
+    def _shows(self, path: str) -> bool:
+        """Whether anything may be shown in a file."""
+        ranking = self.snapshot.ranking
+        return path in ranking.files or any(error.file == path for error in ranking.collection_errors)
 
     def current(self) -> Snapshot:
         """The snapshot, after any edit that waits to be followed."""
@@ -299,8 +305,11 @@ class Folder:
         except NothingToRank as error:
             state = _state_without_ranking(evidence)
             # that no test fails any more is what the reader was after: no problem to tell them
-            own = () if state is State.NO_FAILING_TESTS else (error.problem,)
-            ranking = Ranking(state, error.problem.cause, technique, (*own, *evidence.problems), evidence)
+            errors = evidence.collection_errors  # which are shown in places of their own
+            own = () if state is State.NO_FAILING_TESTS or errors else (error.problem,)
+            problems = (*own, *evidence.problems)
+            ranking = Ranking(state, error.problem.cause, technique, problems, evidence, collection_errors=errors)
+            self._read_failed(ranking, token)
         return ranking, watched, time.monotonic() - started
 
     def _find(self, settings: Settings, edges: bool) -> EvidenceSource:
@@ -346,11 +355,18 @@ class Folder:
         return known[2]
 
     def _read_texts(self, ranking: Ranking, token: Token) -> None:
-        self.texts.forget_except(set(ranking.files))
+        self.texts.forget_except([*ranking.files.values(), *map(_failed, ranking.collection_errors)])
+        self._read_failed(ranking, token)
         for path in {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}:
             token.check()
             if file := ranking.files.get(path):
                 self.texts.load(file)
+
+    def _read_failed(self, ranking: Ranking, token: Token) -> None:
+        """Read the files that keep tests from being collected."""
+        for version in {_failed(error) for error in ranking.collection_errors if error.file}:
+            token.check()
+            self.texts.load(version)
 
     def _load(self, token: Token) -> None:
         """Read the texts the marks need, then those that a later edit will be compared with."""
@@ -374,13 +390,15 @@ class Folder:
         self._rested = self._loop.time() + min(REST * seconds, LONGEST_REST)
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
-            ranking = last.with_trouble(ranking.state, ranking.message, ranking.problems)
+            ranking = last.with_trouble(ranking)
         self._carry(ranking)
         self._lay_out(ranking)
         self._watch_evidence({*watched, *self._candidates()})
-        self._watcher.watch(
-            ("sources", self.uri), {str(self.root / suspect.location.file) for suspect in ranking.suspects}
-        )
+        shown = {
+            *(suspect.location.file for suspect in ranking.suspects),
+            *(error.file for error in ranking.collection_errors if error.file),
+        }
+        self._watcher.watch(("sources", self.uri), {str(self.root / file) for file in shown})
         self.sources_changed()
         self.guidance.renew()
 
@@ -398,7 +416,11 @@ class Folder:
             if (file := ranking.files.get(path)) and (placement := self.texts.placement(file))
         }
         guide, by_steps = self.guidance.guide_of(ranking), self.settings.order == "steps"
-        after = Snapshot(ranking, placements, self._examined, self._innocent, guide, by_steps)
+        errors = tuple(
+            ErrorMark.of(error, self.texts.placement(_failed(error)) if error.file else None)
+            for error in ranking.collection_errors
+        )
+        after = Snapshot(ranking, placements, self._examined, self._innocent, guide, by_steps, errors)
         if _differ(before, after):
             self.snapshot = after
             self._changed(self)
@@ -467,6 +489,8 @@ class Folder:
 
 def _state_without_ranking(evidence: Evidence) -> State:
     """Why readable evidence gave no ranking."""
+    if evidence.collection_errors:
+        return State.ERROR
     if not evidence.tests:
         return State.NO_EVIDENCE
     # with a failing test at hand it is the technique that wants more than the evidence holds
@@ -474,9 +498,14 @@ def _state_without_ranking(evidence: Evidence) -> State:
     return State.ERROR if failing else State.NO_FAILING_TESTS
 
 
+def _failed(error: CollectionError) -> Version:
+    """The text in which an error stands."""
+    return Version(error.file, error.digest)
+
+
 def _differ(one: Snapshot, other: Snapshot) -> bool:
     same = one.ranking is other.ranking and one.guide is other.guide
-    names = ("placements", "examined", "innocent", "by_steps")
+    names = ("placements", "examined", "innocent", "by_steps", "errors")
     return not (same and all(getattr(one, name) == getattr(other, name) for name in names))
 
 

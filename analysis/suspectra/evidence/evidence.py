@@ -14,6 +14,7 @@ import numpy as np
 
 from suspectra.errors import Problem
 from suspectra.location import Location
+from suspectra.recording.collection import CollectionError
 from suspectra.spectrum import Edges, Elements, Function, Row, Spectrum
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ class Evidence:
     runs : tuple, optional
         What tells the run of each test from its other runs. A reader that gives it promises that a test with an equal
         one executed the same in every file that is the same object as before.
+    collection_errors : tuple of CollectionError
+        What the last run that tried could not collect: tests of it are missing above.
     """
 
     source: str
@@ -162,6 +165,7 @@ class Evidence:
     edges: EdgeEvidence | None = None
     problems: tuple[Problem, ...] = ()
     runs: tuple[Hashable, ...] = ()
+    collection_errors: tuple[CollectionError, ...] = ()
 
     @cached_property
     def elements(self) -> Elements:

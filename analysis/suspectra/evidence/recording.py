@@ -27,7 +27,8 @@ from suspectra.evidence.sources import SourceReader
 from suspectra.instrumentation.outline import Outline, difference
 from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
-from suspectra.recording.history import WholeFiles, inflate, newest
+from suspectra.recording.collection import CollectionError
+from suspectra.recording.history import WholeFiles, inflate, newest, newest_errors
 from suspectra.recording.log import (
     DAMAGE,
     MAGIC,
@@ -145,7 +146,17 @@ class RecordingSource:
             edges=self._edges(decoded, problems) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
             runs=tuple(records),
+            collection_errors=self._collection_errors(),
         )
+
+    def _collection_errors(self) -> tuple[CollectionError, ...]:
+        """What could not be collected, without what is gone from the disk since."""
+        logs = self._logs.values()
+        errors = [(section.run, error) for log in logs for section in log.sections for error in section.errors]
+        if not errors:
+            return ()
+        live = newest_errors(errors, [collection for log in logs for collection in log.collections])
+        return tuple(error for error in live if not error.home or (self.workspace / error.home).exists())
 
     def _edges(self, decoded: Sequence[_Decoded], problems: list[Problem]) -> EdgeEvidence:
         rows = tuple(d.edges for d in decoded)
@@ -426,6 +437,7 @@ class _Section:
     maps: list[_SourceMap | None] = field(default_factory=list)
     outside: list[bytes] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    errors: list[CollectionError] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -605,10 +617,12 @@ class _Log:
             if "name" not in head or not rows:
                 raise ValueError("nothing that is shared")
         elif frame.kind == FrameKind.SCOPE:
-            self.collections.append(WholeFiles.from_payload(payload))
+            self.collections.append(WholeFiles.from_payload(payload, section.run))
         elif frame.kind == FrameKind.PROBLEM:
             head = read_json(payload)
             section.problems.append(Problem(*(str(head[k]) for k in ("file", "place", "cause", "cure"))))
+        elif frame.kind == FrameKind.ERROR:
+            section.errors.append(CollectionError.from_dict(read_json(payload)))
 
 
 def _test_result(head: dict[str, Any]) -> TestResult:

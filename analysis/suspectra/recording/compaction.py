@@ -13,7 +13,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from suspectra.recording.history import WholeFiles, newest
+from suspectra.recording.collection import CollectionError
+from suspectra.recording.history import WholeFiles, newest, newest_errors
 from suspectra.recording.log import (
     DAMAGE,
     MAGIC,
@@ -49,6 +50,12 @@ class _Section:
     outside: list[bytes] = field(default_factory=list)
     shared: list[tuple[str, bytes]] = field(default_factory=list)
     problems: list[bytes] = field(default_factory=list)
+    errors: list[CollectionError] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Of the run."""
+        return str(self.run.get("run"))
 
 
 @dataclass
@@ -115,9 +122,11 @@ def _read(log: _Log, data: bytes) -> None:
         elif kind == FrameKind.SHARED:
             log.sections[-1].shared.append((str(split_json(payload)[0]["name"]), payload))
         elif kind == FrameKind.SCOPE:
-            log.collections.append(WholeFiles.from_payload(payload))
+            log.collections.append(WholeFiles.from_payload(payload, log.sections[-1].name))
         elif kind == FrameKind.PROBLEM:
             log.sections[-1].problems.append(payload)
+        elif kind == FrameKind.ERROR:
+            log.sections[-1].errors.append(CollectionError.from_dict(read_json(payload)))
 
 
 def _tidy(folder: str, logs: list[_Log], most_logs: int, least_waste: int) -> None:
@@ -125,18 +134,27 @@ def _tidy(folder: str, logs: list[_Log], most_logs: int, least_waste: int) -> No
         return
     live = newest(((t.name, t.time) for log in logs for t in log.tests), [c for log in logs for c in log.collections])
     latest = max(_order(s) for log in logs for s in log.sections)[1]
+    _drop_old_errors(logs)
     kept: list[_Log] = []
     waste = 0
     for log in logs:
         log.tests, dead = _split(log, live)
         current = any(s.run.get("run") == latest for s in log.sections)
-        if not log.tests and not current and not log.collections:
+        errors = any(section.errors for section in log.sections)
+        if not log.tests and not current and not log.collections and not errors:
             os.unlink(log.path)
         else:
             kept.append(log)
             waste += dead
     if len(kept) > most_logs or waste > least_waste:
         _merge(folder, kept)
+
+
+def _drop_old_errors(logs: list[_Log]) -> None:
+    errors = [(section.name, error) for log in logs for section in log.sections for error in section.errors]
+    live = set(newest_errors(errors, [collection for log in logs for collection in log.collections]))
+    for section in (section for log in logs for section in log.sections):
+        section.errors = [error for error in section.errors if error in live]
 
 
 def _split(log: _Log, live) -> tuple[list[_Test], int]:
@@ -152,7 +170,7 @@ def _merge(folder: str, logs: list[_Log]) -> None:
         for log in logs
         for number, section in enumerate(log.sections)
     ]
-    kept = [(section, tests) for section, tests in kept if tests or _order(section) == latest]
+    kept = [(section, tests) for section, tests in kept if tests or section.errors or _order(section) == latest]
     numbers: dict[bytes, int] = {}
     out = [MAGIC]
     for section, tests in sorted(kept, key=lambda pair: _order(pair[0])):
@@ -168,6 +186,7 @@ def _merge(folder: str, logs: list[_Log]) -> None:
         out += [frame(FrameKind.TEST, test.payload) for test in tests]
         out += [frame(FrameKind.OUTSIDE, payload) for payload in section.outside]
         out += [frame(FrameKind.PROBLEM, payload) for payload in section.problems]
+        out += [frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()) for error in section.errors]
     _replace(folder, logs, b"".join(out))
 
 

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from suspectra.recording.collection import CollectionError
 from suspectra.recording.log import read_json
 
 MAX_SCOPE = 1 << 26
@@ -21,13 +22,18 @@ class WholeFiles:
         When, in nanoseconds since the epoch.
     files : dict of str to frozenset of str
         Names of the tests by test file.
+    tried : frozenset of str
+        Node ids of the files, folders and classes that the run tried to collect, whether it could or not.
+    run : str
     """
 
     time: int
     files: dict[str, frozenset[str]]
+    tried: frozenset[str] = frozenset()
+    run: str = ""
 
     @classmethod
-    def from_payload(cls, payload: bytes) -> WholeFiles:
+    def from_payload(cls, payload: bytes, run: str = "") -> WholeFiles:
         """Out of a ``SCOPE`` frame.
 
         Raises
@@ -39,7 +45,7 @@ class WholeFiles:
         if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
             raise ValueError("no list of collected files")
         files = {str(file): frozenset(map(str, names)) for file, names in data["files"].items()}
-        return cls(int(data["time"]), files)
+        return cls(int(data["time"]), files, frozenset(map(str, data.get("tried", ()))), run)
 
     def forgets(self, name: str, time: int) -> bool:
         """Whether a test recorded at `time` is gone by this collection."""
@@ -57,6 +63,33 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
         for name in [n for n, time in last.items() if collection.forgets(n, time)]:
             del last[name]
     return last
+
+
+def newest_errors(
+    errors: Iterable[tuple[str, CollectionError]], collections: Iterable[WholeFiles]
+) -> list[CollectionError]:
+    """What the last run that tried could not collect, each once, the oldest first.
+
+    Parameters
+    ----------
+    errors : iterable of (str, CollectionError)
+        With the run that met each; the workers of pytest-xdist all meet the same ones.
+    collections : iterable of WholeFiles
+    """
+    errors = sorted(errors, key=lambda pair: pair[1].time)
+    tries: dict[str, tuple[int, str]] = {}  # time and run of the last one, by node id
+    for run, error in errors:
+        tries[error.collector] = error.time, run
+    for collection in collections:
+        for collector in collection.tried:
+            tries[collector] = max(tries.get(collector, (0, "")), (collection.time, collection.run))
+    last: dict[str, CollectionError] = {}
+    for run, error in errors:
+        file = error.collector.partition("::")[0]
+        later = max(tries[error.collector], tries.get(file, (0, "")))
+        if later[1] == run:
+            last.setdefault(error.collector, error)
+    return list(last.values())
 
 
 def inflate(data: bytes, limit: int) -> bytes:

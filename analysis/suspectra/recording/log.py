@@ -12,9 +12,10 @@ RUN     JSON: run, worker, started, python, pytest, arguments, root
 FILE    u32 length, JSON: path, digest, is_test, whether it has probes; then the compressed map of them
 TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, flaky, time, what it shares; rows
 OUTSIDE rows of what ran outside of any test, mostly imports
-SCOPE   compressed JSON: files collected as a whole, each with the names of its tests
+SCOPE   compressed JSON: files collected as a whole, each with the names of its tests; and all that was tried
 PROBLEM JSON: file, place, cause, cure
 SHARED  u32 length, JSON: name, time; rows of what a test ran for later tests too
+ERROR   JSON: what could not be collected, see :class:`suspectra.recording.collection.CollectionError`
 SAME    u32: what the FILE frame of this number in the log says; only in logs that many were merged into
 ====== ======================================================================================
 
@@ -53,6 +54,7 @@ class FrameKind(IntEnum):
     PROBLEM = 6
     SHARED = 7
     SAME = 8
+    ERROR = 9
 
 
 class Frame(NamedTuple):

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.errors import EvidenceError, Problem, UsageError
-from suspectra.recording.history import WholeFiles, newest
+from suspectra.recording.collection import CollectionError
+from suspectra.recording.history import WholeFiles, newest, newest_errors
 from suspectra.recording.log import (
     DAMAGE,
     MAGIC,
@@ -66,6 +67,7 @@ class _Run:
     files: dict[str, str] = field(default_factory=dict)  # digest by path
     frames: list[tuple[FrameKind, bytes]] = field(default_factory=list)
     tests: list[tuple[str, int, bytes]] = field(default_factory=list)
+    errors: list[CollectionError] = field(default_factory=list)
 
     @property
     def started(self) -> int:
@@ -97,15 +99,19 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
         raise UsageError(Problem(str(out), "", "it holds another recording already", cure))
     problems: list[Problem] = []
     runs: list[_Run] = []
+    collections: list[WholeFiles] = []
     for order, folder in enumerate(folders):
-        runs += _read(folder, order, problems)
+        runs += _read(folder, order, problems, collections)
     live = newest(((name, at) for run in _by_age(runs) for name, at, _ in run.tests), ())
     everything = sum(len(run.tests) for run in runs)
     seen: set[str] = set()
     for run in reversed(_by_age(runs)):  # where times are equal the newest run has it
         run.tests = [t for t in run.tests if live.get(t[0]) == t[1] and not (t[0] in seen or seen.add(t[0]))]
+    errors = set(newest_errors(((run.head["run"], error) for run in runs for error in run.errors), collections))
+    for run in runs:
+        run.errors = [error for error in run.errors if error in errors]
     latest = max(run.started for run in runs)
-    runs = [run for run in _by_age(runs) if run.tests or run.started == latest]
+    runs = [run for run in _by_age(runs) if run.tests or run.errors or run.started == latest]
     problems += _versions(runs)
     _write(out, runs, old)
     return Merged(out, len(live), everything - len(live), len(runs), tuple(problems))
@@ -134,8 +140,8 @@ def _logs(folder: Path) -> list[Path]:
     return [Path(e.path) for e in entries if e.name.endswith(SUFFIX) and e.is_file(follow_symlinks=False)]
 
 
-def _read(folder: Path, order: int, problems: list[Problem]) -> list[_Run]:
-    """The runs of one recording, without the tests that its own later runs no longer found."""
+def _read(folder: Path, order: int, problems: list[Problem], everything: list[WholeFiles]) -> list[_Run]:
+    """The runs of one recording, without the tests that its own later runs no longer found; and what these collected."""
     runs: list[_Run] = []
     collections: list[WholeFiles] = []
     for path in _logs(folder):
@@ -156,6 +162,7 @@ def _read(folder: Path, order: int, problems: list[Problem]) -> list[_Run]:
     live = newest(((name, at) for run in runs for name, at, _ in run.tests), collections)
     for run in runs:
         run.tests = [test for test in run.tests if live.get(test[0]) == test[1]]
+    everything += collections
     return runs
 
 
@@ -186,7 +193,9 @@ def _add(run: _Run, kind: FrameKind, payload: bytes, collections: list[WholeFile
         head, _ = split_json(payload)
         run.tests.append((str(head["name"]), int(head["time"]), payload))
     elif kind == FrameKind.SCOPE:
-        collections.append(WholeFiles.from_payload(payload))
+        collections.append(WholeFiles.from_payload(payload, run.head["run"]))
+    elif kind == FrameKind.ERROR:
+        run.errors.append(CollectionError.from_dict(read_json(payload)))
     else:
         run.frames.append((kind, payload))  # damaged or not: rows number the files by their order
         if kind == FrameKind.FILE:
@@ -229,6 +238,8 @@ def _write(out: Path, runs: Sequence[_Run], old: Sequence[Path]) -> None:
                         stream.write(frame(kind, payload))
                     for _, _, payload in run.tests:
                         stream.write(frame(FrameKind.TEST, payload))
+                    for error in run.errors:
+                        stream.write(frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()))
             os.chmod(partial, 0o644)
             os.replace(partial, out / f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}")
         except OSError:

@@ -7,14 +7,18 @@ It is switched on by ``--suspectra``, by ``-p suspectra``, by ``suspectra = true
 from __future__ import annotations
 
 import os
+import sys
+from functools import partial
 
 import pytest
 
 VARIABLE = "SUSPECTRA_RECORD"
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """The options and ini values of the plugin."""
+    if VARIABLE in os.environ and (config := pluginmanager.get_plugin("pytestconfig")) is not None:
+        config.add_cleanup(partial(_end, config, sys.exc_info()[1]))
     group = parser.getgroup("suspectra", "suspectra: record what each test executes")
     group.addoption("--suspectra", action="store_true", help="Record what each test executes.")
     group.addoption(
@@ -50,6 +54,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("suspectra_counts", "Count how often branches are taken.", type="bool", default=False)
     parser.addini("suspectra_children", "Record the processes that tests start.", type="bool", default=True)
     parser.addini("suspectra_recorder", "How to record: auto, probes or monitoring.", default="auto")
+
+
+def _end(config: pytest.Config, around: BaseException | None) -> None:
+    """Where pytest ended before the recording began, say why."""
+    if VARIABLE in os.environ:  # which is gone once it has begun
+        from suspectra.recording.session import failed_to_start, failure_of_pytest
+
+        if (error := failure_of_pytest(around)) is not None:
+            failed_to_start(config, error)
 
 
 def _switched_on(config: pytest.Config) -> bool:

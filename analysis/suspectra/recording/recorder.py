@@ -8,7 +8,7 @@ import sys
 import time
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suspectra.errors import Problem, SuspectraError
@@ -17,6 +17,7 @@ from suspectra.instrumentation.imports import ImportHook, LoadedFile
 from suspectra.instrumentation.monitoring import Monitor
 from suspectra.recording.adoption import Adoption
 from suspectra.recording.children import CHILDREN, Children
+from suspectra.recording.collection import CollectionError
 from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import CACHE, FOLDER, RECORDING, recording_folder
@@ -92,6 +93,7 @@ class Recorder:
     ):
         self.scope = scope
         self.tests = 0
+        self.errors: list[CollectionError] = []
         self._began = time.process_time()
         self._frozen_setup: tuple[list[int], bytes] = ([], b"")
         folder = os.path.join(scope.root, FOLDER)
@@ -224,12 +226,19 @@ class Recorder:
         """A test of which nothing is known but how it ended, because its process died."""
         self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows([], b"")))
 
-    def collected(self, files: Mapping[str, Iterable[str]]) -> None:
-        """The files that were collected as a whole, with their tests: older tests of theirs are gone."""
+    def collected(self, files: Mapping[str, Iterable[str]], tried: Iterable[str]) -> None:
+        """The files that were collected as a whole, with their tests: older tests of theirs are gone.
+
+        And all that the run tried to collect: what older runs could not collect of that is gone too.
+        """
         names = {file: list(tests) for file, tests in files.items()}
-        if names:
-            payload = {"files": names, "time": self._now()}
-            self._write(FrameKind.SCOPE, zlib.compress(json.dumps(payload).encode(), 1))
+        payload = {"files": names, "tried": sorted(tried), "time": self._now()}
+        self._write(FrameKind.SCOPE, zlib.compress(json.dumps(payload).encode(), 1))
+
+    def not_collected(self, error: CollectionError) -> None:
+        """What kept tests from being collected."""
+        self._write(FrameKind.ERROR, json.dumps(replace(error, time=self._now()).as_dict()).encode())
+        self.errors.append(error)
 
     def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
         """A file that tests rest on but do not execute with probes; its number."""

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from suspectra.recording.choice import Choice, choose
+from suspectra.recording.collection import CollectionError, describe
 from suspectra.recording.foundations import SharedSetup, TestFiles
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
@@ -65,8 +66,44 @@ def start(config: pytest.Config) -> None:
     except RecordingError as error:
         config.pluginmanager.register(_NoRecording(settings, error), "suspectra-session")
         return
-    config.pluginmanager.register(_Session(config, settings, recorder, worker, choice), "suspectra-session")
+    session = _Session(config, settings, recorder, worker, choice)
+    config.pluginmanager.register(session, "suspectra-session")
+    config.add_cleanup(session.end)
     recorder.start()
+
+
+def failed_to_start(config: pytest.Config, error: BaseException) -> None:
+    """Record that pytest ended by an exception before the recording began."""
+    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    drop(settings, os.environ)
+    if settings.workspace:
+        record_failure(settings, lambda scope: describe(error, scope.name, scope.root))
+
+
+def record_failure(settings: Settings, described: Callable[[Scope], CollectionError]) -> None:
+    """Write a recording that holds nothing but why there is none."""
+    scope = Scope(settings.workspace)
+    try:
+        recorder = Recorder(scope, settings.run or os.urandom(16).hex())
+    except RecordingError as error:
+        _tell(settings, {"problem": error.problem.as_dict()})
+        return
+    recorder.not_collected(described(scope))
+    recorder.log.close()
+    _tell(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
+
+
+def failure_of_pytest(around: BaseException | None) -> Exception | None:
+    """The exception by which pytest is ending.
+
+    Parameters
+    ----------
+    around : BaseException or None
+        One that was being handled before pytest was started.
+    """
+    error = sys.exc_info()[1]
+    ordinary = isinstance(error, Exception) and not isinstance(error, pytest.exit.Exception)
+    return error if ordinary and error is not around else None
 
 
 class _NoRecording:
@@ -98,6 +135,10 @@ class _Session:
         self.told = False
         self.whole: set[str] = set()
         self.broken: set[str] = set()
+        self.tried: set[str] = set()
+        self.failed = False
+        self.ended = False
+        self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
         self.left_out = _read_selection(settings)
         self.new = 0
         self.test_files = TestFiles(recorder)
@@ -128,8 +169,28 @@ class _Session:
         way = " by sys.monitoring" if self.choice.monitoring else ""
         return f"suspectra: recording{way} to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
 
+    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
+        if isinstance(report, pytest.CollectReport):
+            self._not_collected(call.excinfo.value, node.nodeid, str(getattr(node, "path", "")))
+
+    def pytest_internalerror(self, excinfo: Any) -> None:
+        self._not_collected(excinfo.value)
+
+    def _not_collected(self, error: BaseException, collector: str = "", home: str = "") -> None:
+        """Record what kept tests from being collected; without a collector the whole run failed."""
+        scope = self.recorder.scope
+        self.failed = self.failed or not collector
+        self.recorder.not_collected(describe(error, scope.name, scope.root, collector=collector, home=home))
+
+    def _note_failure(self) -> None:
+        """Record what ends pytest by an exception: a usage error, a conftest that can't be imported."""
+        if not self.failed and (error := failure_of_pytest(self.around)) is not None:
+            self._not_collected(error)
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         file, _, inner = report.nodeid.partition("::")
+        if report.nodeid and (report.failed or report.result or not self._last_failed):
+            self.tried.add(report.nodeid)
         if report.failed:
             self.broken.add(file)
         elif not inner and file.endswith(".py"):
@@ -139,20 +200,32 @@ class _Session:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
         names = [item.nodeid for item in items]  # before any of them is deselected
         yield
-        if self.worker in ("", "gw0") and not getattr(self.config.option, "lf", False):
+        if self.worker in ("", "gw0"):
             root = str(self.config.rootpath)
             partly = {_file_of_argument(a, root) for a in self.config.args if "::" in a}
-            files: dict[str, list[str]] = {f: [] for f in sorted(self.whole - self.broken - partly)}
+            whole = set() if self._last_failed else self.whole - self.broken - partly
+            files: dict[str, list[str]] = {f: [] for f in sorted(whole)}
             for name in names:
                 file = name.split("::")[0]
                 if file in files:
                     files[file].append(name)
-            self.recorder.collected(files)
+            self.recorder.collected(files, {"", *self._all_tried(partly)})
         if self.left_out is not None:
             self._leave_out(items, self.left_out)
         for item in items:
             self.test_files.of(item)  # as they are now that they have been imported
         self.test_files.imported()
+
+    @property
+    def _last_failed(self) -> bool:
+        """Whether pytest leaves out files in which nothing failed."""
+        return bool(getattr(self.config.option, "lf", False))
+
+    def _all_tried(self, partly: set[str]) -> set[str]:
+        """What was tried to be collected, classes only of files that were not collected as a whole."""
+        if self._last_failed:
+            return self.tried
+        return {name for name in self.tried if "::" not in name or name.partition("::")[0] in partly}
 
     def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
         """Deselect the tests that need not run; what they did under another Python says nothing about this one."""
@@ -236,11 +309,20 @@ class _Session:
             session.exitstatus = pytest.ExitCode.OK  # that there is nothing to run is what was hoped for
         self.test_files.imported()
         self.recorder.outside()
+        self._note_failure()
         self.tell()  # a worker of pytest-xdist may be ended right behind this
 
     def pytest_unconfigure(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """The run is over: pytest says so, or never came so far as to begin."""
+        if self.ended:
+            return
+        self.ended = True
         for undo in self.undo:
             undo()
+        self._note_failure()
         self.recorder.stop()
         self.tell()
         if not self.worker:
@@ -252,6 +334,7 @@ class _Session:
         if not self.told:
             self.told = True
             told = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
+            told["errors"] = [error.as_dict() for error in self.recorder.errors]
             _tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
 
     def _location(self, item: pytest.Item) -> tuple[str, int] | None:

@@ -9,6 +9,7 @@ from lsprotocol import types as lsp
 
 from suspectra.evidence.sources import inside
 from suspectra_server.convert import first_line_of, plain, range_of, version_of, whole_line
+from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
 from suspectra_server.snapshot import Band, Mark, Region
 
@@ -74,6 +75,8 @@ class Published:
         for path, count in snapshot.unplaceable.items():
             if (folder.root / path).is_file():
                 wanted[path] = [_lost(count)]
+        for path, errors in collection_diagnostics(folder, self._server.units).items():
+            wanted[path] = [*errors, *wanted.get(path, ())]
         return wanted
 
     def _diagnostic(self, folder: Folder, mark: Mark) -> lsp.Diagnostic:

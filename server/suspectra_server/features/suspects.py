@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from suspectra.evidence.sources import inside
 from suspectra.techniques import technique_infos
-from suspectra_server.convert import plain, problem_dict, range_of
+from suspectra_server.convert import LONGEST_MESSAGE, LONGEST_NAME, plain, problem_dict, range_of
+from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
 from suspectra_server.protocol import SUSPECTS, TECHNIQUES
-from suspectra_server.snapshot import Mark
+from suspectra_server.snapshot import ErrorMark, Mark
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
     from suspectra_server.workspace import Folder
+
+MOST_ERRORS = 100
 
 
 def register(server: SuspectraServer) -> None:
@@ -36,6 +40,9 @@ def register(server: SuspectraServer) -> None:
             "elements": sum(len(r) for f in folders if (r := f.snapshot.ranking.report) is not None),
             "state": status["state"],
             "problems": [problem_dict(problem) for folder in folders for problem in folder.snapshot.problems],
+            "collectionErrors": [
+                _collection_error(server, folder, mark) for folder in folders for mark in folder.current().errors
+            ][:MOST_ERRORS],
             "suspects": [_suspect(server, folder, mark) for folder, mark in found[:limit]],
         }
 
@@ -50,6 +57,23 @@ def register(server: SuspectraServer) -> None:
             }
             for info in technique_infos()
         ]
+
+
+def _collection_error(server: SuspectraServer, folder: Folder, mark: ErrorMark) -> dict[str, Any]:
+    error = mark.error
+    there = bool(error.file) and inside(folder.root, error.file) is not None
+    home = bool(error.home) and inside(folder.root, error.home) is not None
+    return {
+        "collector": plain(error.collector, LONGEST_NAME),
+        "exception": plain(error.exception, LONGEST_NAME),
+        "message": plain(error.message, LONGEST_MESSAGE),
+        "folder": folder.uri,
+        "uri": folder.uri_of(error.file) if there else None,
+        "range": range_of_error(folder, mark, server.units) if there else None,
+        "file": error.file,
+        "line": error.line if mark.line is None else mark.line + 1,
+        "test": folder.uri_of(error.home) if home else None,
+    }
 
 
 def _suspect(server: SuspectraServer, folder: Folder, mark: Mark) -> dict[str, Any]:
