@@ -139,7 +139,7 @@ def rank(top: int | None, form: str, output: Path | None, workspace: Path, **cho
     ranking = _ranking(localizer, top)
     with written(output) as out:
         _write(ranking, form, out, workspace)
-    warn(ranking.problems)
+    warn(ranking.notices)
 
 
 @cli.command()
@@ -158,7 +158,7 @@ def report(html: Path, top: int, workspace: Path, **chosen: Any) -> None:
     model = DebuggingModel.of(localizer.report, localizer.program)
     with written(html) as out:
         write_html(ranking, out, Sources(workspace), model)
-    warn(ranking.problems)
+    warn(ranking.notices)
     click.echo(f"wrote {html}")
 
 

@@ -117,7 +117,8 @@ def localize(
         else:
             localizer.update(found)
     except SuspectraError:
-        warn(found.problems)
+        errors = found.collection_errors
+        warn([*(error.problem() for error in errors if len(errors) > 1), *found.problems])
         raise
     return localizer
 

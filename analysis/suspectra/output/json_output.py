@@ -26,6 +26,7 @@ def write_json(ranking: Ranking, out: TextIO) -> None:
         "failed": report.spectrum.counts.failed,
         "elements": len(report),
         "problems": [problem.as_dict() for problem in ranking.problems],
+        "collection_errors": [error.as_dict() for error in ranking.evidence.collection_errors],
     }
     if isinstance(report, SubgraphReport):
         head["subgraphs"] = list(behaviours(report))

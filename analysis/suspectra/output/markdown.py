@@ -30,7 +30,7 @@ def write_markdown(ranking: Ranking, out: TextIO, sources: Sources) -> None:
         )
         out.write(f"| {' | '.join(cells)} |\n")
     out.write(f"\n{_plain(summary(ranking))}\n")
-    for problem in ranking.problems:
+    for problem in ranking.notices:
         out.write(f"\n> {_plain(str(problem))}\n")
 
 

@@ -34,6 +34,11 @@ class Ranking:
     top: int | None = None
 
     @property
+    def notices(self) -> tuple[Problem, ...]:
+        """The problems, after what could not be collected."""
+        return (*(error.problem() for error in self.evidence.collection_errors), *self.problems)
+
+    @property
     def shown(self) -> int:
         """How many suspects are listed."""
         return len(self.report) if self.top is None else min(self.top, len(self.report))

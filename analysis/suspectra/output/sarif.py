@@ -17,6 +17,7 @@ from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.output.ranking import Ranking
 from suspectra.output.table import rank_text, score_text
+from suspectra.recording.collection import CollectionError
 from suspectra.techniques.technique import TechniqueInfo
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -49,8 +50,11 @@ def write_sarif(ranking: Ranking, out: TextIO, workspace: Path) -> None:
         "originalUriBaseIds": {_ROOT: {"uri": workspace.resolve().as_uri().rstrip("/") + "/"}},
         "invocations": [
             {
-                "executionSuccessful": True,
-                "toolExecutionNotifications": [_notification(problem) for problem in ranking.problems],
+                "executionSuccessful": not ranking.evidence.collection_errors,
+                "toolExecutionNotifications": [
+                    *map(_uncollected, ranking.evidence.collection_errors),
+                    *(_notification(problem) for problem in ranking.problems),
+                ],
             }
         ],
     }
@@ -124,6 +128,13 @@ def _physical(file: str, line: int, end_line: int) -> dict[str, Any]:
         "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
         "region": {"startLine": line, "endLine": end_line},
     }
+
+
+def _uncollected(error: CollectionError) -> dict[str, Any]:
+    found: dict[str, Any] = {"level": "error", "message": {"text": str(error)}, "properties": error.as_dict()}
+    if error.file:
+        found["locations"] = [{"physicalLocation": _physical(error.file, error.line, error.line)}]
+    return found
 
 
 def _notification(problem: Problem) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from suspectra.errors import Problem
 from suspectra.recording.log import inside
 
 LONGEST_NAME, LONGEST_MESSAGE = 500, 1000
-MOST_NAMED = 5
+CURE = "correct it and run the tests again"
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
 _PLACE = re.compile(r"^(?:ERROR: )?(?P<file>.+?\.(?:ini|toml|cfg|py)):(?:(?P<line>\d+):)? ", re.M)
@@ -103,10 +103,11 @@ class CollectionError:
 
     def problem(self) -> Problem:
         """As a problem of the evidence."""
+        what = self.what.rstrip(".")
         if not self.collector:
-            return Problem(self.file, _line(self.line), f"the test run failed: {self.what}", "correct it and run again")
-        cause = f"{self.collector} could not be collected: {self.what}"
-        return Problem(self.file or self.collector, _line(self.line), cause, "correct it and run the tests again")
+            return Problem(self.file, _line(self.line), f"the test run failed: {what}", CURE)
+        cause = f"{self.collector} could not be collected: {what}"
+        return Problem(self.file or self.collector, _line(self.line), cause, CURE)
 
 
 def _line(line: int) -> str:
@@ -182,7 +183,8 @@ def _described(
     home: str | None,
 ) -> CollectionError:
     name = workspace_name(home) if home else None
-    place = place or _place_in(message, workspace_name)
+    if place is None and (place := _place_in(message, workspace_name)) is not None:
+        message = _PLACE.sub("", message, count=1)
     if place is None and name is not None and name.endswith(".py"):
         place = name, _definition(os.path.join(root, name), [*collector.split("::")[1:], message])
     file, line = place or ("", 0)
@@ -203,6 +205,8 @@ def _cause(error: BaseException) -> BaseException:
         inner = getattr(error, "cause", None) if type(error).__name__ == "ConftestImportFailure" else None
         if type(error).__name__ in ("CollectError", "PluginImportFailure"):
             inner = error.__cause__
+        if type(inner).__name__ == "Skipped":  # the error is that a module is skipped where it can't be
+            break
         if not isinstance(inner, BaseException):
             break
         error = inner
@@ -222,7 +226,9 @@ def _shortened(message: str) -> str:
     """The line that says what is wrong: argparse puts the usage before it, pytest its settings behind."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     wrong = next((line.partition(": error: ")[2] for line in lines if ": error: " in line), None)
-    return wrong or (lines[0].removeprefix("ERROR: ") if lines else "")
+    if wrong or not lines:
+        return wrong or ""
+    return (" ".join(lines) if lines[0].endswith(":") else lines[0]).removeprefix("ERROR: ")
 
 
 def _place_of(error: BaseException, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:

@@ -23,7 +23,8 @@ class WholeFiles:
     files : dict of str to frozenset of str
         Names of the tests by test file.
     tried : frozenset of str
-        Node ids of the files, folders and classes that the run tried to collect, whether it could or not.
+        Node ids of what the run tried to collect, whether it could or not: files and folders as a whole, and ``""`` for
+        all of it. Of files that were collected in part ``file::``, and the classes and tests that were collected.
     run : str
     """
 
@@ -85,9 +86,9 @@ def newest_errors(
             tries[collector] = max(tries.get(collector, (0, "")), (collection.time, collection.run))
     last: dict[str, CollectionError] = {}
     for run, error in errors:
-        file = error.collector.partition("::")[0]
-        later = max(tries[error.collector], tries.get(file, (0, "")))
-        if later[1] == run:
+        file, _, inner = error.collector.partition("::")
+        later = [error.collector, file, *([] if inner else [f"{file}::"])]
+        if max(tries.get(collector, (0, "")) for collector in later)[1] == run:
             last.setdefault(error.collector, error)
     return list(last.values())
 

@@ -9,14 +9,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 from suspectra.errors import Problem, UsageError
+from suspectra.recording.collection import CollectionError, describe_output, summary
+from suspectra.recording.endings import in_words
+from suspectra.recording.failure import record_failure
 from suspectra.recording.log import SUFFIX
 from suspectra.recording.settings import Settings, carry, recording_folder
 
+TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
@@ -124,7 +128,10 @@ def run(
         carry(settings, environment)
         logs = _logs(root)
         code = _wait(_start(chosen.arguments, environment))
-        _summarise(_read_status(status), _logs(root) - logs, root, code, report)
+        told = _read_status(status)
+        if code == USAGE_ERROR and not told and chosen.python:
+            told = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
+        _summarise(told, _logs(root) - logs, root, code, report)
     finally:
         os.unlink(status)
         if selection:
@@ -252,6 +259,26 @@ def _read_status(path: str) -> list[dict[str, Any]]:
     return lines
 
 
+def _ask_for_reason(
+    arguments: Sequence[str], environment: Mapping[str, str], settings: Settings
+) -> list[dict[str, Any]]:
+    """Record why pytest ended before it loaded any plugin: a mistake in its ini file, most of all.
+
+    Only the terminal saw what it printed, so it is started once more, and refuses once more.
+    """
+    try:
+        done = subprocess.run(
+            arguments, env=environment, capture_output=True, text=True, errors="replace", timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    told = _read_status(settings.status)
+    if done.returncode != USAGE_ERROR or told:
+        return told
+    record_failure(settings, lambda scope: describe_output(done.stderr, scope.name, scope.root))
+    return _read_status(settings.status)
+
+
 def _logs(workspace: str) -> set[str]:
     try:
         return {name for name in os.listdir(recording_folder(workspace)) if name.endswith(SUFFIX)}
@@ -271,13 +298,26 @@ def _summarise(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
         print(f"suspectra: recorded {count}{way} in {recording_folder(workspace)}", file=report)
         for objection in {str(line["objection"]) for line in status if line.get("objection")}:
             print(f"suspectra: {objection}", file=report)
+        if errors := _errors(status):
+            print(f"suspectra: error: {summary(errors)}", file=report)
+        elif code not in (0, TESTS_FAILED):
+            print(f"suspectra: {in_words(code)}", file=report)
     elif new_logs:
-        print("suspectra: the run was cut off; the tests that finished are recorded", file=report)
+        print(f"suspectra: the run was cut off ({in_words(code)}); the tests that finished are recorded", file=report)
     else:
         problem = Problem(
             "",
             "",
-            f"nothing was recorded: the command ended with status {code} without starting pytest's plugins",
+            f"nothing was recorded: the command ended without starting pytest's plugins ({in_words(code)})",
             "let the command run pytest, without -I, -E or -p no:suspectra",
         )
         print(f"suspectra: {problem}", file=report)
+
+
+def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:
+    """What could not be collected, once for all workers of pytest-xdist."""
+    errors: dict[str, CollectionError] = {}
+    for head in (head for line in status for head in line.get("errors", ())):
+        error = CollectionError.from_dict(head)
+        errors.setdefault(error.collector, error)
+    return list(errors.values())

@@ -141,7 +141,7 @@ def _logs(folder: Path) -> list[Path]:
 
 
 def _read(folder: Path, order: int, problems: list[Problem], everything: list[WholeFiles]) -> list[_Run]:
-    """The runs of one recording, without the tests that its own later runs no longer found; and what these collected."""
+    """The runs of one recording, without the tests that its own later runs no longer found; adds its collections."""
     runs: list[_Run] = []
     collections: list[WholeFiles] = []
     for path in _logs(folder):

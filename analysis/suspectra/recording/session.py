@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from suspectra.recording.choice import Choice, choose
-from suspectra.recording.collection import CollectionError, describe
+from suspectra.recording.collection import describe
+from suspectra.recording.failure import record_failure, tell
 from suspectra.recording.foundations import SharedSetup, TestFiles
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
@@ -80,19 +81,6 @@ def failed_to_start(config: pytest.Config, error: BaseException) -> None:
         record_failure(settings, lambda scope: describe(error, scope.name, scope.root))
 
 
-def record_failure(settings: Settings, described: Callable[[Scope], CollectionError]) -> None:
-    """Write a recording that holds nothing but why there is none."""
-    scope = Scope(settings.workspace)
-    try:
-        recorder = Recorder(scope, settings.run or os.urandom(16).hex())
-    except RecordingError as error:
-        _tell(settings, {"problem": error.problem.as_dict()})
-        return
-    recorder.not_collected(described(scope))
-    recorder.log.close()
-    _tell(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
-
-
 def failure_of_pytest(around: BaseException | None) -> Exception | None:
     """The exception by which pytest is ending.
 
@@ -118,7 +106,7 @@ class _NoRecording:
             terminalreporter.write_line(f"suspectra: {self.error}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
-        _tell(self.settings, {"problem": self.error.problem.as_dict()})
+        tell(self.settings, {"problem": self.error.problem.as_dict()})
 
 
 class _Session:
@@ -209,7 +197,7 @@ class _Session:
                 file = name.split("::")[0]
                 if file in files:
                     files[file].append(name)
-            self.recorder.collected(files, {"", *self._all_tried(partly)})
+            self.recorder.collected(files, {"", *self._all_tried(names, partly)})
         if self.left_out is not None:
             self._leave_out(items, self.left_out)
         for item in items:
@@ -221,11 +209,16 @@ class _Session:
         """Whether pytest leaves out files in which nothing failed."""
         return bool(getattr(self.config.option, "lf", False))
 
-    def _all_tried(self, partly: set[str]) -> set[str]:
-        """What was tried to be collected, classes only of files that were not collected as a whole."""
-        if self._last_failed:
-            return self.tried
-        return {name for name in self.tried if "::" not in name or name.partition("::")[0] in partly}
+    def _all_tried(self, names: list[str], partly: set[str]) -> set[str]:
+        """What was tried to be collected; see :class:`suspectra.recording.history.WholeFiles`."""
+        tried = set()
+        for name in {*self.tried, *names}:
+            file, *inner = name.split("::")
+            if file in partly or self._last_failed:
+                tried |= {"::".join([file, *inner[:depth]]) for depth in range(1, len(inner) + 1)} | {f"{file}::"}
+            elif not inner:
+                tried.add(file)
+        return tried
 
     def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
         """Deselect the tests that need not run; what they did under another Python says nothing about this one."""
@@ -335,7 +328,7 @@ class _Session:
             self.told = True
             told = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
             told["errors"] = [error.as_dict() for error in self.recorder.errors]
-            _tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
+            tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
 
     def _location(self, item: pytest.Item) -> tuple[str, int] | None:
         file, line, _ = item.location
@@ -354,15 +347,6 @@ def _read_selection(settings: Settings) -> dict[str, Any] | None:
         return None
     with open(settings.selection, encoding="utf-8") as stream:
         return json.load(stream)
-
-
-def _tell(settings: Settings, line: dict[str, Any]) -> None:
-    if settings.status:
-        try:
-            with open(settings.status, "a", encoding="utf-8") as stream:
-                stream.write(json.dumps(line) + "\n")
-        except OSError:
-            pass
 
 
 def _share_with_assertion_rewriting(recorder: Recorder) -> Callable[[], None]:
