@@ -290,7 +290,7 @@ class Editor:
     def show(self, evidence, localizer):
         ranking = Ranking.of(localizer.technique, evidence, localizer.report, localizer.problems(), 30)
         texts = self.folder.texts
-        texts.forget_except(set(ranking.files))
+        texts.forget_except(ranking.files.values())
         files = {path: ranking.files[path] for path in {suspect.location.file for suspect in ranking.suspects}}
         for file in files.values():
             texts.load(file)
