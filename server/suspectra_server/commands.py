@@ -392,7 +392,9 @@ class Commands:
 
     def _show(self, folder: Folder, element: int, location: lsp.Location) -> lsp.Location:
         if self._server.can("window.show_document.support"):
-            show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=location.range)
+            # the cursor goes there and nothing is selected: a key must not replace the statement
+            start = location.range.start
+            show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
             self._server.window_show_document(show)
         elif not self._server.takes_status:
             file, _ = folder.place_of(element)

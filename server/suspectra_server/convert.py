@@ -17,7 +17,9 @@ from suspectra_server.snapshot import Mark
 
 # control characters, and those that reorder or hide text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
-_MARKUP = re.compile(r"([\\`*_\[\]<>&~$|])")
+# words that Markdown, or what editors add to it, could take for markup, up to the last of those that follow each other
+_MARKED = r"\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?"
+_MARKUP = re.compile(rf"{_MARKED}(?:\s+{_MARKED})*(?=[.,:;]*(?:\s|$))")
 LONGEST_NAME = 300
 LONGEST_MESSAGE = 2000
 
@@ -44,14 +46,16 @@ def plain(text: str, longest: int = LONGEST_NAME) -> str:
 
 
 def markdown(text: str) -> str:
-    r"""Foreign text as Markdown that shows it as it is.
+    """Foreign text as Markdown that shows it as it is: words that could be markup become code.
+
+    Some editors show the backslash of an escape, and entities too; all of them know code.
 
     Examples
     --------
-    >>> markdown("test_[a*b]<img>")
-    'test\\_\\[a\\*b\\]\\<img\\>'
+    >>> markdown("assert f(<div[2]>, a_b) == 3, or not")
+    'assert `f(<div[2]>`, `a_b)` == 3, or not'
     """
-    return _MARKUP.sub(r"\\\1", plain(text))
+    return _MARKUP.sub(lambda match: code(match[0]), plain(text))
 
 
 def code(text: str) -> str:

@@ -21,6 +21,7 @@ from pygls.workspace import TextDocument, Workspace
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
 from suspectra.location import Location
+from suspectra_server.code_lines import code_lines
 
 log = logging.getLogger(__name__)
 
@@ -125,6 +126,14 @@ def moved_lines(old: Lines, new: Lines) -> list[int]:
     return moved
 
 
+def moved_code(old: Lines, new: Lines, path: str) -> list[int]:
+    """The same as :func:`moved_lines` by what lines hold of code: a comment that comes or goes is not an edit."""
+    moved = moved_lines(old, new)
+    if -1 not in moved:
+        return moved
+    return moved_lines(code_lines(old, path), code_lines(new, path))
+
+
 @dataclass(frozen=True)
 class Placement:
     """Where the lines of a file as it was run stand in its text now.
@@ -133,10 +142,13 @@ class Placement:
     ----------
     run, now : sequence of str
         The two texts.
+    path : str
+        The file, whose name says the language.
     """
 
     run: Lines
     now: Lines
+    path: str
 
     @cached_property
     def changed(self) -> bool:
@@ -145,23 +157,31 @@ class Placement:
 
     @cached_property
     def _forward(self) -> list[int] | None:
-        return None if self.run == self.now else moved_lines(self.run, self.now)
+        return None if self.run == self.now else moved_code(self.run, self.now, self.path)
+
+    @cached_property
+    def _code(self) -> tuple[list[str], list[str]]:
+        return code_lines(self.run, self.path), code_lines(self.now, self.path)
 
     @cached_property
     def _backward(self) -> dict[int, int]:
         return {line: i for i, line in enumerate(self._forward or ()) if line >= 0}
 
     def place(self, location: Location) -> tuple[int, int] | None:
-        """First and last line now, counted from 0; None where a line was edited or something came in between."""
+        """First and last line now, counted from 0; None where a line was edited or code came in between."""
         first, last = location.line - 1, location.end_line - 1
         if last >= len(self.run):
             return None
         if self._forward is None:
             return first, last
         lines = self._forward[first : last + 1]
-        if lines[0] < 0 or lines != list(range(lines[0], lines[0] + len(lines))):
+        if lines[0] >= 0 and lines == list(range(lines[0], lines[0] + len(lines))):
+            return lines[0], lines[-1]
+        was, is_now = self._code
+        code = [line for line, text in zip(lines, was[first : last + 1], strict=True) if text]
+        if not code or min(code) < 0 or code != [line for line in range(code[0], code[-1] + 1) if is_now[line]]:
             return None
-        return lines[0], lines[-1]
+        return code[0], code[-1]
 
     def origin(self, line: int) -> int | None:
         """The line as it was run, counted from 1, of a line now, counted from 0; None if it is new or edited."""
@@ -258,5 +278,5 @@ class Texts:
         version = file.path, file.digest
         known = self._placements.get(version)
         if known is None or known.run is not run or known.now is not now:
-            known = self._placements[version] = Placement(run, now)
+            known = self._placements[version] = Placement(run, now, file.path)
         return known

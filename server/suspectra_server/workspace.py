@@ -19,7 +19,7 @@ from suspectra.localizer import Localizer
 from suspectra.markov.learning import JumpHabit
 from suspectra.recording.collection import CollectionError
 from suspectra_server.convert import path_of
-from suspectra_server.documents import Document, Placement, Texts, Version, moved_lines
+from suspectra_server.documents import Document, Placement, Texts, Version, moved_code
 from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs, Token
@@ -449,7 +449,7 @@ class Folder:
         if before is None or after is None or before.digest == after.digest:
             return None
         old, new = self.snapshot.placements.get(file), self.texts.as_run(after)
-        return moved_lines(old.run, new) if old and new else []
+        return moved_code(old.run, new, file) if old and new else []
 
     # watching
 

@@ -171,7 +171,10 @@ class Neovim:
         if minor >= 11:
             self.lua(documented("neovim.md", "vim.keymap.set"))
         self.nvim.command(f"edit {file}")
-        until(lambda: self.lua("return #vim.lsp.get_active_clients() > 0"), "a language server runs")
+        until(
+            lambda: self.lua("return #(vim.lsp.get_clients or vim.lsp.get_active_clients)() > 0"),
+            "a language server runs",
+        )
 
     def show(self, project: Project, file: str) -> list[tuple[str, int]]:
         """Start, and wait until everything that the command line ranks is marked; return that."""
@@ -208,7 +211,7 @@ class Neovim:
         answer = self.lua(
             """
             local method, params = ...
-            for _, client in pairs(vim.lsp.get_active_clients()) do
+            for _, client in pairs((vim.lsp.get_clients or vim.lsp.get_active_clients)()) do
                 if client.name == "suspectra" then
                     return client.request_sync(method, params, 30000, 0)
                 end
@@ -225,14 +228,31 @@ class Neovim:
         return self.request("workspace/executeCommand", {"command": command, "arguments": list(arguments)})
 
 
-@pytest.fixture
-def neovim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Neovim]:
+@contextlib.contextmanager
+def started_neovim(program: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Neovim]:
     # the documented set-up starts `suspectra`: the one that is being tested
     monkeypatch.setenv("PATH", f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}")
-    nvim = pynvim.attach("child", argv=["nvim", "--embed", "--headless", "-u", "NONE", "-i", "NONE", "-n"])
+    nvim = pynvim.attach("child", argv=[program, "--embed", "--headless", "-u", "NONE", "-i", "NONE", "-n"])
     yield Neovim(nvim)
-    nvim.command("silent! lua vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")
+    nvim.command("silent! lua vim.lsp.stop_client((vim.lsp.get_clients or vim.lsp.get_active_clients)(), true)")
     nvim.close()
+
+
+@pytest.fixture
+def neovim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Neovim]:
+    """The Neovim of this machine, which may be old."""
+    with started_neovim("nvim", monkeypatch) as neovim:
+        yield neovim
+
+
+@pytest.fixture
+def current_neovim(monkeypatch: pytest.MonkeyPatch) -> Iterator[Neovim]:
+    """A Neovim of today, which has `vim.lsp.config`."""
+    home = TOOLS / "neovim" / "root" / "usr"
+    assert (home / "bin" / "nvim").exists(), "There is no Neovim in .e2e. Run: tests/e2e/setup"
+    monkeypatch.setenv("VIMRUNTIME", str(home / "share" / "nvim" / "runtime"))
+    with started_neovim(str(home / "bin" / "nvim"), monkeypatch) as neovim:
+        yield neovim
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -126,6 +127,44 @@ def test_offers_where_to_look_next_goes_there_and_back(ledger, neovim):
     assert neovim.command("suspectra.markInnocent", to["uri"], to["line"]) is True
     left = neovim.command("suspectra.jump", cursor, {"ask": False})["moves"]
     assert to["line"] + 1 not in {move["line"] for move in left if move["uri"] == to["uri"]}
+
+
+def test_the_lines_of_the_readme_are_enough(ledger, current_neovim, wait):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    row = next(line for line in readme.splitlines() if line.startswith("| Neovim |"))
+    lines = [code for code in re.findall("`(.*?)`", row) if code.startswith("vim.lsp")]
+    assert len(lines) == 2
+    # another folder is current: it is the file that leads to the project
+    current_neovim.nvim.command(f"cd {ledger.folder.parent}")
+    for line in lines:
+        current_neovim.lua(line)
+    current_neovim.nvim.command(f"edit {ledger.folder / TAX}")
+    current_neovim.nvim.command("filetype on | doautocmd FileType | set filetype=python")
+    wait(lambda: current_neovim.marked(ledger) == ledger.ranked(), "the editor marks what the command line ranks")
+
+
+def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait):
+    """Neovim hides the marks of code, but would show the backslash of an escape."""
+    (ledger.folder / "tests" / "test_odd.py").write_text(
+        "from datetime import date\nimport pytest\nfrom ledger.tax import TaxTable\n\n\n"
+        "@pytest.mark.parametrize('text', ['<div[29]>'])\n"
+        "def test_odd(text):\n    TaxTable().add('food', date(2024, 1, 1), '7')\n"
+        "    assert False, '<div[29 ] a_*b*_c'\n"
+    )
+    ledger.record()
+    current_neovim.show(ledger, TAX)
+    line = next(n for n, text in enumerate(ledger.lines(TAX), 1) if "history.append" in text)
+    current_neovim.nvim.current.window.cursor = (line, 8)
+    current_neovim.lua("vim.lsp.buf.hover()")
+
+    def shown() -> list[str]:
+        windows = [w for w in current_neovim.nvim.windows if current_neovim.nvim.api.win_get_config(w)["relative"]]
+        return windows and list(windows[0].buffer)
+
+    lines = wait(shown, "the hover")
+    assert any("Ochiai" in line for line in lines)
+    assert any("test_odd[<div[29]>]" in line and "<div[29 ] a_*b*_c" in line for line in lines)
+    assert "\\" not in "".join(lines)
 
 
 def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim, wait):

@@ -69,6 +69,8 @@ def test_the_whole_story(unrecorded, workbench, wait):
     page.keyboard.press("Escape")
     bench.press("Control+;", "n")
     wait(lambda: bench.cursor() == (Path(suspects[1]["file"]).name, suspects[1]["line"]), "the second suspect")
+    # nothing is selected that the next key would replace
+    assert "selected" not in page.locator("#status\\.editor\\.selection").inner_text()
     bench.command("Suspectra: Explain Suspect")
     bench.explanation().locator("body", has_text="Ochiai").wait_for()
     bench.picture("5-explained")

@@ -342,3 +342,20 @@ def test_five_thousand_suspects_stay_smooth(workbench, make_project, tmp_path, w
     wait(lambda: "line 2," in bench.suspects()[0], "the first suspect")
     with capsys.disabled():
         print(f"\n5000 suspects: to the last in {last:.2f} s, back in {time.perf_counter() - started:.2f} s")
+
+
+def test_nothing_is_said_of_suspects_before_they_are_known(ledger, workbench, wait):
+    bench = workbench(ledger.folder)
+    bench.show("Suspectra")
+    wait(bench.suspects, "suspects in the view")
+    bench.page.add_init_script("""
+        window.said = new Set();
+        new MutationObserver(() => document.querySelectorAll('.welcome-view-content').forEach((shown) => {
+            if (shown.checkVisibility()) window.said.add(shown.innerText);
+        })).observe(document, { childList: true, subtree: true, attributes: true });""")
+    bench.page.reload()
+    bench.see(SIDEBAR, "Starting the Suspectra server", 90)
+    wait(bench.suspects, "suspects in the view", 90)
+    said = bench.page.evaluate("[...window.said]")
+    assert any("Starting" in text for text in said)
+    assert not [text for text in said if "No line" in text or "no recorded test run" in text], said

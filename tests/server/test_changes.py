@@ -51,6 +51,19 @@ def test_marks_move_with_edits_and_an_edited_line_loses_its_mark(client, shop, f
     client.wait(lambda: client.statuses[-1]["state"] == "ready")
 
 
+def test_a_comment_on_a_suspect_takes_no_mark_away(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    uri, fault = client.open(path), find_line(path, FAULT)
+    end = len(path.read_text().splitlines()[fault])
+    client.edit(uri, (fault, end), (fault, end), "  # is this it?")
+    client.wait_for_state("stale")
+    assert vouchers(client, shop) == [5, 7, 16, 17, 18]
+    client.edit(uri, (fault, 0), (fault, 0), "        # look here\n", version=3)
+    client.wait(lambda: vouchers(client, shop) == [5, 7, 16, 18, 19])
+    assert client.command("explain", uri, fault + 1)["markdown"]
+
+
 def test_an_answer_never_lags_behind_an_edit(client, shop, find_line):
     client.start(shop)
     path = shop / "shop/vouchers.py"

@@ -1,6 +1,7 @@
 """Texts, positions and the lines between two versions of a file."""
 
 import hashlib
+import re
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from pygls.workspace import PositionCodec
 
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra.location import Location
+from suspectra_server.code_lines import code_lines
 from suspectra_server.convert import code, markdown, number, path_of, plain
 from suspectra_server.documents import Document, Placement, Texts, Units, moved_lines
 
@@ -30,7 +32,7 @@ def test_moved_lines_are_the_same_lines_in_the_same_order(old, new):
 @given(LINES)
 def test_a_text_that_did_not_change_moves_nothing(lines):
     assert moved_lines(lines, lines) == list(range(len(lines)))
-    assert not Placement(lines, list(lines)).changed
+    assert not Placement(lines, list(lines), "f.py").changed
 
 
 @given(LINES, LINES, LINES)
@@ -42,14 +44,67 @@ def test_lines_around_an_insertion_move_with_it(head, inserted, tail):
 
 def test_a_statement_is_placed_whole_or_not_at_all():
     run = ["x = [", "    1,", "]", "y = 2"]
-    placement = Placement(run, ["# new", *run])
+    placement = Placement(run, ["# new", *run], "f.py")
     assert placement.place(Location("f", 1, 3)) == (1, 3)
     assert placement.origin(0) is None
     assert placement.origin(4) == 4
-    torn = Placement(run, ["x = [", "    1,", "    2,", "]", "y = 2"])
+    torn = Placement(run, ["x = [", "    1,", "    2,", "]", "y = 2"], "f.py")
     assert torn.place(Location("f", 1, 3)) is None
     assert torn.place(Location("f", 4, 4)) == (4, 4)
     assert torn.place(Location("f", 99, 99)) is None
+
+
+PYTHON = ["def f(a):", "    total = sum([", "        a,", "    ])", "    return total"]
+C = ["int f(int a) {", "    int total = g(a,", "                  a);", "    return total;", "}"]
+
+
+@pytest.mark.parametrize(
+    ("path", "run", "now"),
+    [
+        ("f.py", PYTHON, [*PYTHON[:4], "    return total  # why"]),
+        ("f.py", [*PYTHON[:4], "    return total  # why"], PYTHON),
+        ("f.py", PYTHON, ["def f(a):", "    total = sum([  # all", "        # of", "        a,", "    ])", PYTHON[4]]),
+        ("f.py", PYTHON, ["def f( a ):  ", "    total  =  sum([", "        a,   ", "    ])", "    return   total"]),
+        (
+            "f.c",
+            C,
+            ["int f(int a) {", "  int total = g(a, /* why */", "    // this", "    a);", " return total; // so", "}"],
+        ),
+        ("f.cpp", C, ["#include <new>", C[0], "", *C[1:]]),
+    ],
+)
+def test_comments_and_white_space_are_not_edits(path, run, now):
+    statements = [(2, 4), (5, 5)] if path.endswith("py") else [(2, 3), (4, 4)]
+    for first, last in statements:
+        placed = Placement(run, now, path).place(Location(path, first, last))
+        assert placed is not None
+        parts = (code_lines(text[a : b + 1], path) for text, (a, b) in ((run, (first - 1, last - 1)), (now, placed)))
+        one, other = (list(filter(None, part)) for part in parts)
+        assert one == other
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "now"),
+    [
+        ("f.py", "    return x", "    # return x"),
+        ("f.py", "    return x", "return x"),
+        ("f.py", "x = 'a'  # b", "x = 'a  # b'"),
+        ("f.py", "x = 'a  b'", "x = 'a b'"),
+        ("f.py", "return not x", "return notx"),
+        ("f.c", "return x;", "// return x;"),
+        ("f.c", 'x = "a // b";', 'x = "a // c";'),
+        ("f.c", "x = a / *b;", "x = a /* b; */;"),
+    ],
+)
+def test_other_code_is_an_edit(path, line, now):
+    assert Placement([line], [now], path).place(Location(path, 1, 1)) is None
+
+
+@pytest.mark.parametrize("path", ["f.py", "f.c"])
+@given(text=st.text(st.sampled_from("ab #/*\"'\\\n\t()R"), max_size=60))
+def test_any_text_has_as_many_lines_of_code_as_lines(path, text):
+    lines = text.split("\n")
+    assert len(code_lines(lines, path)) == len(lines)
 
 
 def test_huge_changes_are_compared_in_reasonable_time():
@@ -159,15 +214,17 @@ def test_what_can_not_be_read_has_no_placement(texts, tmp_path, path):
 # text that is safe to show
 
 
-@given(st.text())
+@given(st.text() | st.text(st.sampled_from("ab`*_[]<>&\\~$| .,")))
 def test_foreign_text_can_not_become_markup_or_control_anything(text):
     assert not set(plain(text)) & set("\x00\x1b\n\r\x9b\u202e\u2066")
     shown = code(text)
     fence = shown[: len(shown) - len(shown.lstrip("`"))]
     assert fence not in shown[len(fence) : -len(fence)].replace("`" * (len(fence) + 1), "")
-    escaped = markdown(text)
-    for sign in "`*_[]<>":
-        assert escaped.count(sign) == escaped.count(f"\\{sign}")
+    shown = markdown(text)
+    outside = re.sub(r"(?<!`)(`+)(?!`)(.*?)(?<!`)\1(?!`)", "", shown)
+    assert not set("`*_[]<>\\~$|") & set(outside)
+    # nothing is added to it but marks of code
+    assert re.sub("[` ]", "", shown) == re.sub("[` ]", "", plain(text))
 
 
 def test_infinite_scores_and_foreign_uris():

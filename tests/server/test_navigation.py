@@ -76,7 +76,9 @@ def test_a_chosen_place_is_shown_and_back_retraces(client, shop, vouchers, find_
     chosen = client.command("jump", cursor(vouchers, line), {"to": to})["chosen"]
     assert (chosen["uri"], line_in(chosen)) == (to["uri"], to["line"])
     shown = [request["params"] for request in client.asked if request["method"] == "window/showDocument"]
-    assert shown[-1]["selection"] == chosen["range"]
+    # the cursor goes there, and nothing is selected that a key would replace
+    assert shown[-1]["selection"] == {"start": chosen["range"]["start"], "end": chosen["range"]["start"]}
+    assert chosen["range"]["start"]["character"] == 4
     # without a cursor: from where the reader went
     assert client.command("jump")["origin"]["line"] == first["line"]
     assert line_in(client.command("back")) == line

@@ -1,7 +1,7 @@
 /** What stands in the Suspects view: filtered, and in groups. Knows nothing of VS Code. */
 
 import { t } from './l10n';
-import type { Suspect } from './protocol';
+import type { Suspect, Suspects } from './protocol';
 import { suspectName } from './words';
 
 export const GROUPINGS = ['none', 'file', 'function', 'test'] as const;
@@ -13,6 +13,21 @@ export interface Group {
   label: string;
   description: string;
   suspects: Suspect[];
+}
+
+/**
+ * Why no suspect is listed, if none is.
+ *
+ * That nothing is suspected is said of a ranking only: while none has come, its absence means nothing.
+ */
+export function emptiness(report: Suspects | undefined, shown: number, examined: boolean): string {
+  if (shown) {
+    return '';
+  }
+  if (report?.suspects.length) {
+    return examined ? 'allExamined' : 'noMatch';
+  }
+  return report && ['ready', 'stale'].includes(report.state) ? 'noSuspects' : 'unknown';
 }
 
 /** The suspects in groups, the group of the best one first; a suspect is in the group of each failing test. */

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
 
-import { filtered, type Group, grouped, type Grouping, GROUPINGS, groupingWords } from './grouping';
+import { emptiness, filtered, type Group, grouped, type Grouping, GROUPINGS, groupingWords } from './grouping';
 import { t } from './l10n';
 import { picture } from './pictures';
 import type { Model } from './model';
@@ -152,7 +152,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.view.message = report && shown.length ? this.message(shown.length) : '';
     this.context('state', this.model.condition.state);
     this.context('hasSuspects', suspects.some((suspect) => !suspect.examined));
-    this.context('allExamined', done);
+    this.context('empty', emptiness(report, shown.length, done));
     this.context('filtered', this.filter !== '');
     this.context('grouping', this.grouping);
     this.changed.fire();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { filtered, grouped } from '../src/grouping';
+import { emptiness, filtered, grouped } from '../src/grouping';
 import { suspect } from './samples';
 
 const total = { ...suspect, failingTests: ['tests/test_cart.py::test_sum', 'tests/test_cart.py::test_tax[10]'] };
@@ -13,6 +13,24 @@ const tax = {
 };
 const again = { ...total, line: 20, endLine: 20 };
 const all = [tax, total, again];
+
+describe('an empty list', () => {
+  const report = { technique: 'ochiai', cloneFailed: false, passed: 1, failed: 1, elements: 9, problems: [] };
+
+  it('means that nothing is suspected only once there is a ranking', () => {
+    expect(emptiness(undefined, 0, false)).toBe('unknown');
+    expect(emptiness({ ...report, state: 'noEvidence', suspects: [] }, 0, false)).toBe('unknown');
+    expect(emptiness({ ...report, state: 'ranking', suspects: [] }, 0, false)).toBe('unknown');
+    expect(emptiness({ ...report, state: 'ready', suspects: [] }, 0, false)).toBe('noSuspects');
+    expect(emptiness({ ...report, state: 'stale', suspects: [] }, 0, false)).toBe('noSuspects');
+  });
+
+  it('is told from one that hides its suspects', () => {
+    expect(emptiness({ ...report, state: 'ready', suspects: all }, 3, false)).toBe('');
+    expect(emptiness({ ...report, state: 'ready', suspects: all }, 0, true)).toBe('allExamined');
+    expect(emptiness({ ...report, state: 'ready', suspects: all }, 0, false)).toBe('noMatch');
+  });
+});
 
 describe('grouped', () => {
   it('by file, the file of the best suspect first', () => {
