@@ -45,7 +45,8 @@ be used is named in one message, and the default holds.
 
 {_table(("setting", "type", "default", "what it does"), rows)}
 
-`initializationOptions` may also hold `trusted`: with `false` the server does not run tests.
+`initializationOptions` may also hold `trusted`: with `false` the server does not run tests. Over a [socket](security.md#sockets)
+they hold the `token`, and the workspace is not trusted unless the server was started with `--trusted`.
 
 ## Of the VS Code extension alone
 
@@ -75,7 +76,7 @@ def protocol_page() -> str:
     return f"""{NOTE}
 # The protocol
 
-`suspectra server` is a language server over standard input and output (or `--tcp HOST:PORT`, `--ws HOST:PORT`). What it offers
+`suspectra server` is a language server over standard input and output (or a [socket](security.md#sockets)). What it offers
 works in any client that has the LSP feature in question:
 
 | LSP | what it shows |

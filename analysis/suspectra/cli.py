@@ -276,14 +276,20 @@ def merge(out: Path, inputs: tuple[Path, ...]) -> None:
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output (the default).")
 @click.option("--tcp", metavar="HOST:PORT", help="Listen on a TCP socket instead.")
 @click.option("--ws", metavar="HOST:PORT", help="Listen on a web socket instead.")
-def server(stdio: bool, tcp: str | None, ws: str | None) -> int | None:
+@click.option("--unix", metavar="PATH", help="Listen on a Unix socket instead.")
+@click.option("--trusted", is_flag=True, help="Let the client of a socket have tests run.")
+@click.option("--token-file", metavar="FILE", help="Keep the token of --tcp or --ws there instead of printing it.")
+def server(
+    stdio: bool, tcp: str | None, ws: str | None, unix: str | None, trusted: bool, token_file: str | None
+) -> int | None:
     """Start the language server for editors."""
-    if sum(map(bool, (stdio, tcp, ws))) > 1:
-        raise click.UsageError("Give one of --stdio, --tcp and --ws.")
+    if sum(map(bool, (stdio, tcp, ws, unix))) > 1:
+        raise click.UsageError("Give one of --stdio, --tcp, --ws and --unix.")
     from suspectra_server import server as language_server
 
-    arguments = ["--tcp", tcp] if tcp else ["--ws", ws] if ws else []
-    return language_server.main(arguments)
+    named = {"--tcp": tcp, "--ws": ws, "--unix": unix, "--token-file": token_file}
+    arguments = [word for name, value in named.items() if value for word in (name, value)]
+    return language_server.main([*arguments, *["--trusted"] * trusted])
 
 
 # ----------------------------------------------------------------------------------------------------- stages

@@ -210,7 +210,8 @@ class Commands:
         if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
             raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
         if not self._server.trusted:
-            raise RequestFailed("Tests are run only in a workspace you trust: trust it in your editor first.")
+            cure = "trust it in your editor first" if self._server.trusting else "start the server with --trusted"
+            raise RequestFailed(f"Tests are run only in a workspace you trust: {cure}.")
         if self._server.test_run.running:
             raise RequestFailed("The tests are running already.")
         folders = [folder for folder in self._server.folders if uris is None or folder.uri in uris]

@@ -8,6 +8,8 @@ import gc
 import logging
 import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -16,7 +18,9 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
 import suspectra
-from suspectra_server import commands, wire
+from suspectra.errors import UsageError
+from suspectra_server import commands, sockets, wire
+from suspectra_server.access import make_token, token_file
 from suspectra_server.convert import LONGEST_MESSAGE, path_of, plain
 from suspectra_server.documents import Document, Documents, Units
 from suspectra_server.features import (
@@ -58,15 +62,17 @@ class SuspectraServer(LanguageServer):
     folders : Folders
         The workspace folders.
     jobs : Jobs
+    trusting : bool
+        Whether the client's word counts that it trusts the workspace.
     trusted : bool
-        Whether the client trusts the workspace; tests are not run in one it distrusts.
+        Whether the workspace is trusted; tests are not run in one that is not.
     finished : Future of int
         Set to the exit status when the client said `exit` or is gone.
     """
 
     protocol: wire.Protocol
 
-    def __init__(self) -> None:
+    def __init__(self, *, trusting: bool = True) -> None:
         super().__init__(
             "suspectra",
             suspectra.__version__,
@@ -75,7 +81,8 @@ class SuspectraServer(LanguageServer):
             max_workers=1,
         )
         self.folders = Folders()
-        self.trusted = True
+        self.trusting = trusting
+        self.trusted = False
         self.trail = Trail()
         self.learned = Learned()
         self.published = diagnostics.Published(self)
@@ -116,7 +123,7 @@ class SuspectraServer(LanguageServer):
         self.jobs = Jobs(loop)
         self.watcher = Watcher(loop, self._changed_on_disk)
         options = params.initialization_options
-        self.trusted = not (isinstance(options, Mapping) and options.get("trusted") is False)
+        self.trusted = self.trusting and not (isinstance(options, Mapping) and options.get("trusted") is False)
         self._initial = section_of(options)
         folders = params.workspace_folders or []
         root = params.root_uri
@@ -345,8 +352,27 @@ class SuspectraServer(LanguageServer):
         log.warning("%s: %s", getattr(source, "__name__", source), error)
 
 
-def serve(*, tcp: tuple[str, int] | None = None, ws: tuple[str, int] | None = None) -> int:
-    """Serve one client over standard input and output, or over the port given, until it is gone.
+def serve(
+    *,
+    tcp: tuple[str, int] | None = None,
+    ws: tuple[str, int] | None = None,
+    unix: Path | None = None,
+    trusted: bool = False,
+    token_path: Path | None = None,
+) -> int:
+    """Serve one client over standard input and output, or over the socket given, until it is gone.
+
+    Parameters
+    ----------
+    tcp, ws : tuple of str and int, optional
+        Host and port of a TCP socket or a WebSocket.
+    unix : Path, optional
+        The path of a Unix socket.
+    trusted : bool
+        Whether the client of a socket may have tests run. The client at standard streams has started the server, and
+        may.
+    token_path : Path, optional
+        Where to keep the token that a client of `tcp` or `ws` must give. Without it the token is printed.
 
     Returns
     -------
@@ -355,20 +381,31 @@ def serve(*, tcp: tuple[str, int] | None = None, ws: tuple[str, int] | None = No
     """
 
     async def run() -> int:
-        server = make_server()
+        server = make_server(trusting=trusted or not (tcp or ws or unix))
         try:
-            if tcp:
-                return await wire.serve_tcp(server.protocol, *tcp, _say)
-            if ws:
-                return await wire.serve_websocket(server.protocol, *ws, _say)
+            if unix:
+                return await sockets.serve_unix(server.protocol, unix, _say)
+            if tcp or ws:
+                return await with_token(server.protocol)
             return await wire.serve_stdio(server.protocol, *streams)
         finally:
             server.stop()
 
+    async def with_token(protocol: wire.Protocol) -> int:
+        token = make_token()
+        with token_file(token_path, token) if token_path else nullcontext():
+            if token_path:
+                _say(f"the token is in {token_path}")
+            elif tcp:
+                _say(f"the token is {token}")
+            if tcp:
+                return await sockets.serve_tcp(protocol, *tcp, token, _say)
+            return await sockets.serve_websocket(protocol, *ws, token, _say, secret=token_path is not None)
+
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     for name in ("pygls", "asyncio"):  # they log tracebacks of what a client did wrong, or did not wait for
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    streams = None if tcp or ws else wire.guarded_streams()
+    streams = None if tcp or ws or unix else wire.guarded_streams()
     # what is imported stays; and evidence comes in large numbers of objects that stay, so look for garbage seldom
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
@@ -392,9 +429,24 @@ def main(arguments: list[str] | None = None) -> int:
     ways.add_argument("--stdio", action="store_true", help="over standard input and output (the default)")
     ways.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for the editor on a TCP port")
     ways.add_argument("--ws", type=address, metavar="HOST:PORT", help="wait for the editor on a WebSocket")
+    ways.add_argument("--unix", type=Path, metavar="PATH", help="wait for the editor on a Unix socket")
+    parser.add_argument("--trusted", action="store_true", help="let the client of a socket have tests run")
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="keep the token of --tcp or --ws in a file instead of printing it",
+    )
     given = parser.parse_args(arguments)
+    if given.token_file and not (given.tcp or given.ws):
+        parser.error("--token-file goes with --tcp or --ws")
+    if given.trusted and not (given.tcp or given.ws or given.unix):
+        parser.error("--trusted goes with --tcp, --ws or --unix")
     try:
-        return serve(tcp=given.tcp, ws=given.ws)
+        return serve(tcp=given.tcp, ws=given.ws, unix=given.unix, trusted=given.trusted, token_path=given.token_file)
+    except UsageError as error:
+        _say(str(error))
+        return 2
     except OSError as error:
         _say(f"can't listen: {error}")
         return 2
@@ -423,9 +475,12 @@ def _say(text: str) -> None:
     print(f"suspectra server: {text}", file=sys.stderr, flush=True)
 
 
-def make_server() -> SuspectraServer:
-    """A server with all its features. Needs a running loop."""
-    server = SuspectraServer()
+def make_server(*, trusting: bool = True) -> SuspectraServer:
+    """A server with all its features, and whether it takes its client's word that a workspace is trusted.
+
+    Needs a running loop.
+    """
+    server = SuspectraServer(trusting=trusting)
     server.finished = asyncio.get_running_loop().create_future()
     _register_life(server)
     for part in (
@@ -456,6 +511,7 @@ def _register_life(server: SuspectraServer) -> None:
     @server.feature(lsp.SHUTDOWN)
     def shutdown(params: None) -> None:
         server.stop()
+        server.protocol.cancel_pending()
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configuration(params: lsp.DidChangeConfigurationParams) -> None:

@@ -1,4 +1,4 @@
-"""The connection: messages in and out, over standard streams, TCP or WebSocket.
+"""The connection: messages in and out, over standard streams; sockets have a module of their own.
 
 Nothing a client sends ends the server but `exit` and hanging up: what can't be understood is answered with an error
 where it asked for an answer, and logged otherwise.
@@ -166,6 +166,12 @@ class Protocol(LanguageServerProtocol):
         """End the server: status 0 after `shutdown`, 1 without."""
         self.hung_up()
 
+    def cancel_pending(self) -> None:
+        """Cancel what waits for an answer; at shutdown pygls would trip over futures that leave while it looks."""
+        for msg_id, future in list(self._request_futures.items()):
+            if msg_id != self.msg_id:
+                future.cancel()
+
     def hung_up(self) -> None:
         """The client said `exit`, or is gone."""
         if not self._server.finished.done():
@@ -241,112 +247,25 @@ def read_message(source: BinaryIO) -> bytes | None:
     """
     length = None
     while line := source.readline(_LONGEST_HEADER):
-        if match := _LENGTH.fullmatch(line.rstrip(b"\r\n")):
-            length = _checked(int(match[1]))
+        if (announced := content_length(line)) is not None:
+            length = announced
         elif not line.strip() and length is not None:
             body = source.read(length)
             return body if len(body) == length else None
     return None
 
 
-def _checked(length: int) -> int:
-    if length > LARGEST_MESSAGE:
-        raise ValueError(f"a message of {length} bytes")
-    return length
+def content_length(line: bytes) -> int | None:
+    """The length that a header announces, None where it is another header.
 
-
-async def serve_tcp(protocol: Protocol, host: str, port: int, say: Callable[[str], None]) -> int:
-    """Wait for one client on a TCP port, serve it, and end with it."""
-    finished = protocol._server.finished
-    taken = False
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal taken
-        if taken:
-            writer.close()
-            return
-        taken = True
-        protocol.set_writer(writer)
-        try:
-            length = None
-            while line := await reader.readline():
-                if match := _LENGTH.fullmatch(line.rstrip(b"\r\n")):
-                    length = _checked(int(match[1]))
-                elif not line.strip() and length is not None:
-                    protocol.receive(await reader.readexactly(length))
-                    length = None
-        except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-            log.error("the connection is broken: %s", error)
-        protocol.hung_up()
-
-    listener = await asyncio.start_server(serve, host, port, limit=2**20)
-    say("listening on " + ", ".join("{}:{}".format(*sock.getsockname()[:2]) for sock in listener.sockets))
-    try:
-        return await finished
-    finally:
-        listener.close()
-        await _flush(protocol)
-
-
-async def serve_websocket(protocol: Protocol, host: str, port: int, say: Callable[[str], None]) -> int:
-    """Wait for one client on a WebSocket, serve it, and end with it."""
-    from websockets.asyncio.server import ServerConnection, serve
-    from websockets.exceptions import ConnectionClosed
-
-    finished = protocol._server.finished
-    taken = False
-
-    class Writer:
-        """Sends whole messages in their order."""
-
-        def __init__(self, socket: ServerConnection):
-            self._socket = socket
-            self._queue: asyncio.Queue[bytes] = asyncio.Queue()
-            self._task = asyncio.ensure_future(self._send())
-
-        def write(self, data: bytes) -> None:
-            self._queue.put_nowait(data)
-
-        def close(self) -> None:
-            self._task.cancel()
-
-        async def drain(self) -> None:
-            await self._queue.join()
-
-        async def _send(self) -> None:
-            while True:
-                data = await self._queue.get()
-                try:
-                    await self._socket.send(data.decode(), text=True)
-                except ConnectionClosed:
-                    protocol.hung_up()
-                finally:
-                    self._queue.task_done()
-
-    async def talk(socket: ServerConnection) -> None:
-        nonlocal taken
-        if taken:
-            await socket.close(1013, "another client is being served")
-            return
-        taken = True
-        protocol.set_writer(Writer(socket), include_headers=False)
-        try:
-            async for data in socket:
-                protocol.receive(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
-        except ConnectionClosed as error:
-            log.info("the connection is broken: %s", error)
-        protocol.hung_up()
-
-    async with serve(talk, host, port, max_size=LARGEST_MESSAGE) as listener:
-        say("listening on " + ", ".join("ws://{}:{}".format(*sock.getsockname()[:2]) for sock in listener.sockets))
-        status = await finished
-        await _flush(protocol)
-        return status
-
-
-async def _flush(protocol: Protocol) -> None:
-    """Let the last answers leave."""
-    if drain := getattr(protocol.writer, "drain", None):
-        with suppress(OSError, asyncio.TimeoutError):
-            await asyncio.wait_for(drain(), 1)
-        protocol.writer.close()
+    Raises
+    ------
+    ValueError
+        When it is that of a message that nobody could want to read.
+    """
+    match = _LENGTH.fullmatch(line.rstrip(b"\r\n"))
+    if match is None:
+        return None
+    if int(match[1]) > LARGEST_MESSAGE:
+        raise ValueError(f"a message of {int(match[1])} bytes")
+    return int(match[1])

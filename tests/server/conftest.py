@@ -291,20 +291,22 @@ def connect():
     servers = []
 
     def start():
-        ports = queue.Queue()
+        connection, other_end = socket.socketpair()
         status = queue.Queue()
 
         async def serve():
             server = make_server()
             try:
-                status.put(await wire.serve_tcp(server.protocol, "127.0.0.1", 0, ports.put))
+                source, sink = other_end.makefile("rb"), other_end.makefile("wb")
+                status.put(await wire.serve_stdio(server.protocol, source, sink))
             finally:
                 server.stop()
+                with suppress(OSError):  # the client is gone, and what was for it
+                    sink.close()
+                other_end.close()
 
         thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
         thread.start()
-        port = int(ports.get(timeout=PATIENCE).rpartition(":")[2])
-        connection = socket.create_connection(("127.0.0.1", port))
         client = Client(connection.makefile("rb"), connection.makefile("wb"))
         client.status = status
         servers.append((thread, connection))

@@ -2,13 +2,11 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
 
 import pytest
-from websockets.sync.client import connect as connect_websocket
 
 PATIENCE = 30
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, NOT_INITIALIZED = -32700, -32600, -32601, -32602, -32002
@@ -47,61 +45,6 @@ def test_over_standard_streams(over_stdio, shop):
     assert client.request("shutdown") is None
     client.notify("exit")
     assert ended(server) == 0
-
-
-def test_over_tcp(process, client_of, shop):
-    server = process("--tcp", "127.0.0.1:0")
-    line = server.stderr.readline().decode()
-    assert line.startswith("suspectra server: listening on 127.0.0.1:")
-    port = int(line.rpartition(":")[2])
-    with socket.create_connection(("127.0.0.1", port)) as connection:
-        client = client_of(connection.makefile("rb"), connection.makefile("wb"))
-        client.start(shop)
-        assert client.suspects(limit=1)["suspects"][0]["line"] == 17
-        with socket.create_connection(("127.0.0.1", port)) as second:
-            assert second.recv(1) == b""  # one client at a time
-        client.request("shutdown")
-        client.notify("exit")
-        assert ended(server) == 0
-
-
-def test_over_a_websocket(process, shop):
-    server = process("--ws", ":0")
-    line = server.stderr.readline().decode()
-    assert "listening on ws://127.0.0.1:" in line
-    with connect_websocket(line.split()[-1], max_size=None) as connection:
-
-        def ask(msg_id, method, params):
-            connection.send(json.dumps({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params}))
-            while True:
-                message = json.loads(connection.recv(PATIENCE))
-                if message.get("id") == msg_id:
-                    return message["result"]
-
-        ask(1, "initialize", {"processId": None, "rootUri": shop.as_uri(), "capabilities": {}})
-        connection.send(json.dumps({"jsonrpc": "2.0", "method": "initialized", "params": {}}))
-        connection.send(b"\xff\xfe not text")
-        while True:
-            message = json.loads(connection.recv(PATIENCE))
-            if message.get("method") == "textDocument/publishDiagnostics":
-                break
-        ask(2, "shutdown", None)
-        connection.send(json.dumps({"jsonrpc": "2.0", "method": "exit"}))
-        assert ended(server) == 0
-
-
-@pytest.mark.parametrize("arguments", [["--tcp", "nowhere"], ["--ws", "localhost:99999"], ["--tcp", "1", "--ws", "2"]])
-def test_a_bad_address_is_bad_usage(process, arguments):
-    assert ended(process(*arguments)) == 2
-
-
-def test_a_port_that_is_taken_is_said(process):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        server = process("--tcp", f"127.0.0.1:{taken.getsockname()[1]}")
-        assert server.wait(PATIENCE) == 2
-        errors = server.stderr.read().decode()
-        assert "can't listen" in errors
-        assert "Traceback" not in errors
 
 
 # ends

@@ -1,0 +1,134 @@
+"""Who may speak to a server that listens on a socket.
+
+Every process of every user of the machine can connect to a port, and so can every page in a browser. A client must know
+a token that is made anew for each start, and a browser is turned away by what it can't help sending.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from suspectra.errors import Problem, UsageError
+
+_ENTROPY = 32  # bytes
+
+
+def make_token() -> str:
+    """A new token, of characters that stand in URLs as they are."""
+    return secrets.token_urlsafe(_ENTROPY)
+
+
+def admits(token: str, given: object) -> bool:
+    """Whether what a client gave is the token; how long that takes says nothing about it."""
+    if not isinstance(given, str):
+        return False
+    return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
+
+
+def token_of_request(target: str, authorization: Sequence[str]) -> str | None:
+    """The token of an HTTP request: ``?token=`` in its target, or ``Authorization: Bearer``."""
+    for value in authorization:
+        scheme, _, token = value.partition(" ")
+        if scheme.lower() == "bearer":
+            return token.strip()
+    with suppress(ValueError):
+        return next(iter(parse_qs(urlsplit(target).query, max_num_fields=10).get("token", ())), None)
+    return None
+
+
+def why_foreign(origins: Sequence[str], hosts: Sequence[str], own: Sequence[str]) -> str | None:
+    """Why a request can't come from a program that its user started, None if it may.
+
+    Parameters
+    ----------
+    origins, hosts : sequence of str
+        The headers ``Origin`` and ``Host``. Browsers send the first with every WebSocket; the second is the name in a
+        page's address, also where that name was made to lead to this machine (DNS rebinding).
+    own : sequence of str
+        The names and addresses that the server listens on. Loopback addresses are always its own.
+    """
+    if origins:
+        return "it comes from a page in a browser (it has the header Origin)"
+    if len(hosts) != 1:
+        return "it does not have exactly one header Host"
+    with suppress(ValueError):
+        name = (urlsplit(f"//{hosts[0]}").hostname or "").rstrip(".")
+        if name == "localhost" or _address(name) in map(_address, own) or _is_loopback(name):
+            return None
+    return "its header Host names another machine"
+
+
+def _address(name: str) -> str:
+    """One spelling for each address; names in lower case."""
+    try:
+        return str(ipaddress.ip_address(name.partition("%")[0]))
+    except ValueError:
+        return name.lower()
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+@contextmanager
+def token_file(path: Path, token: str) -> Iterator[None]:
+    """Keep a token in a file that its owner alone can read, for as long as the server runs.
+
+    What was at the path is replaced, a link itself and not what it leads to.
+
+    Raises
+    ------
+    UsageError
+        When the file can't be written.
+    """
+    partial = None
+    try:
+        handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
+        with os.fdopen(handle, "w", encoding="ascii") as stream:
+            stream.write(f"{token}\n")
+        os.replace(partial, path)
+        written = os.lstat(path)
+    except OSError as error:
+        if partial is not None:
+            with suppress(OSError):
+                os.unlink(partial)
+        cause = f"the token can't be written: {error.strerror or error}"
+        raise UsageError(Problem(str(path), "", cause, "name a file in a folder of yours")) from error
+    try:
+        yield
+    finally:
+        remove_own(path, written)
+
+
+def remove_own(path: Path, made: os.stat_result) -> None:
+    """Remove a file that was made before, unless another stands in its place."""
+    with suppress(OSError):
+        if os.path.samestat(os.lstat(path), made):
+            os.unlink(path)
+
+
+def require_private(folder: Path) -> None:
+    """Make sure that nobody else can replace files in a folder.
+
+    Raises
+    ------
+    UsageError
+        When others may write to it.
+    """
+    state = os.stat(folder)
+    others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not state.st_mode & stat.S_ISVTX
+    if others or state.st_uid not in (0, os.getuid()):
+        cause = "other users may replace files in this folder"
+        raise UsageError(Problem(str(folder), "", cause, "name a folder that only you can write to"))

@@ -1,0 +1,341 @@
+"""Serving one client over a socket.
+
+A connection is pending until it has given the token. Pending connections are limited in number, time and bytes, and
+closing them changes nothing: only the client that was admitted ends the server by hanging up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import socket
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from suspectra.errors import Problem, UsageError
+from suspectra_server.access import admits, remove_own, require_private, token_of_request, why_foreign
+from suspectra_server.wire import INVALID_REQUEST, LARGEST_MESSAGE, Protocol, content_length
+
+log = logging.getLogger(__name__)
+
+TIMEOUT = 10.0  # seconds until a connection must have given the token
+MAX_PENDING = 16  # connections without the token; one more closes the oldest of them
+MAX_FIRST_MESSAGE = 2**20  # bytes
+_MAX_HEADERS = 10
+_MAX_LINE = 2**16  # bytes
+_HEADER = re.compile(rb"content-(length|type)\s*:[^\r\n]*\r?\n", re.IGNORECASE)
+_HTTP = re.compile(rb"[A-Z]+ \S* HTTP/\d")
+
+Say = Callable[[str], None]
+
+
+class Refused(Exception):
+    """A connection that is not admitted; its text says why."""
+
+
+class _Authenticator:
+    """Admits one client, and limits the connections that have not given the token."""
+
+    way = "initializationOptions.token"
+    """Where a client says the token."""
+
+    def __init__(self, protocol: Protocol, token: str | None):
+        self.protocol = protocol
+        self.token = token
+        self._admitted = False
+        self._pending: dict[asyncio.BaseTransport, None] = {}
+        self._logged: set[str] = set()
+
+    def add_pending(self, transport: asyncio.BaseTransport) -> None:
+        """A connection was made."""
+        self._pending[transport] = None
+        if len(self._pending) > MAX_PENDING:
+            first = next(iter(self._pending))
+            self.remove_pending(first)
+            first.abort()  # type: ignore[attr-defined]
+
+    def remove_pending(self, transport: asyncio.BaseTransport | None) -> None:
+        """A connection was closed, or admitted."""
+        self._pending.pop(transport, None)  # type: ignore[arg-type]
+
+    def check_token(self, given: object) -> None:
+        """Compare what a client gave with the token; a socket that is a file needs none."""
+        if self.token is not None and not admits(self.token, given):
+            raise Refused(f"the token that the server gave at its start is missing or wrong ({self.way})")
+
+    def admit(self) -> None:
+        """Make a client that has given the token the one that is served."""
+        if self._admitted:
+            raise Refused("another client is being served")
+        self._admitted = True
+
+    def refuse(self, reason: object) -> None:
+        """Log each reason once: otherwise anybody could fill the disk with it."""
+        if str(reason) not in self._logged and len(self._logged) < 100:
+            self._logged.add(str(reason))
+            log.warning("refused a connection: %s", reason)
+
+
+async def serve_tcp(protocol: Protocol, host: str, port: int, token: str, say: Say) -> int:
+    """Serve the first client on a TCP port that gives the token in its `initialize`, and end with it."""
+    authenticator = _Authenticator(protocol, token)
+    listener = await asyncio.start_server(_streams(authenticator), host, port, limit=_MAX_LINE)
+    return await _serve(protocol, listener, say, ", ".join(map(_spell, _addresses(listener))))
+
+
+async def serve_unix(protocol: Protocol, path: Path, say: Say) -> int:
+    """Serve the first client on a Unix socket that only its owner can connect to, and end with it.
+
+    Raises
+    ------
+    UsageError
+        When the socket can't be made there.
+    """
+    with _unix_socket(path) as own:
+        authenticator = _Authenticator(protocol, None)
+        listener = await asyncio.start_unix_server(_streams(authenticator), sock=own, limit=_MAX_LINE)
+        return await _serve(protocol, listener, say, str(path))
+
+
+async def _serve(protocol: Protocol, listener: asyncio.AbstractServer, say: Say, where: str) -> int:
+    say(f"listening on {where}")
+    try:
+        return await protocol._server.finished
+    finally:
+        listener.close()
+        await flush(protocol)
+
+
+def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
+    """What happens to a connection that carries messages with headers."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        authenticator.add_pending(writer.transport)
+        try:
+            body = await asyncio.wait_for(_first_message(reader), TIMEOUT)
+            _authenticate(authenticator, body, writer)
+        except (Refused, OSError, ValueError, EOFError, asyncio.TimeoutError) as error:
+            authenticator.refuse(error if isinstance(error, Refused) else f"no message ({type(error).__name__})")
+            writer.close()
+            return
+        finally:
+            authenticator.remove_pending(writer.transport)
+        protocol = authenticator.protocol
+        protocol.set_writer(writer)
+        protocol.receive(body)
+        try:
+            length = None
+            while line := await reader.readline():
+                if (announced := content_length(line)) is not None:
+                    length = announced
+                elif not line.strip() and length is not None:
+                    protocol.receive(await reader.readexactly(length))
+                    length = None
+        except (OSError, ValueError, EOFError) as error:
+            log.error("the connection is broken: %s", error)
+        protocol.hung_up()
+
+    return serve
+
+
+async def _first_message(reader: asyncio.StreamReader) -> bytes:
+    """The body of a connection's first message; only LSP's own headers may stand before it."""
+    length = None
+    for _ in range(_MAX_HEADERS):
+        line = await reader.readline()
+        if not line:
+            raise Refused("it closed without a message")
+        if not line.strip() and length is not None:
+            return await reader.readexactly(length)
+        if _HTTP.match(line):
+            raise Refused("it speaks HTTP")
+        if not _HEADER.fullmatch(line):
+            raise Refused("it does not speak LSP")
+        if (announced := content_length(line)) is not None:
+            length = announced
+            if length > MAX_FIRST_MESSAGE:
+                raise Refused(f"its first message has more than {MAX_FIRST_MESSAGE} bytes")
+    raise Refused("it does not speak LSP")
+
+
+def _authenticate(authenticator: _Authenticator, body: bytes, writer: asyncio.StreamWriter) -> None:
+    """Admit a client whose first message is `initialize` with the token; another is told why not."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused("its first message is not JSON") from None
+    if not isinstance(message, dict) or message.get("method") != "initialize":
+        raise Refused("its first message is not initialize")
+    try:
+        authenticator.check_token(_option(message, "token"))
+        authenticator.admit()
+    except Refused as refusal:
+        error = {"code": INVALID_REQUEST, "message": str(refusal)}
+        answer = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "error": error}).encode()
+        writer.write(b"Content-Length: %d\r\n\r\n%s" % (len(answer), answer))
+        raise
+
+
+def _option(message: dict[str, Any], name: str) -> object:
+    params = message.get("params")
+    options = params.get("initializationOptions") if isinstance(params, dict) else None
+    return options.get(name) if isinstance(options, dict) else None
+
+
+@contextmanager
+def _unix_socket(path: Path) -> Iterator[socket.socket]:
+    """A socket that its owner alone can connect to; one that nobody listens on any more is replaced."""
+    if not hasattr(socket, "AF_UNIX"):
+        raise UsageError(Problem(str(path), "", "this system has no Unix sockets", "use --tcp or --ws"))
+    require_private(path.absolute().parent)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as own:
+        if os.path.lexists(path):
+            _remove_stale(path)
+        mask = os.umask(0o177)
+        try:
+            own.bind(str(path))
+        finally:
+            os.umask(mask)
+        made = os.lstat(path)
+        try:
+            yield own
+        finally:
+            remove_own(path, made)
+
+
+def _remove_stale(path: Path) -> None:
+    if not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise UsageError(Problem(str(path), "", "something that is not a socket is there", "name another path"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        try:
+            other.connect(str(path))
+        except ConnectionRefusedError:
+            os.unlink(path)
+            return
+    raise UsageError(Problem(str(path), "", "another server listens there", "end it, or name another path"))
+
+
+async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, say: Say, *, secret: bool) -> int:
+    """Serve the first client on a WebSocket whose request has the token, and end with it.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    host : str
+    port : int
+    token : str
+    say : callable
+    secret : bool
+        Say the address without the token.
+    """
+    from websockets.asyncio.server import Request, Response, ServerConnection, serve
+    from websockets.exceptions import ConnectionClosed
+
+    authenticator = _Authenticator(protocol, token)
+    authenticator.way = "?token= in the address, or the header Authorization: Bearer"
+
+    class Connection(ServerConnection):
+        """A connection that is pending until its handshake is over."""
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(transport)
+            authenticator.add_pending(transport)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            authenticator.remove_pending(self.transport)
+            super().connection_lost(exc)
+
+    class Writer:
+        """Sends whole messages in their order."""
+
+        def __init__(self, socket: ServerConnection):
+            self._socket = socket
+            self._queue: asyncio.Queue[bytes] = asyncio.Queue()
+            self._task = asyncio.ensure_future(self._send())
+
+        def write(self, data: bytes) -> None:
+            self._queue.put_nowait(data)
+
+        def close(self) -> None:
+            self._task.cancel()
+
+        async def drain(self) -> None:
+            await self._queue.join()
+
+        async def _send(self) -> None:
+            while True:
+                data = await self._queue.get()
+                try:
+                    await self._socket.send(data.decode(), text=True)
+                except ConnectionClosed:
+                    protocol.hung_up()
+                finally:
+                    self._queue.task_done()
+
+    def check(connection: ServerConnection, request: Request) -> Response | None:
+        headers = request.headers
+        own = (host, *(address[0] for address in [connection.local_address] if address))
+        try:
+            if foreign := why_foreign(headers.get_all("Origin"), headers.get_all("Host"), own):
+                raise Refused(foreign)
+            authenticator.check_token(token_of_request(request.path, headers.get_all("Authorization")))
+        except Refused as refusal:
+            authenticator.refuse(refusal)
+            return connection.respond(HTTPStatus.FORBIDDEN, f"Refused: {refusal}\n")
+        return None
+
+    async def talk(connection: ServerConnection) -> None:
+        authenticator.remove_pending(connection.transport)
+        try:
+            authenticator.admit()
+        except Refused as refusal:
+            await connection.close(1013, str(refusal))
+            return
+        protocol.set_writer(Writer(connection), include_headers=False)
+        try:
+            async for data in connection:
+                protocol.receive(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
+        except ConnectionClosed as error:
+            log.info("the connection is broken: %s", error)
+        protocol.hung_up()
+
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # they have tracebacks of what anybody sent
+    async with serve(
+        talk,
+        host,
+        port,
+        process_request=check,
+        create_connection=Connection,
+        open_timeout=TIMEOUT,
+        max_size=LARGEST_MESSAGE,
+    ) as listener:
+        query = "" if secret else f"/?token={token}"
+        say("listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener)))
+        status = await protocol._server.finished
+        await flush(protocol)
+        return status
+
+
+async def flush(protocol: Protocol) -> None:
+    """Let the last answers leave."""
+    if drain := getattr(protocol.writer, "drain", None):
+        with suppress(OSError, asyncio.TimeoutError):
+            await asyncio.wait_for(drain(), 1)
+        protocol.writer.close()
+
+
+def _addresses(listener: Any) -> list[Sequence[Any]]:
+    return [own.getsockname() for own in listener.sockets]
+
+
+def _spell(address: Sequence[Any]) -> str:
+    """An address as URLs have it."""
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
