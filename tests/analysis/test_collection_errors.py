@@ -1,0 +1,327 @@
+"""What keeps tests from being collected: recorded as evidence, told by the launcher and in every output."""
+
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+from suspectra.recording.collection import LONGEST_MESSAGE, CollectionError
+from suspectra.recording.compaction import compact
+from suspectra.recording.endings import in_words
+from suspectra.recording.launch import run
+from suspectra.recording.log import FrameKind, LogWriter
+from suspectra.recording.merging import merge
+
+GOOD = "def f(x):\n    if x:\n        return 1\n    return 2\n"
+TESTS = "from good import f\n\ndef test_one():\n    assert f(1) == 1\n\ndef test_two():\n    assert f(0) == 1\n"
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
+        monkeypatch.delenv(name)
+    (tmp_path / "good.py").write_text(GOOD)
+    (tmp_path / "test_good.py").write_text(TESTS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def record(folder, *arguments, command=("pytest", "-q", "-p", "no:cacheprovider")):
+    """Record; the status, and what the launcher says of the run."""
+    told = io.StringIO()
+    status = run([*command, *arguments], folder, python=sys.executable, report=told)
+    return status, re.sub(r".*running the tests with.*\n", "", told.getvalue())
+
+
+def errors(folder):
+    return {error.collector: error for error in RecordingSource(folder).read().collection_errors}
+
+
+def suspectra(folder, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "suspectra", *arguments, "--workspace", folder],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+BROKEN = {
+    "syntax": ("def test_a():\n    x = = 1\n", "SyntaxError", "invalid syntax", 2),
+    "import": ("\nimport no_such_module\n", "ModuleNotFoundError", "No module named 'no_such_module'", 2),
+    "raises": ("\n\nraise ValueError('boom')\n", "ValueError", "boom", 3),
+    "fixture": (
+        "import pytest\n\n@pytest.mark.usefixtures('a')\n@pytest.fixture\ndef g():\n    pass\n",
+        "Failed",
+        "Marks cannot be applied to fixtures.",
+        3,
+    ),
+    "parameter": (
+        "import pytest\n\n@pytest.mark.parametrize('a', [1])\ndef test_y():\n    pass\n",
+        "Failed",
+        "In test_broken.py::test_y: function uses no argument 'a'",
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "exception", "message", "line"), BROKEN.values(), ids=BROKEN)
+def test_what_is_wrong_and_where_is_recorded_and_the_rest_stays_ranked(work, source, exception, message, line):
+    (work / "test_broken.py").write_text(source)
+    status, told = record(work, "--continue-on-collection-errors")
+    assert status == 1
+    evidence = RecordingSource(work).read()
+    (error,) = evidence.collection_errors
+    assert (error.collector, error.exception, error.message) == ("test_broken.py", exception, message)
+    if sys.version_info >= (3, 11) or exception != "Failed":  # decorators' lines
+        assert (error.file, error.line) == ("test_broken.py", line)
+    assert [test.name for test in evidence.tests] == ["test_good.py::test_one", "test_good.py::test_two"]
+    last = told.splitlines()[-1]
+    assert last == f"suspectra: error: test_broken.py could not be collected: test_broken.py:{error.line}: {error.what}"
+    status, out, err = suspectra(work, "rank")
+    assert (status, "good.py:4" in out) == (0, True)
+    assert "test_broken.py could not be collected" in err
+
+
+def test_a_class_that_pytest_refuses_is_named_with_its_line(work):
+    source = "class TestGood:\n    def test_a(self):\n        pass\n\n"
+    source += "class TestOdd:\n    def test_gen(self):\n        yield 1\n"
+    (work / "test_broken.py").write_text(source)
+    record(work)
+    (error,) = errors(work).values()
+    assert (error.collector, error.exception, error.line) == ("test_broken.py::TestOdd", "Failed", 6)
+
+
+def test_the_innermost_line_of_the_workspace_is_the_place(work):
+    (work / "test_broken.py").write_text("import middle\n")
+    (work / "middle.py").write_text("import json\njson.loads('{')\n")
+    record(work)
+    error = errors(work)["test_broken.py"]
+    assert (error.exception, error.file, error.line) == ("JSONDecodeError", "middle.py", 2)
+
+
+def test_a_run_without_any_test_is_not_told_as_one_that_holds_none(work):
+    (work / "test_good.py").write_text("import no_such_module\n")
+    status, told = record(work)
+    assert status == 2
+    assert "status 2" not in told
+    status, _, err = suspectra(work, "rank")
+    assert (status, "holds no tests" in err) == (1, False)
+    assert "test_good.py could not be collected: test_good.py:1: ModuleNotFoundError" in err
+
+
+CONFTEST = {"conftest.py": "\nimport no_such_module\n"}
+HOOK = {"conftest.py": "def pytest_collection_modifyitems(items):\n    raise ValueError('hook')\n"}
+RUN_LEVEL = {
+    "conftest": (CONFTEST, [], 4, "ModuleNotFoundError: No module named 'no_such_module'", "conftest.py:2"),
+    "hook": (HOOK, [], 3, "ValueError: hook", "conftest.py:2"),
+    "configure": (
+        {"conftest.py": "def pytest_configure(config):\n    1 / 0\n"},
+        [],
+        3,
+        "ZeroDivisionError: division by zero",
+        "conftest.py:2",
+    ),
+    "option": ({}, ["--no-such-option"], 4, "UsageError: unrecognized arguments: --no-such-option", ""),
+    "no file": ({}, ["nowhere.py"], 4, "UsageError: file or directory not found: nowhere.py", ""),
+    "no plugin": ({}, ["-p", "no_such_plugin"], None, 'Error importing plugin "no_such_plugin"', ""),
+    "addopts": ({"pytest.ini": "[pytest]\naddopts = --nope\n"}, [], 4, "unrecognized arguments: --nope", ""),
+    "ini": ({"pytest.ini": "[pytest\n"}, [], 4, "UsageError: unexpected value continuation", "pytest.ini:1"),
+    "toml": ({"pyproject.toml": "[tool.pytest.ini_options]\nx = = 1\n"}, [], 4, "UsageError: ", "pyproject.toml:2"),
+    "required": (
+        {"pytest.ini": "[pytest]\nrequired_plugins = nope\n"},
+        [],
+        4,
+        "UsageError: Missing required plugins: nope",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "arguments", "status", "what", "place"), RUN_LEVEL.values(), ids=RUN_LEVEL)
+def test_what_makes_a_whole_run_fail_is_told_and_goes_with_the_next_run(work, files, arguments, status, what, place):
+    for name, text in files.items():
+        (work / name).write_text(text)
+    ended, told = record(work, *arguments)
+    assert status in (None, ended)
+    assert not any(word in told for word in ("cut off", "without starting", "status"))
+    (error,) = errors(work).values()
+    assert (error.collector, error.place) == ("", place)
+    assert what in error.what
+    assert told.splitlines()[-1].startswith("suspectra: error: the test run failed: ")
+    for name in files:
+        (work / name).unlink()
+    record(work)
+    assert errors(work) == {}
+
+
+def test_other_endings_are_told_in_words(work):
+    status, told = record(work, "-k", "nothing_of_this_name")
+    assert status == 5
+    assert told.splitlines()[-1] == "suspectra: no tests were found"
+    assert [in_words(n) for n in (3, 137, 77)] == [
+        "pytest met an internal error",
+        "it was killed by SIGKILL",
+        "the command failed with status 77",
+    ]
+
+
+@pytest.mark.parametrize("part", ["test_broken.py", "test_broken.py::test_b", ""])
+def test_an_error_goes_when_its_file_is_collected_again(work, part):
+    (work / "test_broken.py").write_text("import no_such_module\n")
+    record(work)
+    record(work, "test_good.py")
+    record(work, "test_good.py::test_one")
+    assert set(errors(work)) == {"test_broken.py"}
+    (work / "test_broken.py").write_text("def test_b():\n    pass\n")
+    assert set(errors(work)) == {"test_broken.py"}
+    record(work, *filter(None, [part]))
+    assert errors(work) == {}
+
+
+def test_an_error_of_a_class_stays_when_the_rest_of_its_file_is_collected(work):
+    (work / "test_broken.py").write_text(
+        "class TestOdd:\n    def test_gen(self):\n        yield 1\n\ndef test_b():\n    pass\n"
+    )
+    record(work)
+    record(work, "test_broken.py::test_b")
+    assert set(errors(work)) == {"test_broken.py::TestOdd"}
+    (work / "test_broken.py").write_text("class TestOdd:\n    def test_gen(self):\n        pass\n")
+    record(work, "test_broken.py::TestOdd")
+    assert errors(work) == {}
+
+
+def test_an_error_goes_with_its_file_and_a_newer_one_takes_its_place(work):
+    path = work / "test_broken.py"
+    path.write_text("import no_such_module\n")
+    record(work)
+    path.write_text("\nraise KeyError('newer')\n")
+    record(work)
+    (error,) = errors(work).values()
+    assert (error.exception, error.line) == ("KeyError", 2)
+    path.unlink()
+    assert errors(work) == {}
+
+
+def test_last_failed_tries_only_what_failed(work):
+    command = ("pytest", "-q")
+    (work / "test_broken.py").write_text("import no_such_module\n")
+    record(work, "--continue-on-collection-errors", command=command)
+    record(work, "--lf", "-k", "test_two", "test_good.py", command=command)
+    assert set(errors(work)) == {"test_broken.py"}
+    (work / "test_broken.py").write_text("def test_b():\n    assert 0\n")
+    record(work, "--lf", command=command)
+    assert errors(work) == {}
+
+
+def test_under_xdist_it_is_there_once(work):
+    (work / "test_broken.py").write_text("import no_such_module\n")
+    _, told = record(work, "-n", "2")
+    assert told.count("no_such_module") == 1
+    assert len(RecordingSource(work).read().collection_errors) == 1
+
+
+def test_an_error_survives_a_merge_of_logs_and_then_goes(work):
+    (work / "test_broken.py").write_text("import no_such_module\n")
+    record(work)
+    record(work, "test_good.py")
+    compact(str(work / ".suspectra" / "recording"), most_logs=1)
+    (log,) = (work / ".suspectra" / "recording").glob("*.log")
+    assert "merged" in log.name
+    assert set(errors(work)) == {"test_broken.py"}
+    (work / "test_broken.py").write_text("def test_b():\n    pass\n")
+    record(work)
+    compact(str(work / ".suspectra" / "recording"), most_logs=1)
+    assert errors(work) == {}
+    (log,) = (work / ".suspectra" / "recording").glob("*.log")
+    assert b"no_such_module" not in log.read_bytes()
+
+
+def test_merged_recordings_keep_what_no_later_one_collected(work, tmp_path_factory, monkeypatch):
+    other = tmp_path_factory.mktemp("other")
+    for name in ("good.py", "test_good.py"):
+        (other / name).write_text((work / name).read_text())
+    (work / "test_broken.py").write_text("import no_such_module\n")
+    record(work)
+    monkeypatch.chdir(other)
+    record(other)
+    out = tmp_path_factory.mktemp("out") / "recording"
+    merge(out, [work, other])
+    assert [e.collector for e in RecordingSource(work, out).read().collection_errors] == ["test_broken.py"]
+    (other / "test_broken.py").write_text("def test_b():\n    pass\n")
+    record(other)
+    again = tmp_path_factory.mktemp("again") / "recording"
+    merge(again, [work, other])
+    assert RecordingSource(work, again).read().collection_errors == ()
+
+
+HOSTILE = "raise ValueError('\\x1b[31mred\\x00\\n<script>alert(1)</script>|`' + 'x' * 5_000)\n"
+
+
+def test_hostile_messages_are_bounded_and_escaped_in_every_output(work):
+    (work / "test_broken.py").write_text(HOSTILE)
+    record(work, "--continue-on-collection-errors")
+    (error,) = errors(work).values()
+    assert len(error.message) <= LONGEST_MESSAGE
+    outputs = {form: suspectra(work, "rank", "--format", form)[1] for form in ("table", "json", "sarif", "markdown")}
+    page = work / "page.html"
+    assert suspectra(work, "report", "--html", str(page))[0] == 0
+    outputs["html"] = page.read_text()
+    for form, text in outputs.items():
+        assert ("broken.py" in text) == (form != "table"), form  # which says it on stderr
+        assert not {"\x1b", "\0"} & set(text), form
+    assert "<script>alert" not in outputs["html"]
+    assert "<script>alert" not in outputs["markdown"]
+    decoded = json.JSONDecoder().raw_decode(outputs["json"])[0]
+    assert decoded["collection_errors"][0]["exception"] == "ValueError"
+    (told, *_) = json.JSONDecoder().raw_decode(outputs["sarif"])[0]["runs"][0]["invocations"]
+    assert not told["executionSuccessful"]
+    (notification,) = [n for n in told["toolExecutionNotifications"] if n["level"] == "error"]
+    assert notification["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "test_broken.py"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"file": "../outside.py"}, {"home": "/etc/passwd"}, {"line": "x"}, {"time": None}, {"digest": ...}],
+    ids=str,
+)
+def test_a_damaged_frame_is_a_problem_and_nothing_else(work, change):
+    folder = work / ".suspectra" / "recording"
+    folder.mkdir(parents=True)
+    log = LogWriter(str(folder / "1.log"))
+    log.write(FrameKind.RUN, json.dumps({"run": "r", "worker": "", "started": 1}).encode())
+    head = CollectionError("test_a.py", "E", "m", "a.py", 1, "d", "test_a.py", 5).as_dict() | change
+    log.write(FrameKind.ERROR, json.dumps({k: v for k, v in head.items() if v is not ...}).encode())
+    log.close()
+    evidence = RecordingSource(work).read()
+    assert evidence.collection_errors == ()
+    assert "does not hold what it should" in evidence.problems[0].cause
+
+
+def test_old_logs_without_what_was_tried_are_read(work):
+    folder = work / ".suspectra" / "recording"
+    folder.mkdir(parents=True)
+    log = LogWriter(str(folder / "1.log"))
+    log.write(FrameKind.RUN, json.dumps({"run": "r", "worker": "", "started": 1}).encode())
+    log.write(FrameKind.SCOPE, zlib.compress(json.dumps({"files": {"a.py": []}, "time": 2}).encode()))
+    log.close()
+    evidence = RecordingSource(work).read()
+    assert (evidence.problems, evidence.collection_errors) == ((), ())
+
+
+def test_a_program_that_runs_pytest_while_it_handles_an_exception_is_not_blamed(work):
+    script = Path("run_tests.py")
+    script.write_text(
+        "import pytest\ntry:\n    1 / 0\nexcept ZeroDivisionError:\n    raise SystemExit(pytest.main(['-q']))\n"
+    )
+    status, _ = record(work, command=(sys.executable, str(script)))
+    assert status == 1
+    assert errors(work) == {}

@@ -1,0 +1,106 @@
+"""What keeps tests from being collected, as an editor is told: diagnostics, status and the list for a view."""
+
+import json
+
+import pytest
+
+ERROR = 1
+
+
+@pytest.fixture
+def broken(shop, record):
+    """The shop with a module that can't be imported any more, and a test file of its own for it."""
+    (shop / "shop/returns.py").write_text('"""Returns."""\n\nimport no_such_module\n')
+    (shop / "tests/test_returns.py").write_text("from shop import returns\n\ndef test_it():\n    assert returns\n")
+    assert record(shop).returncode == 2
+    return shop
+
+
+def errors_on(client, path):
+    return [d for d in client.diagnostics.get(path.as_uri(), ()) if d.get("code") == "collection-error"]
+
+
+def test_an_error_is_on_its_line_and_in_the_list_and_goes_when_fixed(client, broken, record):
+    client.start(broken)
+    path, test = broken / "shop/returns.py", broken / "tests/test_returns.py"
+    client.wait(lambda: errors_on(client, path))
+    (told,) = errors_on(client, path)
+    assert told["severity"] == ERROR
+    assert told["range"] == {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 21}}
+    assert told["message"].splitlines() == [
+        "ModuleNotFoundError: No module named 'no_such_module'",
+        "tests/test_returns.py could not be collected.",
+    ]
+    status = client.statuses[-1]
+    assert (status["state"], status["collectionErrors"]) == ("ready", 1)
+    assert "1 collection error" in status["message"]
+    found = client.suspects()
+    assert found["suspects"]  # of the run before
+    assert found["collectionErrors"] == [
+        {
+            "collector": "tests/test_returns.py",
+            "exception": "ModuleNotFoundError",
+            "message": "No module named 'no_such_module'",
+            "folder": broken.as_uri(),
+            "uri": path.as_uri(),
+            "range": told["range"],
+            "file": "shop/returns.py",
+            "line": 3,
+            "test": test.as_uri(),
+        }
+    ]
+    # it moves with the text, and goes when its line is edited
+    uri = client.open(path)
+    client.edit(uri, (0, 0), (0, 0), "# new\n")
+    client.wait(lambda: [d["range"]["start"]["line"] for d in errors_on(client, path)] == [3])
+    client.edit(uri, (3, 0), (3, 21), "import json")
+    client.wait(lambda: not errors_on(client, path))
+    (left,) = client.suspects()["collectionErrors"]
+    assert (left["uri"], left["range"]) == (uri, None)
+    path.write_text("import json\n")
+    assert record(broken).returncode == 1
+    client.wait(lambda: client.statuses[-1]["collectionErrors"] == 0)
+    assert client.suspects()["collectionErrors"] == []
+
+
+def test_one_line_has_one_error_however_many_files_meet_it(client, broken, record):
+    (broken / "tests/test_more.py").write_text("import shop.returns\n")
+    record(broken)
+    client.start(broken)
+    path = broken / "shop/returns.py"
+    client.wait(lambda: errors_on(client, path))
+    assert len(errors_on(client, path)) == 1
+    assert "and 1 more file could not be collected" in errors_on(client, path)[0]["message"]
+    assert client.statuses[-1]["collectionErrors"] == 2
+
+
+def test_a_first_run_without_any_test_says_why(client, tmp_path, record):
+    (tmp_path / "test_a.py").write_text("x = = 1\n")
+    assert record(tmp_path).returncode == 2
+    client.start(tmp_path)
+    client.wait(lambda: errors_on(client, tmp_path / "test_a.py"))
+    status = client.statuses[-1]
+    assert status["state"] == "error"
+    assert status["message"] == "test_a.py could not be collected: test_a.py:1: SyntaxError: invalid syntax"
+    assert not client.messages  # the view has a card for it
+
+
+def test_a_mistake_on_the_command_line_is_in_the_list_without_a_place(client, shop, record):
+    assert record(shop, "--no-such-option").returncode == 4
+    client.start(shop)
+    client.wait(lambda: client.statuses and client.statuses[-1]["collectionErrors"] == 1)
+    (error,) = client.suspects()["collectionErrors"]
+    assert (error["collector"], error["uri"], error["range"], error["test"]) == ("", None, None, None)
+    assert error["message"] == "unrecognized arguments: --no-such-option"
+    assert client.suspects()["suspects"]
+
+
+def test_foreign_text_is_shown_as_text(client, tmp_path, record):
+    (tmp_path / "test_a.py").write_text("raise ValueError('\\x1b[31m\\u202ered ' + 'x' * 5000)\n")
+    record(tmp_path)
+    client.start(tmp_path)
+    client.wait(lambda: errors_on(client, tmp_path / "test_a.py"))
+    told = json.dumps([errors_on(client, tmp_path / "test_a.py"), client.suspects()["collectionErrors"]])
+    assert "\\u001b" not in told
+    assert "\\u202e" not in told
+    assert len(told) < 5000
