@@ -239,16 +239,16 @@ def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
     log.take("b.py", "digest", 8, b"map")
     log.close()
     (child,) = children.of({3})
-    assert [(file.path, file.cells) for file in child.files()] == [
+    assert [(file.path, file.cells) for file in child.contents()[0]] == [
         ("a.py", [0, 0, 1, 0, 0, 0, 0, 0]),
         ("b.py", [0] * 8),
     ]
     path = Path(child.path)
     path.write_bytes(path.read_bytes()[:-1])
-    assert [file.path for file in child.files()] == ["a.py"]
+    assert [file.path for file in child.contents()[0]] == ["a.py"]
     for damage in (b"", b"SUSPECTRA", os.urandom(200)):
         path.write_bytes(damage)
-        assert child.files() == []
+        assert child.contents() == ([], [])
     children.close()
     assert not (tmp_path / ".suspectra" / "children").exists()
 

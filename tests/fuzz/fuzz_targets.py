@@ -209,7 +209,7 @@ def child(data: bytes, folder: Path) -> None:
     """What a process that a test started left behind."""
     (folder / "1-x.log").write_bytes(_summed(data))
     (folder / "1-x.cells").write_bytes(data)
-    for file in Child(str(folder / "1-x.log"), 1, False).files():
+    for file in Child(str(folder / "1-x.log"), 1, False).contents()[0]:
         assert isinstance(file.path, str)
 
 

@@ -616,6 +616,8 @@ class _Log:
             head, rows = split_json(payload)  # for those who choose tests, but damage is told by all
             if "name" not in head or not rows:
                 raise ValueError("nothing that is shared")
+            if not head["name"]:
+                section.outside.append(rows)  # a first import
         elif frame.kind == FrameKind.SCOPE:
             self.collections.append(WholeFiles.from_payload(payload, section.run))
         elif frame.kind == FrameKind.PROBLEM:

@@ -17,7 +17,7 @@ from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suspectra.instrumentation.cache import CodeCache, Instrumented
 from suspectra.instrumentation.compiling import CompileHook, file_with
@@ -60,9 +60,11 @@ class LoadedFile:
     map: bytes
     traced: bool = True
     untouched: list[int] = field(init=False)
+    cells_name: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.untouched = list(self.cells)
+        self.cells_name = _cells_name(self.path, self.digest)
 
 
 class ImportHook:
@@ -104,7 +106,8 @@ class ImportHook:
         self.monitor = monitor
         self.files: list[LoadedFile] = []
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._stand_in: Callable[[LoadedFile], Any] | None = None
         self._original: Callable | None = None
         self._compiling = CompileHook(scope, self._compiled)
 
@@ -186,7 +189,7 @@ class ImportHook:
         found: dict[int, int] = {}
         for number, file in enumerate(self.files):
             if any(file.cells):
-                found[number] = int(bytes(map(bool, file.cells)).translate(_DIGITS), 2)
+                found[number] = bits(file.cells)
         return found
 
     def harvest(self) -> tuple[list[int], bytes]:
@@ -233,25 +236,40 @@ class ImportHook:
 
     def absorb(self, path: str, digest: str, source_map: bytes, cells: Sequence[int]) -> None:
         """Add what another process set or counted; a source that is not known here is then known by its map."""
-        file = self._by_key.get((path, digest))
-        if file is None:
-            if not source_map or not any(cells):
-                return
-            file = self._register(path, digest, len(cells), source_map)
-        if len(cells) == len(file.cells):
+        file = self.known(path, digest, source_map, len(cells)) if any(cells) else None
+        if file is not None:
             for cell, count in enumerate(cells):
                 if count > 0:
                     file.cells[cell] = file.cells[cell] + count if self.counting else 1
 
+    def known(self, path: str, digest: str, source_map: bytes, cells: int) -> LoadedFile | None:
+        """A source that another process loaded; None where it is known here neither by itself nor by its map."""
+        file = self._by_key.get((path, digest))
+        if file is None and source_map:
+            file = self._register(path, digest, cells, source_map)
+        return file if file is not None and len(file.cells) == cells else None
+
+    def store_into(self, stand_in: Callable[[LoadedFile], Any] | None) -> None:
+        """Let probes store into what is given for each source instead of its cells, or into the cells again."""
+        with self._lock:
+            self._stand_in = stand_in
+            for file in self._by_key.values():
+                self._expose(file)
+            if self.monitor is not None:
+                self.monitor.store_into(stand_in)
+
+    def _expose(self, file: LoadedFile) -> None:
+        setattr(builtins, file.cells_name, file.cells if self._stand_in is None else self._stand_in(file))
+
     def move(self, cells: TakeCells) -> None:
         """Let go of the cells, as a forked process does, and go on with others; nothing more is harvested here."""
-        self._lock = threading.Lock()  # a thread that is not here any more may have held it
+        self._lock = threading.RLock()  # a thread that is not here any more may have held it
         self.on_load = None
         self.take_cells = cells
         self.files = []
         for file in self._by_key.values():
             file.cells = cells(file.path, file.digest, len(file.cells), file.map)
-            setattr(builtins, _cells_name(file.path, file.digest), file.cells)
+            self._expose(file)
         if self.monitor is not None:
             self.monitor.again()
 
@@ -315,7 +333,7 @@ class ImportHook:
                 self.files.append(file)
             else:
                 file = LoadedFile(name, digest, self.take_cells(name, digest, size, source_map), source_map)
-            setattr(builtins, _cells_name(name, digest), file.cells)
+            self._expose(file)
             self._by_key[name, digest] = file
             if self.on_load is not None:
                 self.on_load(file)
@@ -326,6 +344,11 @@ def _source(loader: SourceLoader, path: str) -> bytes | None:
     """The source that a loader loads; None where that is not what is in the file."""
     source = loader.get_data(path)
     return source if isinstance(loader, SourceFileLoader) else file_with(path, source)
+
+
+def bits(cells: Sequence[int]) -> int:
+    """Which cells were passed, the first one in the highest bit."""
+    return int(bytes(map(bool, cells)).translate(_DIGITS), 2)
 
 
 def _numbers(data: bytes) -> array[int]:

@@ -16,9 +16,9 @@ import opcode
 import re
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableSequence
 from types import CodeType
-from typing import Protocol
+from typing import Any, Protocol
 
 _CODES = opcode.opmap
 _JUMP = _CODES.get("JUMP_FORWARD", 0)
@@ -56,6 +56,7 @@ class Monitor:
         self._tool = next(number for number in _TOOLS if sys.monitoring.get_tool(number) is None)
         self._watched: dict[int, tuple[weakref.ref[CodeType], _File, dict[int, int]]] = {}
         self._passed: dict[int, None] = {}  # an ordered set of keys of the above
+        self._stand_in: Callable[[Any], MutableSequence[int]] | None = None
         sys.monitoring.use_tool_id(self._tool, "suspectra")
         sys.monitoring.register_callback(self._tool, sys.monitoring.events.JUMP, self._callback())
 
@@ -67,6 +68,10 @@ class Monitor:
             if key in watched:
                 _, file, cells = watched[key]
                 if offset in cells:  # the source has jumps of its own
+                    stand_in = self._stand_in
+                    if stand_in is not None:
+                        stand_in(file)[cells[offset]] = 1
+                        return None  # other threads may pass it too, whose cells are others
                     file.cells[cells[offset]] = 1
                     passed[key] = None
             return disable
@@ -111,6 +116,11 @@ class Monitor:
             if code is not None:
                 sys.monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
                 sys.monitoring.set_local_events(self._tool, code, events.JUMP)
+
+    def store_into(self, stand_in: Callable[[Any], MutableSequence[int]] | None) -> None:
+        """Set what is given for each file instead of its cells, at every pass; with None, set cells again."""
+        self._stand_in = stand_in
+        self.again()
 
     def close(self) -> None:
         """Let the number go; code that was watched runs on and reports nothing."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from suspectra.instrumentation.imports import ImportHook
+from suspectra.instrumentation.first_imports import FirstImports
+from suspectra.instrumentation.imports import ImportHook, LoadedFile
 from suspectra.recording.child import follow_forks  # not only where it is needed: a forked child had better not import
 from suspectra.recording.children import ChildLog, Children
+
+Imported = tuple[str, Mapping[LoadedFile, Sequence[int]]]
+"""The path of a module, and what its first import ran."""
 
 
 class Adoption:
@@ -17,12 +21,20 @@ class Adoption:
     ----------
     hook : ImportHook
         The cells of this process, to which those of children are added.
+    imports : FirstImports
+        Those of this process.
     children : Children
+    imported : callable
+        Called with what each first import in a child ran.
     """
 
-    def __init__(self, hook: ImportHook, children: Children):
+    def __init__(
+        self, hook: ImportHook, imports: FirstImports, children: Children, imported: Callable[[Imported], None]
+    ):
         self.hook = hook
+        self.imports = imports
         self.children = children
+        self.imported = imported
         self._numbers: list[int] = []  # those under which the present test starts children
         self._written: dict[int, int] = {}  # where in the log the test is that started children under a number
 
@@ -51,7 +63,8 @@ class Adoption:
             return log.take(path, digest, cells, b"" if (path, digest) in known else source_map)
 
         self.hook.move(take)
-        follow_forks(self.hook, log)
+        self.imports.move(log.imported, log.room)
+        follow_forks(self.hook, self.imports, log)
 
     # a test from its begin to its end
 
@@ -72,9 +85,12 @@ class Adoption:
         self._numbers = []
         self.children.present(0)
 
-    def end(self, at: int) -> None:
-        """Add what ended children of the test ran to the cells; `at` is where in the log the test will be."""
+    def end(self) -> None:
+        """Add what ended children of the test ran to the cells."""
         self._take(set(self._numbers))
+
+    def written(self, at: int) -> None:
+        """The test that ended is going to be at this place of the log."""
         self._written.update(dict.fromkeys(self._numbers, at))
         self.discard()
 
@@ -109,7 +125,11 @@ class Adoption:
         """Add the cells of children that have ended, or of all; how many there were."""
         children = [child for child in self.children.of(numbers) if everything or not child.runs]
         for child in children:
-            for file in child.files():
+            files, imports = child.contents()
+            for file in files:
                 self.hook.absorb(file.path, file.digest, file.map, file.cells)
+            for path, ran in imports:
+                known = {self.hook.known(f.path, f.digest, f.map, len(f.cells)): f.cells for f in ran}
+                self.imported((path, {file: cells for file, cells in known.items() if file is not None}))
             child.remove()
         return len(children)

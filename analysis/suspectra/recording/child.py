@@ -9,6 +9,7 @@ import sys
 from types import CodeType
 
 from suspectra.instrumentation.cache import CodeCache
+from suspectra.instrumentation.first_imports import FirstImports
 from suspectra.instrumentation.imports import ImportHook
 from suspectra.recording.children import SETTINGS, ChildLog, present_number
 from suspectra.recording.scope import Scope
@@ -40,10 +41,13 @@ def attach(folder: str, number: int) -> None:
     cache = CodeCache(os.path.join(settings["workspace"], FOLDER, CACHE))
     _hook = ImportHook(scope, cache, counting=settings["counting"], cells=log.take)
     _hook.install()
-    follow_forks(_hook, log)
+    imports = FirstImports(_hook, log.imported, log.room)
+    imports.apart = True
+    imports.install()
+    follow_forks(_hook, imports, log)
 
 
-def follow_forks(hook: ImportHook, log: ChildLog) -> None:
+def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None:
     """Give each process that is forked from this one cells of its own."""
 
     def forked() -> None:
@@ -54,6 +58,7 @@ def follow_forks(hook: ImportHook, log: ChildLog) -> None:
         except OSError:
             return  # the run is over
         hook.move(log.take)
+        imports.move(log.imported, log.room)
 
     os.register_at_fork(after_in_child=forked)
 

@@ -12,9 +12,9 @@ import json
 import mmap
 import os
 import struct
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, MutableSequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suspectra.recording.log import (
     DAMAGE,
@@ -30,6 +30,10 @@ from suspectra.recording.log import (
 )
 from suspectra.recording.settings import CHILD_FOLDER, CHILD_VARIABLE, FOLDER
 from suspectra.recording.shared_cells import SharedCells, stored_cells
+
+if TYPE_CHECKING:
+    from suspectra.instrumentation.first_imports import FirstImport
+    from suspectra.instrumentation.imports import LoadedFile
 
 CHILDREN = "children"
 CELLS = ".cells"
@@ -188,9 +192,20 @@ class Child:
         """Whether it has not ended yet."""
         return held(self.path)
 
-    def files(self) -> list[ChildFile]:
-        """The sources it loaded; what can't be read is not there."""
+    def contents(self) -> tuple[list[ChildFile], list[tuple[str, list[ChildFile]]]]:
+        """The sources it loaded, and what its first imports ran; what can't be read is not there.
+
+        Returns
+        -------
+        list of ChildFile
+            With the cells of all that it ran besides, first imports that did not end among that.
+        list of (str, list of ChildFile)
+            The path of each imported module.
+        """
         found: list[ChildFile] = []
+        running: dict[int, list[ChildFile]] = {}
+        imports: list[tuple[str, list[ChildFile]]] = []
+        maps: dict[tuple[str, str], bytes] = {}
         try:
             with open(self.path, "rb") as stream:
                 log = stream.read()
@@ -199,10 +214,16 @@ class Child:
                     if kind == FrameKind.FILE:
                         head, source_map = split_json(payload)
                         cells = stored_cells(stream, int(head["at"]), int(head["cells"]), self.counting)
-                        found.append(ChildFile(str(head["path"]), str(head["digest"]), source_map, cells))
+                        key = str(head["path"]), str(head["digest"])
+                        source_map = maps.setdefault(key, source_map)
+                        first = int(head.get("import", 0))
+                        (running.setdefault(first, []) if first else found).append(ChildFile(*key, source_map, cells))
+                    elif kind == FrameKind.SHARED:
+                        head, _ = split_json(payload)
+                        imports.append((str(head["module"]), running.pop(int(head["import"]))))
         except (OSError, LogDamage, *DAMAGE):
             pass  # the last frame of a child that was killed
-        return found
+        return [*found, *(file for files in running.values() for file in files)], imports
 
     def remove(self) -> None:
         """Remove its files; a child that still runs writes on into nowhere."""
@@ -218,6 +239,7 @@ class ChildLog:
         mark = os.urandom(8)
         self.folder = folder
         self.number = number
+        self._imports: dict[FirstImport, int] = {}
         base = os.path.join(folder, f"{number}-{os.getpid()}-{mark.hex()}")
         self._cells = SharedCells(base + CELLS, counting)
         self._log = LogWriter(base + SUFFIX)
@@ -225,12 +247,25 @@ class ChildLog:
             stream.seek(_MARK.start)
             stream.write(mark)
 
-    def take(self, path: str, digest: str, cells: int, source_map: bytes) -> memoryview:
+    def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> memoryview:
         """The cells of a source."""
         at, room = self._cells.take(cells)
-        head = {"path": path, "digest": digest, "cells": cells, "at": at}
+        head = {"path": path, "digest": digest, "cells": cells, "at": at, **more}
         self._log.write(FrameKind.FILE, with_json(head, source_map))
         return room
+
+    def room(self, first: FirstImport, file: LoadedFile) -> MutableSequence[int]:
+        """Cells for what a first import runs of a source."""
+        number = self._imports.setdefault(first, len(self._imports) + 1)
+        try:
+            return self.take(file.path, file.digest, len(file.cells), b"", **{"import": number})
+        except OSError:  # it is called from the program's own code
+            return [0] * len(file.cells)
+
+    def imported(self, first: FirstImport) -> None:
+        """A first import ended well."""
+        if first in self._imports:
+            self._log.write(FrameKind.SHARED, with_json({"import": self._imports[first], "module": first.path}))
 
     def close(self) -> None:
         """Leave the log to the process it belongs to."""

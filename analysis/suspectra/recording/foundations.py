@@ -1,7 +1,7 @@
 """What tests rest on besides the code that they execute themselves.
 
-That are the files they stand in, with the ``conftest.py`` files above, and what earlier tests executed for them: the
-setup of shared fixtures, and imports that came late. A ranking has no use for it; it tells which tests a change can
+That are the files they stand in, with the ``conftest.py`` files above, and the setup of shared fixtures, which earlier
+tests executed for them. A ranking has no use for it; it tells which tests a change can
 reach.
 """
 
@@ -10,9 +10,6 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
-from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -117,7 +114,6 @@ class SharedSetup:
     def __init__(self, recorder: Recorder):
         self.recorder = recorder
         self._fixtures: dict[int, tuple[Any, str]] = {}  # the fixture, and the name it is recorded under
-        self._importing = 0
 
     def made(self, fixture: Any) -> None:
         """A fixture was set up; nearly always it is the first thing that its test executes.
@@ -136,34 +132,3 @@ class SharedSetup:
         asked = set(getattr(item, "fixturenames", ()))
         asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those asked for by name
         return tuple(name for fixture, name in self._fixtures.values() if fixture.argname in asked)
-
-    def watch_imports(self, in_a_test: Callable[[], bool]) -> Callable[[], None]:
-        """Record apart what modules execute that are first imported while a test runs.
-
-        Returns
-        -------
-        callable
-            Undoes it.
-        """
-        original = SourceFileLoader.exec_module
-
-        def exec_module(loader: SourceFileLoader, module: ModuleType) -> None:
-            if self._importing or not in_a_test():
-                original(loader, module)
-                return
-            before = self.recorder.passed()
-            self._importing += 1
-            try:
-                original(loader, module)
-            finally:
-                self._importing -= 1
-                after = self.recorder.passed()
-                self.recorder.share({n: bits & ~before.get(n, 0) for n, bits in after.items()}, at_import=True)
-
-        SourceFileLoader.exec_module = exec_module  # type: ignore[method-assign]
-
-        def undo() -> None:
-            if SourceFileLoader.exec_module is exec_module:
-                del SourceFileLoader.exec_module
-
-        return undo

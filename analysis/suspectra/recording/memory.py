@@ -162,6 +162,21 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
+class Imported:
+    """What ran while modules were imported.
+
+    Parameters
+    ----------
+    rows : Rows
+    module : str
+        The path of the module, empty where there were many, or one that lies elsewhere.
+    """
+
+    rows: Rows
+    module: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class KnownTest:
     """A test of the recording.
 
@@ -192,13 +207,12 @@ class Memory:
     tests : dict of str to KnownTest
     shared : dict of str to Rows
         What tests ran for later ones too.
-    imported : list of Rows
-        What ran while modules were imported.
+    imported : list of Imported
     """
 
     tests: dict[str, KnownTest] = field(default_factory=dict)
     shared: dict[str, Rows] = field(default_factory=dict)
-    imported: list[Rows] = field(default_factory=list)
+    imported: list[Imported] = field(default_factory=list)
 
     def versions(self) -> list[Version]:
         """All sources of the tests' runs, each version once, the newest run's last."""
@@ -281,9 +295,9 @@ class _Log:
             if name := str(head["name"]):
                 self.memory.shared[name] = Rows(self.section, rows)
             else:
-                self.memory.imported.append(Rows(self.section, rows))
+                self.memory.imported.append(Imported(Rows(self.section, rows), str(head.get("module", ""))))
         elif kind == FrameKind.OUTSIDE:
-            self.memory.imported.append(Rows(self.section, payload))
+            self.memory.imported.append(Imported(Rows(self.section, payload)))
         elif kind == FrameKind.SCOPE:
             self.collections.append(WholeFiles.from_payload(payload))
 

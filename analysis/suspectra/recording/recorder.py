@@ -13,9 +13,10 @@ from typing import Any
 
 from suspectra.errors import Problem, SuspectraError
 from suspectra.instrumentation.cache import CodeCache
-from suspectra.instrumentation.imports import ImportHook, LoadedFile
+from suspectra.instrumentation.first_imports import FirstImports
+from suspectra.instrumentation.imports import ImportHook, LoadedFile, bits
 from suspectra.instrumentation.monitoring import Monitor
-from suspectra.recording.adoption import Adoption
+from suspectra.recording.adoption import Adoption, Imported
 from suspectra.recording.children import CHILDREN, Children
 from suspectra.recording.collection import CollectionError
 from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
@@ -130,6 +131,9 @@ class Recorder:
         cache = CodeCache(os.path.join(folder, CACHE))
         monitor = Monitor() if monitoring else None
         self.hook = ImportHook(scope, cache, self._loaded, self._failed, counting, monitor=monitor)
+        self._imported: list[Imported] = []  # what was imported and is not written yet
+        self._import_rows: set[tuple[str, bytes]] = set()
+        self.imports = FirstImports(self.hook, lambda first: self._imported.append((first.path, first.cells)))
         self._report_scope()
 
     def start(self) -> None:
@@ -143,6 +147,7 @@ class Recorder:
                     "import it later, or run the tests with `suspectra record`",
                 )
         self.hook.install()
+        self.imports.install()
 
     def record_children(self) -> None:
         """Record the processes that are started from now on, for the tests that start them."""
@@ -154,7 +159,8 @@ class Recorder:
             "patterns": self.scope.patterns,
         }
         try:
-            self._adoption = Adoption(self.hook, Children(self.scope.root, settings, self.hook.counting))
+            children = Children(self.scope.root, settings, self.hook.counting)
+            self._adoption = Adoption(self.hook, self.imports, children, self._imported.append)
         except OSError as error:
             cause = f"processes that tests start are not recorded: {error.strerror or error}"
             self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "make the workspace writable")
@@ -172,6 +178,7 @@ class Recorder:
         if self._adoption is not None:
             self._adoption.stop()
         self.hook.uninstall()
+        self.imports.uninstall()
         if self.hook.monitor is not None:
             self.hook.monitor.close()
         self.log.close()
@@ -183,13 +190,15 @@ class Recorder:
         touched, bits = self.hook.harvest()
         if touched:
             self._write(FrameKind.OUTSIDE, pack_rows(touched, bits))
+        self._write_imports()
         if self._adoption is not None and self.log.is_open:
             for at in self._adoption.late(everything=at_the_end):
                 self._complete(at)
 
     def begin(self) -> None:
-        """A test begins: what runs from now on belongs to it."""
+        """A test begins: what runs from now on belongs to it, but for what first imports run."""
         self.outside()
+        self.imports.apart = True
         if self._adoption is not None:
             self._adoption.begin()
         self._began = time.process_time()
@@ -218,8 +227,11 @@ class Recorder:
         """What ran since the last harvest belongs to this test, which rests on these files besides."""
         head = {**record.head(self._now()), "cpu": round(time.process_time() - self._began, 6)}
         if self._adoption is not None:
-            self._adoption.end(self.log.size)
-        self._write(FrameKind.TEST, with_json(head, self._harvested(files)))
+            self._adoption.end()
+        rows = self._harvested([*files, *self._write_imports()])
+        if self._adoption is not None:
+            self._adoption.written(self.log.size)
+        self._write(FrameKind.TEST, with_json(head, rows))
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:
@@ -248,21 +260,49 @@ class Recorder:
         """What ran since the last harvest, as the bits of each source."""
         return self.hook.passed()
 
-    def share(self, passed: Mapping[int, int], *, at_import: bool = False) -> str:
+    def share(self, passed: Mapping[int, int]) -> str:
         """What a test ran for others too; the name it is recorded under, empty where it is nothing."""
-        touched = [number for number, bits in passed.items() if bits]
-        if not touched:
+        if not passed:
             return ""
-        parts = [passed[n].to_bytes(len(self.hook.files[n].cells) // 8, "big") for n in touched]
-        name = "" if at_import else os.urandom(8).hex()
-        head = {"name": name, "time": self._now()}
-        self._write(FrameKind.SHARED, with_json(head, pack_rows(touched, b"".join(parts))))
+        name = os.urandom(8).hex()
+        self._write(FrameKind.SHARED, with_json({"name": name, "time": self._now()}, self._rows(passed)))
         return name
 
+    def _rows(self, passed: Mapping[int, int]) -> bytes:
+        parts = [bits.to_bytes(len(self.hook.files[n].cells) // 8, "big") for n, bits in passed.items()]
+        return pack_rows(list(passed), b"".join(parts))
+
+    def _write_imports(self) -> list[int]:
+        """Write down what first imports ran since the last time, which belongs to no test.
+
+        Returns
+        -------
+        list of int
+            The numbers of the imported modules.
+        """
+        if not self._imported:
+            return []
+        imported, self._imported[:] = self._imported[:], []
+        numbers = {file: number for number, file in enumerate(self.hook.files)}
+        own: dict[int, None] = {}
+        for path, cells in imported:
+            module = self.scope.name(path) or ""
+            passed = {numbers[file]: bits(there) for file, there in cells.items() if any(there)}
+            own.update({numbers[file]: None for file in cells if file.path == module})
+            rows = self._rows(dict(sorted(passed.items())))
+            if passed and (module, rows) not in self._import_rows:  # each child imports the same
+                self._import_rows.add((module, rows))
+                head = {"name": "", "time": self._now(), "module": module}
+                self._write(FrameKind.SHARED, with_json(head, rows))
+        return list(own)
+
     def _harvested(self, files: Iterable[int]) -> bytes:
-        """The rows of what ran, with files that have no cells among the touched ones."""
+        """The rows of what ran, and of these files, which the test rests on, whether it ran any of them or not."""
         touched, bits = self.hook.harvest()
-        return pack_rows([*touched, *(n for n in files if not self.hook.files[n].cells)], bits)
+        size = sum(len(self.hook.files[n].cells) // 8 for n in touched)
+        more = list(dict.fromkeys(n for n in files if n not in touched))
+        none = bytes(sum(len(self.hook.files[n].cells) // 8 for n in more))
+        return pack_rows([*touched, *more], bits[:size] + none + bits[size:])
 
     def problem(self, file: str, place: str, cause: str, cure: str) -> None:
         """Something a reader of the recording should know."""
@@ -273,8 +313,9 @@ class Recorder:
         head, rows = split_json(self.log.payload(at))
         touched, bits = unpack_rows(rows)
         self.hook.mark(touched, bits)
+        rows = self._harvested([*touched, *self._write_imports()])
         after = self.log.size
-        self._write(FrameKind.TEST, with_json({**head, "time": self._now()}, self._harvested(touched)))
+        self._write(FrameKind.TEST, with_json({**head, "time": self._now()}, rows))
         self._adoption.moved(at, after)
 
     def _now(self) -> int:

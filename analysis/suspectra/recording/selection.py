@@ -282,14 +282,18 @@ class _View:
         return {v.path for v in self.section.versions if v is not None and not v.traced and v.outline}
 
     def _imported(self) -> set[str]:
-        """Files with changed functions that were called while modules were imported."""
+        """Modules whose import called changed functions; where it is not known which module did, the functions' own."""
         found: set[str] = set()
-        for rows in self.memory.imported:
+        for imported in self.memory.imported:
+            rows = imported.rows
             if rows.section is self.section:
                 try:
-                    found |= {version.path for version, _ in self._changed_functions(rows, rows.touched())}
+                    changed = {version.path for version, _ in self._changed_functions(rows, rows.touched())}
                 except (ValueError, struct.error):
                     return self.paths  # anything may have run
+                if changed and imported.module in self.paths:
+                    changed = {imported.module}
+                found |= changed
         return found
 
     def _appeared(self) -> dict[str, str]:

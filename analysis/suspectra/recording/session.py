@@ -132,10 +132,7 @@ class _Session:
         self.test_files = TestFiles(recorder)
         self.shared = SharedSetup(recorder)
         self.shares: tuple[str, ...] = ()
-        self.undo = [
-            _share_with_assertion_rewriting(recorder),
-            self.shared.watch_imports(lambda: bool(self.current)),
-        ]
+        self.undo = [_share_with_assertion_rewriting(recorder)]
 
     # before the tests
 
@@ -364,6 +361,10 @@ def _share_with_assertion_rewriting(recorder: Recorder) -> Callable[[], None]:
 
     @functools.wraps(original)
     def exec_module(self: Any, module: ModuleType) -> None:
+        with recorder.imports.of(module):
+            execute(self, module)
+
+    def execute(self: Any, module: ModuleType) -> None:
         path = str(module.__spec__.origin) if module.__spec__ else ""
         name = recorder.scope(path)
         if name is not None:

@@ -37,6 +37,8 @@ def _attach_later(place):
     packages = f"{os.sep}site-packages{os.sep}"
     source_loader = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
     original = source_loader.get_code
+    executor = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
+    execute = executor.exec_module
 
     def wanted(path):
         return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
@@ -47,11 +49,23 @@ def _attach_later(place):
             return loader.get_code(fullname)
         return original(loader, fullname)
 
+    def exec_module(loader, module):
+        path = getattr(loader, "path", None)
+        if path and wanted(path):
+            attach()
+            executor.exec_module(loader, module)
+        else:
+            execute(loader, module)
+
     def attach():
         source_loader.get_code = original
+        executor.exec_module = execute
         _child_module().attach(folder, int(number))
 
     source_loader.get_code = get_code
+    # Python leaves its own frames out of tracebacks, and this one is in their place
+    exec_module.__code__ = exec_module.__code__.replace(co_filename=execute.__code__.co_filename)
+    executor.exec_module = exec_module
     script = sys.argv[0] if sys.argv else ""
     if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
         attach()  # it is about to run the script it belongs to once more
