@@ -2,6 +2,7 @@
 
 import builtins
 import dataclasses
+import gc
 import importlib.util
 import inspect
 import pickle
@@ -381,3 +382,35 @@ def test_another_tools_loader_keeps_its_own_way(tmp_path, hooked):
     loader.exec_module(module)
     assert module.x == "theirs"
     assert hook.files == []
+
+
+# large sources
+
+
+def test_the_facts_of_a_match_grow_with_its_cases():
+    def facts(cases):
+        body = "".join(f"        case {n}:\n            x = 1\n" for n in range(cases))
+        return len(instrument(f"def f(x):\n    match x:\n{body}".encode(), "large.py", CELLS)[1].probes)
+
+    assert facts(800) < 2.2 * facts(400)
+
+
+def test_no_garbage_is_collected_while_a_tree_grows():
+    phases = []
+    gc.callbacks.append(callback := lambda phase, _: phases.append(phase))
+    try:
+        instrument(b"def f(x):\n" + b"    x = g(x, 1)\n" * 3_000, "large.py", CELLS)
+        found = phases[:]
+    finally:
+        gc.callbacks.remove(callback)
+    assert len(found) <= 2  # one when it may run again
+    assert gc.isenabled()
+
+
+def test_a_collector_that_is_off_stays_off():
+    gc.disable()
+    try:
+        instrument(b"x = 1\n", "small.py", CELLS)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -71,6 +72,7 @@ class ConditionProbes:
         self.cells = cells
         self._lines = lines
         self._text = [line.encode("utf-8", "surrogatepass") for line in lines.text.split("\n")]
+        self._columns: dict[int, list[int] | None] = {}  # where the characters of a line start, None if it is ASCII
         self._statements = statements
         self._probe = probe
         self._asserts = asserts
@@ -179,7 +181,12 @@ class ConditionProbes:
         return self.conditions[-1]
 
     def _column(self, line: int, offset: int) -> int:
-        return len(self._text[line - 1][:offset].decode("utf-8", "surrogatepass"))
+        if line not in self._columns:
+            text = self._text[line - 1]
+            starts = None if text.isascii() else [i for i, byte in enumerate(text) if byte & 0xC0 != 0x80]
+            self._columns[line] = starts
+        starts = self._columns[line]
+        return offset if starts is None else bisect_left(starts, offset)
 
 
 def _is_debug(node: ast.expr) -> bool:

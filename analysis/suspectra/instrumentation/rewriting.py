@@ -14,7 +14,11 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from gc import disable as pause_collector
+from gc import enable as resume_collector
+from gc import isenabled as collector_runs
 
 from suspectra.instrumentation.conditions import Condition, ConditionProbes
 from suspectra.instrumentation.outline import Outline
@@ -26,6 +30,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _DEFINITIONS = (*_FUNCTIONS, ast.ClassDef)
 _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _WITHS = (ast.With, ast.AsyncWith)
+_CASES = 16  # so many patterns get their facts from one cell
 _COMPOUND = (ast.If, *_LOOPS, *_DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 
 
@@ -52,17 +57,30 @@ def instrument(
     SyntaxError, ValueError, RecursionError
         When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
     """
-    tree = ast.parse(source, path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what there is to say is said when the tree with probes is compiled
-        untouched = compile(tree, path, "exec", dont_inherit=True)
-    lines = LogicalLines(source)
-    inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
-    outline = Outline.of(tree)
-    if counting:
-        inserter.put_into_expressions(tree, asserts)
-    inserter.module(tree)
-    return tree, replace(inserter.map(), outline=outline)
+    with _no_collections():
+        tree = ast.parse(source, path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what there is to say is said when the tree with probes is compiled
+            untouched = compile(tree, path, "exec", dont_inherit=True)
+        lines = LogicalLines(source)
+        inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
+        outline = Outline.of(tree)
+        if counting:
+            inserter.put_into_expressions(tree, asserts)
+        inserter.module(tree)
+        return tree, replace(inserter.map(), outline=outline)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Without the garbage collector, which would walk over a growing tree again and again and find nothing."""
+    running = collector_runs()
+    pause_collector()
+    try:
+        yield
+    finally:
+        if running:
+            resume_collector()
 
 
 def stand_alone(tree: ast.Module, name: str, cells: int) -> None:
@@ -237,6 +255,16 @@ class _Inserter:
         """The line control reaches when it enters a block."""
         return next((line for s in block if (line := self.line(s)) in self.number), otherwise)
 
+    def following(self, statements: Sequence[ast.stmt]) -> list[ast.stmt | None]:
+        """For each statement of a block the next one behind it that has code."""
+        found: list[ast.stmt | None] = []
+        next_one: ast.stmt | None = None
+        for statement in reversed(statements):
+            found.append(next_one)
+            if self.line(statement) in self.number:
+                next_one = statement
+        return found[::-1]
+
     def block(
         self,
         statements: list[ast.stmt],
@@ -253,11 +281,10 @@ class _Inserter:
         out: list[ast.stmt] = []
         arc = entered
         sure: int | None = None  # the cell that is set whenever control gets here
-        for i, statement in enumerate(statements):
-            rest = statements[i + 1 :]
+        for statement, following in zip(statements, self.following(statements), strict=True):
             line = self.line(statement)
             if line not in self.number:
-                self.inside(statement, scope, way, rest, None)
+                self.inside(statement, scope, way, following, None)
                 out.append(statement)
                 continue
             cell = self.number[line] if sure is None else sure
@@ -273,7 +300,7 @@ class _Inserter:
                 if sure is None:
                     out.append(self.store(cell, line))
                 sure = cell if _cannot_raise(statement, scope) else None
-            self.inside(statement, scope, way, rest, line)
+            self.inside(statement, scope, way, following, line)
             out.append(statement)
             reached = line
             arc = None if isinstance(statement, _COMPOUND) else _Arc(Kind.FLOW, line)
@@ -288,8 +315,12 @@ class _Inserter:
         return [self.store(self.arm_cell(arc, target, scope), arc.source)]
 
     def arm_cell(self, arc: _Arc, target: int | None, scope: _Scope) -> int:
+        cell = self.new_cell()
+        self.arc(arc, cell, target, scope)
+        return cell
+
+    def new_cell(self) -> int:
         self.cells += 1
-        self.arc(arc, self.cells - 1, target, scope)
         return self.cells - 1
 
     def is_clean(self, statement: ast.stmt) -> bool:
@@ -303,16 +334,17 @@ class _Inserter:
                 return False
         return not any(isinstance(node, ast.Lambda) for node in _expressions(statement))
 
-    def inside(self, node: ast.stmt, scope: _Scope, way: _Way, rest: list[ast.stmt], line: int | None) -> None:
-        """Probes into all a statement holds; `rest` are its later siblings, `line` is None without code."""
-        way = way.to(self.first_line(rest, way.follow))
+    def inside(self, node: ast.stmt, scope: _Scope, way: _Way, following: ast.stmt | None, line: int | None) -> None:
+        """Probes into all a statement holds; `following` is the next sibling with code, `line` is None without code."""
+        if following is not None:
+            way = way.to(self.line(following))
         for expression in list(_expressions(node)):
             if isinstance(expression, ast.Lambda):
                 self.function_expression(expression, scope)
         if isinstance(node, ast.If):
-            self.branches(node, scope, way, rest, line)
+            self.branches(node, scope, way, following, line)
         elif isinstance(node, _LOOPS):
-            self.loop(node, scope, way, rest, line)
+            self.loop(node, scope, way, following, line)
         elif isinstance(node, _FUNCTIONS):
             self.function(node, scope)
         elif isinstance(node, ast.ClassDef):
@@ -331,7 +363,7 @@ class _Inserter:
             self.statement(line, self.number[line], scope)
             node.body = self.before(node.body, self.number[line], line)
 
-    def branches(self, node: ast.If, scope: _Scope, way: _Way, rest: list[ast.stmt], line: int | None) -> None:
+    def branches(self, node: ast.If, scope: _Scope, way: _Way, following: ast.stmt | None, line: int | None) -> None:
         constant = _constant_test(node.test)
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
         leaves = _leaves(node.body)
@@ -339,14 +371,14 @@ class _Inserter:
         if node.orelse:
             node.orelse = self.block(node.orelse, scope, way, None if constant is True else arm, line)
         elif constant is None:
-            node.orelse = self.missing_arm(arm, way.follow, scope, rest if leaves else [])
+            node.orelse = self.missing_arm(arm, way.follow, scope, following if leaves else None)
 
     def loop(
         self,
         node: ast.For | ast.AsyncFor | ast.While,
         scope: _Scope,
         way: _Way,
-        rest: list[ast.stmt],
+        following: ast.stmt | None,
         line: int | None,
     ) -> None:
         constant = _constant_test(node.test) if isinstance(node, ast.While) else None
@@ -357,14 +389,15 @@ class _Inserter:
         if node.orelse:
             node.orelse = self.block(node.orelse, scope, way, None if constant is True else arm, line)
         elif constant is None:
-            node.orelse = self.missing_arm(arm, way.follow, scope, [] if breaks else rest)
+            node.orelse = self.missing_arm(arm, way.follow, scope, None if breaks else following)
 
-    def missing_arm(self, arm: _Arc | None, target: int | None, scope: _Scope, rest: list[ast.stmt]) -> list[ast.stmt]:
+    def missing_arm(
+        self, arm: _Arc | None, target: int | None, scope: _Scope, following: ast.stmt | None
+    ) -> list[ast.stmt]:
         """The ``else`` that the source does not have.
 
-        Where the arm is the only way to the first statement of `rest`, that statement's cell stands for it.
+        Where the arm is the only way to the statement `following`, that statement's cell stands for it.
         """
-        following = next((s for s in rest if self.line(s) in self.number), None)
         if arm is None or following is None or not self.is_clean(following):
             return self.own_arm(arm, target, scope)
         self.arc(arm, self.number[self.line(following)], target, scope)
@@ -390,28 +423,36 @@ class _Inserter:
         node.finalbody = self.block(node.finalbody, scope, way.to(None))
 
     def cases(self, node: ast.Match, scope: _Scope, way: _Way, line: int | None) -> None:
-        tried: list[int] = []  # the lines of the patterns up to and including the present one
+        arc = _arc(Kind.FLOW, line)
+        tried: list[int] = []  # the lines of the patterns that no other cell speaks for, up to the present one
+        cases: list[ast.match_case] = []
         for case in node.cases:
+            if len(tried) == _CASES:  # else every case would speak for all that come before it
+                cell = self.new_cell()
+                self.patterns(arc, tried, cell, scope)
+                cases.append(_no_case(cases[-1], self.store_expression(cell, tried[-1])))
+                arc, tried = _Arc(Kind.ARM, tried[-1]), []
             place = self.lines.first(case.pattern.lineno)
             tried.append(place)
             head: list[ast.stmt] = []
             if place in self.number:
                 cell = self.number[place]
-                self.patterns(line, tried, cell, scope)
+                self.patterns(arc, tried, cell, scope)
                 if case.guard is None:
                     head = [self.store(cell, place)]
                 else:
                     case.guard = self.guarded(case.guard, cell, place)
-            arm = _Arc(Kind.FLOW if _always_matches(case) else Kind.ARM, place)
-            case.body = head + self.block(case.body, scope, way, arm, place)
+            inner = _Arc(Kind.FLOW if _always_matches(case) else Kind.ARM, place)
+            case.body = head + self.block(case.body, scope, way, inner, place)
+            cases.append(case)
         if not _always_matches(node.cases[-1]):
             cell = self.arm_cell(_Arc(Kind.ARM, tried[-1]), way.follow, scope)
-            self.patterns(line, tried, cell, scope)
-            node.cases.append(_any_case(node, self.store(cell, tried[-1])))
+            self.patterns(arc, tried, cell, scope)
+            cases.append(_any_case(node, self.store(cell, tried[-1])))
+        node.cases = cases
 
-    def patterns(self, line: int | None, tried: list[int], cell: int, scope: _Scope) -> None:
-        """Who comes to the last of these patterns has seen the others fail."""
-        arc = _arc(Kind.FLOW, line)
+    def patterns(self, arc: _Arc | None, tried: list[int], cell: int, scope: _Scope) -> None:
+        """Who comes to the last of these patterns has seen the others fail; `arc` leads to the first."""
         for place in tried:
             if place in self.number:
                 self.statement(place, cell, scope)
@@ -531,6 +572,12 @@ def _always_matches(case: ast.match_case) -> bool:
     while isinstance(pattern, ast.MatchOr) or (isinstance(pattern, ast.MatchAs) and pattern.pattern):
         pattern = pattern.patterns[-1] if isinstance(pattern, ast.MatchOr) else pattern.pattern
     return case.guard is None and isinstance(pattern, ast.MatchAs)
+
+
+def _no_case(before: ast.match_case, probe: ast.expr) -> ast.match_case:
+    """A case that is never taken, whose guard is a probe."""
+    place = before.pattern
+    return ast.match_case(ast.copy_location(ast.MatchAs(), place), probe, [ast.copy_location(ast.Pass(), place)])
 
 
 def _any_case(node: ast.Match, statement: ast.stmt) -> ast.match_case:
