@@ -215,6 +215,12 @@ SUSPECTS_RESULT = (
     Field("state", "State", "As in `suspectra/status`."),
     Field("problems", "{file, place, cause, cure}[]", "What is wrong with the evidence, and how to fix it."),
     Field("collectionErrors", "CollectionError[]", "What kept tests from being collected; 100 at most."),
+    Field(
+        "tiedBeyond",
+        "number",
+        "Lines that have the same score as the last suspect and are not among them, as the setting `top` or `limit`"
+        " ends the list within a tie.",
+    ),
     Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
 )
 

@@ -154,7 +154,12 @@ SETTINGS = (
         _boolean,
         "Weigh the failing tests as if there were as many of them as passing ones.",
     ),
-    Setting("top", "integer", _count, "How many suspects to show."),
+    Setting(
+        "top",
+        "integer",
+        _count,
+        "How many suspects to show. Where that ends within a tie, the last ones say how many more have the same score.",
+    ),
     Setting(
         "order",
         '"rank" | "steps"',

@@ -94,6 +94,19 @@ class Ranking:
         tests = self.evidence.tests if self.evidence else ()
         return {test.name: test for test in tests if test.verdict.failing}
 
+    @cached_property
+    def tied_beyond(self) -> int:
+        """How many lines that failing tests execute are left out here only because the list ends within their tie."""
+        if self.report is None or not self.suspects:
+            return 0
+        level, last = self.report.level, self.suspects[-1]
+        tied = (level == level[last.element]) & (self.report.spectrum.counts.ef > 0)
+        return int(tied.sum() - sum(suspect.rank_best == last.rank_best for suspect in self.suspects))
+
+    def is_cut(self, suspect: Suspect) -> bool:
+        """Whether others have the score of a suspect and are left out."""
+        return bool(self.tied_beyond) and suspect.rank_best == self.suspects[-1].rank_best
+
     @property
     def passed(self) -> int:
         """How many tests passed."""

@@ -11,11 +11,13 @@ import subprocess
 import sys
 import uuid
 from collections import deque
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
+from suspectra.recording.endings import in_words
 from suspectra_server.convert import LONGEST_MESSAGE, plain
 from suspectra_server.protocol import State
 from suspectra_server.snapshot import many
@@ -121,9 +123,16 @@ class TestRun:
         if self._cancelled:
             return False
         if status >= _USAGE:
-            last = next((line for line in reversed(output) if line.strip()), "no output")
-            self._server.answer(f"{' '.join(command)} ended with status {status}: {last}", lsp.MessageType.Error)
+            self._server.answer(_failure(command, status, output), lsp.MessageType.Error)
         return status < _USAGE
+
+
+def _failure(command: Sequence[str], status: int, output: Iterable[str]) -> str:
+    """Why the tests did not come to their end: what the command said last, which is why."""
+    last = next((line.strip() for line in reversed([*output]) if line.strip()), "no output")
+    if last.startswith("suspectra: "):
+        return last.removeprefix("suspectra: ").removeprefix("error: ")
+    return f"{' '.join(command)}: {in_words(status)}: {last}"
 
 
 class _Progress:

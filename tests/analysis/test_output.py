@@ -16,6 +16,7 @@ from suspectra.evidence.sources import Sources
 from suspectra.localizer import Localizer
 from suspectra.location import Location
 from suspectra.output.csv_output import FIELDS, write_csv
+from suspectra.output.html import write_html
 from suspectra.output.json_output import write_json
 from suspectra.output.markdown import write_markdown
 from suspectra.output.ranking import Ranking
@@ -292,3 +293,28 @@ def test_sources_are_read_safely(tmp_path):
     assert "changed after the tests ran" in sources.change("a.py", "0" * 64).cause
     assert "was deleted" in sources.change("none.py", None).cause
     assert Path(tmp_path / "a.py").exists()
+
+
+def tied(count: int, top: int | None) -> Ranking:
+    """One suspect alone at the top, then a tie of all others."""
+    lines = np.arange(1, count + 2)
+    measured = MeasuredFile("src/a.py", None, lines, lines, np.full(count + 1, -1), ())
+    rows = (np.arange(count + 1, dtype=np.int32), np.arange(1, count + 1, dtype=np.int32))
+    tests = (TestResult("one", Verdict.FAILED), TestResult("two", Verdict.PASSED))
+    evidence = Evidence("recording", tests, (measured,), rows, np.zeros(0, np.int32))
+    report = Localizer(make_technique("ochiai")).update(evidence)
+    return Ranking(report, evidence, (), top)
+
+
+def test_a_list_that_ends_within_a_tie_says_so_in_every_output(tmp_path):
+    sources, words = Sources(tmp_path), "and 21 more with the same score"
+    cut, whole, between = tied(25, 5), tied(25, None), tied(25, 1)
+    for write, arguments in ((write_table, (sources,)), (write_markdown, (sources,)), (write_sarif, (tmp_path,))):
+        assert words in text_of(write, cut, *arguments), write
+        for ranking in (whole, between):
+            assert "more with the same score" not in text_of(write, ranking, *arguments), write
+    assert [json.loads(text_of(write_json, r))["tied_beyond"] for r in (cut, whole, between)] == [21, 0, 0]
+    rows = [len(text_of(write_csv, ranking).splitlines()) - 1 for ranking in (cut, whole, between)]
+    assert rows == [26, 26, 1]
+    assert words in text_of(write_html, cut, sources)
+    assert "more with the same score" not in text_of(write_html, whole, sources)

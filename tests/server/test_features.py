@@ -1,5 +1,6 @@
 """What a client is shown: marks, lenses, hovers, hints, symbols, actions."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -236,3 +237,21 @@ def test_infinite_scores_are_json(client, shop):
     best = client.suspects(limit=1)["suspects"][0]
     assert best["score"] == pytest.approx(1.7976931348623157e308)
     assert "∞" in client.request("workspace/symbol", {"query": ""})[0]["name"]
+
+
+def test_suspects_that_top_cuts_off_are_told_beside_those_of_the_same_score(client, shop):
+    client.start(shop)
+    everything = client.suspects()["suspects"]
+    assert client.suspects()["tiedBeyond"] == 0
+    last = next(i for i, (one, other) in enumerate(pairwise(everything)) if one["rankBest"] == other["rankBest"])
+    more = sum(suspect["rankBest"] == everything[last]["rankBest"] for suspect in everything[last + 1 :])
+    assert client.suspects(limit=last + 1)["tiedBeyond"] == more
+    client.configuration = {"top": last + 1}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.wait(lambda: client.statuses[-1]["suspects"] == last + 1)
+    assert client.suspects()["tiedBeyond"] == more
+    words = f"and {more} more with the same score, not marked"
+    told = {(uri, d["data"]["rankBest"]): d["message"] for uri, ds in client.diagnostics.items() for d in ds}
+    for (_, rank), message in told.items():
+        assert (words in message) == (rank == everything[last]["rankBest"])
+    assert any(words in message for message in told.values())

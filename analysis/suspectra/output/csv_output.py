@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from typing import TextIO
 
 from suspectra.output.ranking import Ranking
@@ -32,11 +33,12 @@ def write_csv(ranking: Ranking, out: TextIO) -> None:
 
     Notes
     -----
+    A list of the first ones goes on to the end of its last tie, as no row could say that there is more of it.
     A text that a spreadsheet would take for a formula gets an apostrophe in front. Control characters are escapes.
     """
     table = csv.writer(out, lineterminator="\n")
     table.writerow(FIELDS)
-    for entry in ranking.entries():
+    for entry in replace(ranking, top=ranking.shown + ranking.tied_beyond).entries():
         entry["failing_tests"] = "\n".join(map(safe, entry["failing_tests"]))  # a name stays on its line
         table.writerow([_cell(entry[field]) for field in FIELDS])
 

@@ -70,6 +70,7 @@ def write_html(ranking: Ranking, out: TextIO, sources: Sources, model: Debugging
             uncounted=sum(not test.verdict.counted for test in evidence.tests),
             elements=len(report),
             shown=ranking.shown,
+            cut=ranking.cut,
             problems=ranking.notices,
             groups=list(_groups(ranking, heat, sources)),
             chains=list(_chains(ranking, model, sources)) if model else [],

@@ -25,6 +25,7 @@ def write_json(ranking: Ranking, out: TextIO) -> None:
         "passed": report.spectrum.counts.passed,
         "failed": report.spectrum.counts.failed,
         "elements": len(report),
+        "tied_beyond": ranking.tied_beyond,
         "problems": [problem.as_dict() for problem in ranking.problems],
         "collection_errors": [error.as_dict() for error in ranking.evidence.collection_errors],
     }

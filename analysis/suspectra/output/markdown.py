@@ -29,6 +29,8 @@ def write_markdown(ranking: Ranking, out: TextIO, sources: Sources) -> None:
             _tests(entry["failing_tests"]),
         )
         out.write(f"| {' | '.join(cells)} |\n")
+    if ranking.cut:
+        out.write(f"\n… {ranking.cut}\n")
     out.write(f"\n{_plain(summary(ranking))}\n")
     for problem in ranking.notices:
         out.write(f"\n> {_plain(str(problem))}\n")

@@ -53,6 +53,7 @@ def write_sarif(ranking: Ranking, out: TextIO, workspace: Path) -> None:
                 "executionSuccessful": not ranking.evidence.collection_errors,
                 "toolExecutionNotifications": [
                     *map(_uncollected, ranking.evidence.collection_errors),
+                    *_cut(ranking),
                     *(_notification(problem) for problem in ranking.problems),
                 ],
             }
@@ -128,6 +129,11 @@ def _physical(file: str, line: int, end_line: int) -> dict[str, Any]:
         "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
         "region": {"startLine": line, "endLine": end_line},
     }
+
+
+def _cut(ranking: Ranking) -> list[dict[str, Any]]:
+    """That the results end within a tie."""
+    return [{"level": "note", "message": {"text": f"the last suspect {ranking.cut}"}}] if ranking.cut else []
 
 
 def _uncollected(error: CollectionError) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
         if i + 1 == len(entries) or _group(entries[i + 1]) != _group(entry):
             indent = " " * (widths[0] + len(_GAP))
             out.write(style(indent + _tests(entry["failing_tests"], columns - len(indent)), "dim") + "\n")
+    if ranking.cut:
+        out.write(" " * (widths[0] + len(_GAP)) + ranking.cut + "\n")
     if told := sentences(ranking.report):
         out.write("\n" + style("Suspicious behaviours", "bold") + "\n")
         out.writelines(safe(line) + "\n" for line in told)

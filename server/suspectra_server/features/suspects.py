@@ -40,6 +40,7 @@ def register(server: SuspectraServer) -> None:
             "elements": sum(len(r) for f in folders if (r := f.snapshot.ranking.report) is not None),
             "state": status["state"],
             "problems": [problem_dict(problem) for folder in folders for problem in folder.snapshot.problems],
+            "tiedBeyond": _tied_beyond(found, limit),
             "collectionErrors": [
                 _collection_error(server, folder, mark) for folder in folders for mark in folder.current().errors
             ][:MOST_ERRORS],
@@ -57,6 +58,19 @@ def register(server: SuspectraServer) -> None:
             }
             for info in technique_infos()
         ]
+
+
+def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
+    """How many lines are left out that have the score of the last one of their folder's ranking that is not."""
+    listed = found[:limit]
+    if not listed:
+        return 0
+    folder, last = listed[-1]
+    rest = sum(
+        other is folder and mark.suspect.rank_best == last.suspect.rank_best for other, mark in found[len(listed) :]
+    )
+    ranking = folder.snapshot.ranking
+    return int(rest) + (ranking.tied_beyond if ranking.is_cut(last.suspect) else 0)
 
 
 def _collection_error(server: SuspectraServer, folder: Folder, mark: ErrorMark) -> dict[str, Any]:

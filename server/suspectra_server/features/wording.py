@@ -50,7 +50,8 @@ def figures(mark: Mark) -> dict[str, Any]:
 def headline(ranking: Ranking, suspect: Suspect) -> str:
     """One line for lists: rank, technique, score, and the first reason."""
     explanation = ranking.explain(suspect)
-    return " · ".join([explanation.headline, *explanation.sentences[:1]])
+    cut = [f"and {ranking.tied_beyond} more with the same score, not marked"] if ranking.is_cut(suspect) else []
+    return " · ".join([explanation.headline, *explanation.sentences[:1], *cut])
 
 
 def behaviour(ranking: Ranking, region: Region) -> str:
