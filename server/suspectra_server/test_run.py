@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 GRACE = 3.0  # seconds a test process has to end by itself after it was asked to
 KEPT_LINES = 200  # of its output
 _PERCENT = re.compile(r"\[\s*(\d{1,3})%\]")
+# -m and -c put the current folder first, where a project's suspectra.py or json.py would be taken for the real one
+_SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.cli import main; main()"
 _USAGE = 2  # from here on pytest's exit status says that no tests were run to their end
 
 
@@ -98,7 +100,7 @@ class TestRun:
         output: deque[str] = deque(maxlen=KEPT_LINES)
         try:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "suspectra", *command),
+                *(sys.executable, "-c", _SUSPECTRA, *command),
                 cwd=folder.root,
                 env=environment(),
                 stdin=subprocess.DEVNULL,

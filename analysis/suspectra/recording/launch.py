@@ -24,13 +24,15 @@ TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
-_HAS_PYTEST = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"
+
+# -c puts the current folder first, where a project's json.py or pytest.py would be taken for the real one
+_LEAVE_FOLDER = "import sys; sys.path[:1] = [entry for entry in sys.path[:1] if entry]\n"
+_HAS_PYTEST = _LEAVE_FOLDER + "import importlib.util; sys.exit(importlib.util.find_spec('pytest') is None)"
 
 # what the `pytest` script does; unlike `-m pytest` it does not put the present folder on the path
-_RUN_PYTEST = """\
-import sys
+_RUN_PYTEST = f"""\
+{_LEAVE_FOLDER}\
 from importlib.metadata import distribution
-sys.path[:1] = [entry for entry in sys.path[:1] if entry]
 sys.argv[0] = "pytest"
 scripts = distribution("pytest").entry_points
 sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "pytest").load()())
