@@ -74,7 +74,7 @@ def variants(subject: Subject) -> dict[str, np.ndarray]:
         np.fmax.at(highest, ends, whole.delta)
     entering = np.bincount(whole.target, whole.delta, count)
     entering[np.bincount(whole.target, minlength=count) == 0] = np.nan
-    largest = np.zeros(len(flow.graphs))
+    largest = np.zeros(len(flow))
     np.maximum.at(largest, flow.graph_of_block, np.abs(np.nan_to_num(br)))
     calm = np.where(largest[flow.graph_of_block] > BLOWN_UP, np.nanmin(br) - 1, br)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,6 +61,7 @@ class Template:
     map: bytes = b""
     patterns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
     lines: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    times: list[bytes] = field(default_factory=list)  # how often each pattern passes the cells it sets
 
     @classmethod
     def make(cls, chance: np.random.Generator, version: int = 0) -> Template:
@@ -78,8 +80,9 @@ class Template:
                 space["FUNCTIONS"][function](int(chance.integers(12)))
             pattern[:] = np.packbits(np.array(cells, bool))
         facts = [p.cell for p in module_map.probes if p.kind == Kind.STATEMENT]
-        lines = np.unpackbits(patterns, axis=1)[:, facts].sum(axis=1)
-        return cls(version, size * 8, module_map.to_bytes(), patterns, lines)
+        fired = np.unpackbits(patterns, axis=1)
+        times = [chance.integers(1, 10, int(row.sum())).astype("<u8").tobytes() for row in fired]
+        return cls(version, size * 8, module_map.to_bytes(), patterns, fired[:, facts].sum(axis=1), times)
 
 
 @dataclass
@@ -92,6 +95,8 @@ class Project:
     tests, modules : int
     failing : float
         The share of tests that fail, about.
+    counts : bool
+        The recorder counted how often each cell was passed.
     """
 
     folder: Path
@@ -99,6 +104,7 @@ class Project:
     modules: int
     failing: float = 0.01
     seed: int = 1
+    counts: bool = False
     hits: int = 0
     remembered: dict[int, tuple[list[int], bytes]] = field(default_factory=dict)
     versions: dict[int, int] = field(default_factory=dict)
@@ -184,10 +190,16 @@ class Project:
         if verdict == "failed":
             chosen = np.where(touched == self.fault, 7, chosen)
         self.hits += int(self.template.lines[chosen].sum())
-        bits = self.template.patterns[chosen].tobytes()
+        bits = self.patterns(chosen)
         if number < REMEMBERED:
             self.remembered[number] = touched.tolist(), bits
         self.write(self.log, number, verdict, touched.tolist(), bits)
+
+    def patterns(self, chosen: Sequence[int], template: Template | None = None) -> bytes:
+        """The cells that some patterns set, module by module, and behind them how often, where that is counted."""
+        template = template or self.template
+        bits = template.patterns[chosen].tobytes()
+        return b"".join([bits, *(template.times[one] for one in chosen)]) if self.counts else bits
 
     def again(self, number: int, verdict: str) -> None:
         """One of the first tests once more: it executes the same and ends in a given way."""
@@ -202,7 +214,7 @@ class Project:
         template = Template.make(self.chance, version)
         log = self.section(f"{self.clock}", [module], template)
         for number in self.chance.integers(self.tests, size=10).tolist():
-            self.write(log, number, self.verdicts[number], [0], template.patterns[number % PATTERNS].tobytes())
+            self.write(log, number, self.verdicts[number], [0], self.patterns([number % PATTERNS], template))
         log.close()
 
     def recordings(self) -> list[Path]:

@@ -8,7 +8,7 @@ of one test independent of the size of the suite.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from suspectra.cancellation import checked
 from suspectra.location import Location
 
 T = TypeVar("T")
@@ -25,6 +26,7 @@ Change = list[tuple[Row, bool]]  # rows that came or went, each with whether its
 _ONE = np.int32(1)
 _TABLE = 1 << 21  # a table of so many entries is quicker than to sort some thousand columns
 _MANY_FILES = 20  # changed ones, from which on counting all over is no slower
+_BATCH = 64  # tests whose edges are worked out together
 _MANY = 1_000  # elements from which on it pays to sort what all failing tests execute
 
 
@@ -192,13 +194,13 @@ class Counts:
         return self.passed - self.ep
 
     @classmethod
-    def of(cls, rows: Sequence[Row], failed: np.ndarray, columns: int) -> Counts:
+    def of(cls, rows: Iterable[Row], failed: np.ndarray, columns: int) -> Counts:
         """Count from nothing."""
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
-        for row, bad in zip(rows, failed.tolist(), strict=True):
+        for row, bad in checked(zip(rows, failed.tolist(), strict=True)):
             np.add.at(ef if bad else ep, row, _ONE)
         bad = int(np.count_nonzero(failed))
-        return cls(ef, ep, bad, len(rows) - bad)
+        return cls(ef, ep, bad, len(failed) - bad)
 
     def of_columns(self, columns: np.ndarray) -> Counts:
         """The counts of some columns."""
@@ -333,9 +335,10 @@ class Spectrum:
         The elements that may be suspects. Test code is measured but is normally no candidate.
     edges : Edges, optional
     edge_rows : tuple of ndarray of int32, optional
-        For each test the sorted indices of the edges it traversed.
-    edge_counts : tuple of ndarray of int64, optional
-        How often, aligned with `edge_rows`, where the source of the evidence counted.
+        For each test the sorted indices of the edges it traversed. Where these follow from what the evidence tells,
+        they are worked out when they are asked for, best some tests at a time: see :func:`batches`.
+    edge_counts : tuple of ndarray of integers, optional
+        How often, aligned with `edge_rows`, where the source of the evidence counted; as narrow as they can be.
     runs : tuple, optional
         What tells the run of each test from its other runs; see :class:`~suspectra.evidence.evidence.Evidence`.
 
@@ -352,8 +355,8 @@ class Spectrum:
     rows: tuple[Row, ...]
     candidates: np.ndarray
     edges: Edges | None = None
-    edge_rows: tuple[Row, ...] | None = None
-    edge_counts: tuple[np.ndarray, ...] | None = None
+    edge_rows: Sequence[Row] | None = None
+    edge_counts: Sequence[np.ndarray] | None = None
     runs: tuple[Hashable, ...] = ()
 
     def __post_init__(self) -> None:
@@ -625,7 +628,7 @@ class _MovedFiles:
         for row, bad in added:
             np.add.at(ef if bad else ep, row[~self.other[row]], _ONE)
         for span in self.spans:
-            for row, bad in zip(rows, failed.tolist(), strict=True):
+            for row, bad in checked(zip(rows, failed.tolist(), strict=True)):
                 start, end = row.searchsorted(span)
                 if start < end:
                     np.add.at(ef if bad else ep, row[start:end], _ONE)
@@ -658,15 +661,73 @@ class PerTest(Generic[T]):
 
     def of(self, spectrum: Spectrum) -> list[T]:
         """What follows for each test, in the order of the rows."""
-        nothing = (None,) * len(spectrum.rows)
-        parts = (spectrum.rows, spectrum.edge_rows or nothing, spectrum.edge_counts or nothing)
-        keys = list(zip(*(map(id, part) for part in parts), strict=True))
+        keys = _identities(spectrum)
         known = self._last[1]
         fresh = [test for test, key in enumerate(keys) if key not in known]
         found = zip((keys[test] for test in fresh), self._work(spectrum, fresh), strict=True) if fresh else ()
         every = known | dict(found)
         self._last = spectrum, {key: every[key] for key in keys}
         return [every[key] for key in keys]
+
+
+class Tally:
+    """How many failed and passed tests have each of some columns, where a test's columns follow from its rows.
+
+    Rows that are the same objects as in the spectrum that was asked for last count as unchanged: only tests that came
+    or went are worked out then.
+
+    Parameters
+    ----------
+    derive : callable
+        Given a spectrum and numbers of its tests, the columns of each of these, none twice.
+    columns : int
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> tally = Tally(lambda spectrum, tests: [np.unique(spectrum.rows[test] // 2) for test in tests], 2)
+    >>> tally.of(spectrum).ep.tolist()
+    [1, 1]
+    """
+
+    def __init__(self, derive: Callable[[Spectrum, Sequence[int]], Iterable[Row]], columns: int):
+        self._derive = derive
+        self._columns = columns
+        self._last: tuple[Spectrum, dict[object, int], Counts] | None = None
+
+    def of(self, spectrum: Spectrum) -> Counts:
+        """The counts of a spectrum's tests."""
+        marks = _numbered([(*key, bad) for key, bad in zip(_identities(spectrum), spectrum.failed, strict=True)])
+        if self._last is not None:
+            before, known, counts = self._last
+            gone = [place for mark, place in known.items() if mark not in marks]
+            come = [place for mark, place in marks.items() if mark not in known]
+        if self._last is None or len(gone) + len(come) > len(marks):
+            tests = range(len(spectrum.rows))
+            counts = Counts.of(self._derive(spectrum, tests), spectrum.failed, self._columns)
+        else:
+            counts = counts.updated(self._change(before, gone), self._change(spectrum, come))
+        self._last = spectrum, marks, counts
+        return counts
+
+    def _change(self, spectrum: Spectrum, tests: list[int]) -> Change:
+        return list(zip(self._derive(spectrum, tests), spectrum.failed[tests].tolist(), strict=True))
+
+
+def batches(spectrum: Spectrum) -> Iterator[slice]:
+    """All tests in slices of some each, whose edges may be looked at together; cancellable in between."""
+    return checked(slice(start, start + _BATCH) for start in range(0, len(spectrum.rows), _BATCH))
+
+
+def _identities(spectrum: Spectrum) -> list[tuple[int, int, int]]:
+    """What tells the rows of each test from others: the objects that hold them, or that they follow from."""
+    nothing = (0,) * len(spectrum.rows)
+    parts = (spectrum.rows, spectrum.edge_rows, spectrum.edge_counts)
+    return list(zip(*(nothing if part is None else _identities_of(part) for part in parts), strict=True))
+
+
+def _identities_of(rows: Sequence[Row]) -> Iterable[int]:
+    return map(id, getattr(rows, "told", rows))
 
 
 def _hold(row: Row, columns: int | np.ndarray) -> np.ndarray:
@@ -681,12 +742,16 @@ def _marked(rows: Sequence[Row], failed: np.ndarray) -> dict[object, int]:
     """The places of rows by what tells them apart: identity, not content, and the outcome of the test."""
     marks = (np.fromiter(map(id, rows), np.uint64, len(rows)) << np.uint64(1) | failed).tolist()
     found: dict[object, int] = dict(zip(marks, range(len(marks)), strict=True))
-    if len(found) < len(marks):  # rows that several tests share are numbered
-        seen: Counter[int] = Counter()
-        found = {}
-        for place, mark in enumerate(marks):
-            seen[mark] += 1
-            found[mark if seen[mark] == 1 else (mark, seen[mark])] = place
+    return found if len(found) == len(marks) else _numbered(marks)  # several tests may share a row
+
+
+def _numbered(marks: Sequence[Hashable]) -> dict[object, int]:
+    """The place of each mark; a mark that comes again is numbered."""
+    seen: Counter[Hashable] = Counter()
+    found: dict[object, int] = {}
+    for place, mark in enumerate(marks):
+        seen[mark] += 1
+        found[mark if seen[mark] == 1 else (mark, seen[mark])] = place
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
 
+from suspectra.cancellation import Token
 from suspectra.errors import UsageError
 from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
@@ -18,7 +19,6 @@ from suspectra_server.convert import plain, range_of, whole_line
 from suspectra_server.features.places import location_of, place
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.guide import Guide
-from suspectra_server.jobs import Token
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import Settings
 from suspectra_server.snapshot import Mark

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
+from suspectra.cancellation import Token
 from suspectra_server.guide import Guide, Guides, Terms
-from suspectra_server.jobs import Jobs, Token
+from suspectra_server.jobs import Jobs
 from suspectra_server.snapshot import Ranking
 
 QUIET = 1.0  # seconds after a ranking in which the next one may come, as while tests run: it must find the way free

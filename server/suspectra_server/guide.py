@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suspectra.cancellation import Token
 from suspectra.errors import NothingToRank, Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.markov.jumps import JumpModel
 from suspectra.program import Program
 from suspectra.spectrum import Elements, Spectrum
-from suspectra_server.jobs import Token
 from suspectra_server.snapshot import Ranking
 
 if TYPE_CHECKING:

@@ -9,32 +9,12 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra_server.memory import give_back
 
 log = logging.getLogger(__name__)
 
 TIDY_EVERY = 10.0  # seconds at least
-
-
-class Cancelled(Exception):
-    """A job found that nobody waits for its result any more."""
-
-
-class Token:
-    """Tells a running job that it is not wanted any more."""
-
-    def __init__(self) -> None:
-        self.cancelled = False
-
-    def check(self) -> None:
-        """Stop here if cancelled.
-
-        Raises
-        ------
-        Cancelled
-        """
-        if self.cancelled:
-            raise Cancelled
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +83,8 @@ class Jobs:
             result: Any = None
             try:
                 job.token.check()
-                result = job.work(job.token)
+                with cancellable(job.token):
+                    result = job.work(job.token)
             except Cancelled:
                 job.token.cancelled = True
             except Exception as error:  # a job reports what it expects; this is a defect, and must not end the thread

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, NothingToRank, Problem
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
@@ -22,7 +23,7 @@ from suspectra_server.convert import path_of
 from suspectra_server.documents import Document, Placement, Texts, Version, moved_code
 from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
-from suspectra_server.jobs import Jobs, Token
+from suspectra_server.jobs import Jobs
 from suspectra_server.protocol import State
 from suspectra_server.settings import Settings
 from suspectra_server.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot

@@ -124,7 +124,7 @@ def test_blocks_equal_exact_elimination(programs):
         graphs.append(FlowGraph.of(-1, blocks, [(s, t, len(hits) + i) for i, (s, t) in enumerate(pairs)], []))
         hits += counts
     ef, ep = (np.array(side) for side in zip(*hits, strict=True))
-    flow = ControlFlow(tuple(graphs))
+    flow = ControlFlow(tuple(graph.table for graph in graphs))
     solution = CP(merge_exit=False).propagate(flow, Counts(ef, ep, 4, 7))
     for first, program in zip(flow.first_block.tolist(), programs, strict=False):
         expected = exact(*program)
@@ -140,7 +140,7 @@ def test_blocks_equal_exact_elimination(programs):
 @settings(max_examples=100, deadline=None)
 def test_any_system_gives_finite_scores(program):
     blocks, pairs, hits = program
-    flow = ControlFlow((FlowGraph.of(-1, blocks, [(s, t, i) for i, (s, t) in enumerate(pairs)], []),))
+    flow = ControlFlow((FlowGraph.of(-1, blocks, [(s, t, i) for i, (s, t) in enumerate(pairs)], []).table,))
     ef, ep = (np.array(side) for side in zip(*hits, strict=True))
     for merge_exit in (True, False):
         solution = CP(merge_exit).propagate(flow, Counts(ef, ep, 4, 7))
@@ -204,7 +204,7 @@ def test_a_nearly_singular_loop_is_called_rough():
     tests = 10**13
     edges = [(0, 2), (2, 3), (3, 2), (2, 4)]
     counts = Counts(np.array([tests, 9, 9, 1]), np.array([tests - 2, 0, 0, 0]), tests, tests)
-    flow = ControlFlow((FlowGraph.of(-1, 5, [(*edge, i) for i, edge in enumerate(edges)], []),))
+    flow = ControlFlow((FlowGraph.of(-1, 5, [(*edge, i) for i, edge in enumerate(edges)], []).table,))
     solution = CP().propagate(flow, counts)
     notes = solution.notes
     assert notes["ill-conditioned"].tolist() == [0]
@@ -221,7 +221,7 @@ def test_large_loops_agree_with_a_dense_solution(size):
     ef, ep = rng.integers(1, 9, len(edges)), rng.integers(0, 5, len(edges))
     counts = Counts(ef, ep, 9, 7)  # n/9 is never m/7 here, so no Δ is 0, which makes loops singular
     blocks = size + 3
-    flow = ControlFlow((FlowGraph.of(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], []),))
+    flow = ControlFlow((FlowGraph.of(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], []).table,))
     solution = CP().propagate(flow, counts)
     notes = solution.notes
     matrix = np.eye(blocks)
@@ -281,7 +281,7 @@ def test_says_what_is_missing():
 def test_only_functions_whose_counts_changed_are_solved_again():
     edges = [(0, 2), (2, 3), (2, 4), (3, 4), (4, 1)]
     graphs = [FlowGraph.of(-1, 5, [(*edge, 5 * i + k) for k, edge in enumerate(edges)], []) for i in range(3)]
-    flow, rng = ControlFlow(tuple(graphs)), np.random.default_rng(2)
+    flow, rng = ControlFlow(tuple(graph.table for graph in graphs)), np.random.default_rng(2)
     ef, ep = rng.integers(0, 5, 15), rng.integers(0, 8, 15)
     before = CP().propagate(flow, Counts(ef, ep, 4, 7))
     other = ep.copy()

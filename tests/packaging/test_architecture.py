@@ -13,7 +13,7 @@ SERVER = ROOT / "server" / "suspectra_server"
 
 # what a room may use, besides the standard library and third parties (lowest first)
 HOUSE = [
-    {"errors", "location"},
+    {"errors", "location", "cancellation"},
     {"spectrum"},
     {"cluster"},
     {"program", "report", "evidence", "instrumentation", "recording"},

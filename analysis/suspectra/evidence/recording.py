@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from suspectra.cancellation import Cancelled, checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult, Verdict, join_files
 from suspectra.evidence.sources import SourceReader
@@ -251,21 +252,23 @@ class RecordingSource:
         present = [(section, len(section.maps)) for section in sections]
         if present == self._laid_out:
             return
-        self._laid_out = present
         versions = {m.measured.path: m for s in sections for m in s.maps if m is not None and m.traced}
         versions = dict(sorted(versions.items()))
         if list(versions.values()) != list(self._layout.versions.values()):
-            before, self._layout = self._layout, _Layout(versions, self.edges)
+            layout = _Layout(versions, self.edges)
+            self._move(_Move(self._layout, layout))
+            self._layout = layout
             self._plans.clear()
-            self._move(_Move(before, self._layout))
+        self._laid_out = present
         known = {id(m) for s in self._sections() for m in s.maps}
         self._maps = {key: m for key, m in self._maps.items() if id(m) in known}
 
     def _move(self, move: _Move) -> None:
         """Bring what was decoded to a new layout; of the sources, only those that changed are looked at again."""
-        for record in self._live.records.values():
-            if record.decoded is not None:
-                record.decoded = move.moved(record.decoded, record.section, record.rows)
+        decoded = [r for r in self._live.records.values() if r.decoded is not None]
+        moved = [move.moved(r.decoded, r.section, r.rows) for r in checked(decoded)]
+        for record, after in zip(decoded, moved, strict=True):
+            record.decoded = after
         for section, rows in self._outside_rows.items():
             moved = [move.moved(*one) for one in zip(rows, repeat(section), section.outside, strict=False)]
             self._outside_rows[section] = list(takewhile(lambda decoded: decoded is not None, moved))
@@ -291,7 +294,7 @@ class RecordingSource:
         for name, time in live.gone:
             self._decoded.pop((name, time), None)
             self._odd.pop(name, None)
-        for record in live.fresh:
+        for record in checked(live.fresh):
             name = record.result.name
             if live.records.get(name) is not record:  # replaced before it was ever looked at
                 continue
@@ -555,7 +558,7 @@ class _Log:
             return
         start = self.offset
         try:
-            for frame in frames(data, header=start == 0):
+            for frame in checked(frames(data, header=start == 0)):
                 try:
                     self._add(frame, source_map)
                 except DAMAGE as error:
@@ -563,6 +566,9 @@ class _Log:
                     cause = f"does not hold what it should ({type(error).__name__}: {error})"
                     self._damage.append(Problem(name, place, cause, _AGAIN))
                 self.offset = start + frame.end
+        except Cancelled:
+            self._clear()  # a frame may stand for an earlier one, so reading can't go on in the middle
+            raise
         except LogDamage as damage:
             place = f"byte {start + damage.offset}"
             if damage.cause == "torn frame":

@@ -11,7 +11,7 @@ import numpy as np
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
-from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
+from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph, GraphTable, joined
 from suspectra.program.python_arcs import Completion
 from suspectra.program.python_graphs import SourceOf, python_flows, python_graphs
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum, ranges
@@ -26,25 +26,47 @@ class ControlFlow:
 
     Parameters
     ----------
-    graphs : tuple of FlowGraph
+    tables : tuple of GraphTable
     problems : tuple of Problem
         What is not known of the flow.
 
     Examples
     --------
     >>> graph = FlowGraph.of(0, 4, [(0, 2, 7), (2, 3, 8), (3, 1, 9)], [(2, 40), (3, 41)])
-    >>> flow = ControlFlow((graph, graph))
+    >>> flow = ControlFlow((graph.table, graph.table))
     >>> flow.source.tolist(), flow.graph_of_block.tolist()
     ([0, 2, 3, 4, 6, 7], [0, 0, 0, 0, 1, 1, 1, 1])
     """
 
-    graphs: tuple[FlowGraph, ...]
+    tables: tuple[GraphTable, ...]
     problems: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return int(self.first_graph[-1])
+
+    @cached_property
+    def first_graph(self) -> np.ndarray:
+        """Where the graphs of each table begin; shape (tables + 1,)."""
+        return np.cumsum([0, *map(len, self.tables)])
+
+    @cached_property
+    def function(self) -> np.ndarray:
+        """The function of each graph, -1 for code outside any; shape (graphs,)."""
+        return self._joined("function")
 
     @cached_property
     def first_block(self) -> np.ndarray:
         """Where the blocks of each graph begin; shape (graphs + 1,)."""
-        return np.cumsum([0, *(graph.blocks for graph in self.graphs)])
+        return self._starts("first_block")
+
+    def graph(self, number: int) -> FlowGraph:
+        """One of the graphs, in the numbers of the spectrum."""
+        table = int(np.searchsorted(self.first_graph, number, "right")) - 1
+        return self.tables[table].graph(number - int(self.first_graph[table]))
+
+    def elements_of(self, block: int) -> np.ndarray:
+        """The elements a block holds."""
+        return self.member_element[slice(*np.searchsorted(self.member_block, [block, block + 1]))]
 
     @property
     def blocks(self) -> int:
@@ -54,7 +76,7 @@ class ControlFlow:
     @cached_property
     def graph_of_block(self) -> np.ndarray:
         """The graph each block is of; shape (blocks,)."""
-        return np.repeat(np.arange(len(self.graphs)), np.diff(self.first_block))
+        return np.repeat(np.arange(len(self)), np.diff(self.first_block))
 
     @cached_property
     def source(self) -> np.ndarray:
@@ -84,8 +106,7 @@ class ControlFlow:
     @cached_property
     def member_block(self) -> np.ndarray:
         """Block of each (block, element) pair, ascending; shape (pairs,)."""
-        sizes = [np.diff(graph.block_start) for graph in self.graphs]
-        return np.repeat(np.arange(self.blocks), np.concatenate(sizes) if sizes else [])
+        return np.repeat(np.arange(self.blocks), joined([np.diff(table.block_start) for table in self.tables]))
 
     @cached_property
     def member_element(self) -> np.ndarray:
@@ -107,12 +128,12 @@ class ControlFlow:
     @cached_property
     def first_edge(self) -> np.ndarray:
         """Where the edges of each graph begin; shape (graphs + 1,)."""
-        return np.cumsum([0, *(len(graph.source) for graph in self.graphs)])
+        return self._starts("first_edge")
 
     @cached_property
     def graph_of_edge(self) -> np.ndarray:
         """The graph each edge is of; shape (edges,)."""
-        return np.repeat(np.arange(len(self.graphs)), np.diff(self.first_edge))
+        return np.repeat(np.arange(len(self)), np.diff(self.first_edge))
 
     def part(self, graphs: np.ndarray) -> FlowPart:
         """Some of the graphs.
@@ -125,7 +146,7 @@ class ControlFlow:
         blocks = ranges(self.first_block[graphs], self.first_block[graphs + 1])
         edges = ranges(self.first_edge[graphs], self.first_edge[graphs + 1])
         sizes = np.diff(self.first_block)[graphs]
-        shift = np.zeros(len(self.graphs), np.int64)
+        shift = np.zeros(len(self), np.int64)
         shift[graphs] = np.cumsum(sizes) - sizes - self.first_block[graphs]
         of_edge = shift[self.graph_of_edge[edges]]
         return FlowPart(blocks, edges, self.source[edges] + of_edge, self.target[edges] + of_edge)
@@ -147,9 +168,11 @@ class ControlFlow:
     def _shift(self) -> np.ndarray:
         return np.repeat(self.first_block[:-1], np.diff(self.first_edge))
 
+    def _starts(self, name: str) -> np.ndarray:
+        return np.cumsum([0, *joined([np.diff(getattr(table, name)) for table in self.tables])])
+
     def _joined(self, name: str) -> np.ndarray:
-        parts = [getattr(graph, name) for graph in self.graphs]
-        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, np.int64)
+        return joined([getattr(table, name) for table in self.tables]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +224,7 @@ def _completion(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> Co
 
 @lru_cache(maxsize=4)
 def _of_graphs(graphs: tuple[FlowGraph, ...]) -> ControlFlow:
-    return ControlFlow(graphs)
+    return ControlFlow(tuple(graph.table for graph in graphs))
 
 
 @lru_cache(maxsize=4)

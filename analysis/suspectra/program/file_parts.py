@@ -46,10 +46,43 @@ class FilePart:
         return {(source, target): number for number, (source, target) in enumerate(ends)}
 
     @cached_property
+    def ends(self) -> np.ndarray:
+        """The ends of the arcs; int32, shape (k, 2)."""
+        return np.frombuffer(self.arc_ends, np.int32).reshape(-1, 2)
+
+    @cached_property
     def element_of_line(self) -> dict[int, int]:
         """The statement that begins on a line."""
         lines = np.frombuffer(self.lines, np.int32).tolist()
         return dict(zip(lines, range(len(lines)), strict=True))
+
+    def elements_at(self, lines: np.ndarray) -> np.ndarray:
+        """The statement that begins on each of some lines, -1 where none does."""
+        own = np.frombuffer(self.lines, np.int32)
+        if not len(own):
+            return np.full(len(lines), -1, np.int32)
+        place = own.searchsorted(lines, "right") - 1
+        return np.where((place >= 0) & (own[place] == lines), place, -1).astype(np.int32)
+
+    def numbers_of(self, ends: np.ndarray) -> np.ndarray:
+        """The number of each of some arcs among those of the file, -1 for others.
+
+        Parameters
+        ----------
+        ends : ndarray of int32, shape (k, 2)
+        """
+        codes, order = self._codes
+        wanted = arc_codes(ends)
+        if not len(codes):
+            return np.full(len(wanted), -1, np.int32)
+        place = codes.searchsorted(wanted, "right") - 1
+        return np.where((place >= 0) & (codes[place] == wanted), order[place], -1).astype(np.int32)
+
+    @cached_property
+    def _codes(self) -> tuple[np.ndarray, np.ndarray]:
+        codes = arc_codes(self.ends)
+        order = np.argsort(codes, kind="stable")
+        return codes[order], order
 
     @cached_property
     def function_of_line(self) -> dict[int, int]:
@@ -59,6 +92,11 @@ class FilePart:
     def function_of(self, element: int) -> int:
         """The function of a statement, -1 for none."""
         return int(np.frombuffer(self.functions, np.int32, 1, 4 * element)[0])
+
+
+def arc_codes(ends: np.ndarray) -> np.ndarray:
+    """One integer for each arc; shape (k,)."""
+    return ends[:, 0].astype(np.int64) << 32 | ends[:, 1].astype(np.int64) & 0xFFFFFFFF
 
 
 def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:

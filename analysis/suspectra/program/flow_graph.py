@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -34,9 +34,6 @@ class FlowGraph:
         Where the elements of each block begin in `element`.
     element : ndarray of int32
         Elements, block by block, ascending within a block.
-    made : FlowGraph, optional
-        The graph in numbers of its file that this one was placed from. Two graphs with the same one are alike, but
-        for where their columns stand.
 
     Examples
     --------
@@ -52,7 +49,6 @@ class FlowGraph:
     edge: np.ndarray
     block_start: np.ndarray
     element: np.ndarray
-    made: FlowGraph | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -68,24 +64,23 @@ class FlowGraph:
         starts = np.searchsorted(held[:, 0], np.arange(blocks + 1)).astype(np.int32)
         return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, held[:, 1])
 
-    def placed(self, first_function: int, columns: np.ndarray, first_element: int) -> FlowGraph:
-        """The same graph, whose numbers are those of its file, in the numbers of the tables.
-
-        Parameters
-        ----------
-        first_function, first_element : int
-            Where the functions and the elements of the file begin.
-        columns : ndarray of int
-            The column of each edge of the file.
-        """
-        function = self.function + first_function if self.function >= 0 else -1
-        edge = np.where(self.edge >= 0, columns[self.edge], -1).astype(np.int32)
-        element = self.element + np.int32(first_element)
-        return replace(self, function=function, edge=edge, element=element, made=self)
-
     def elements_of(self, block: int) -> np.ndarray:
         """The elements a block holds."""
         return self.element[self.block_start[block] : self.block_start[block + 1]]
+
+    @cached_property
+    def table(self) -> GraphTable:
+        """The graph as a table of one."""
+        return GraphTable(
+            np.array([self.function], np.int32),
+            np.array([0, self.blocks]),
+            np.array([0, len(self.source)]),
+            self.source,
+            self.target,
+            self.edge,
+            self.block_start,
+            self.element,
+        )
 
     @cached_property
     def exits(self) -> np.ndarray:
@@ -106,3 +101,87 @@ class FlowGraph:
     def held(self) -> np.ndarray:
         """The elements of all blocks, ascending."""
         return np.unique(self.element)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphTable:
+    """The flow graphs of several functions, one after the other: a program has too many for an object each.
+
+    Parameters
+    ----------
+    function : ndarray of int32, shape (graphs,)
+    first_block, first_edge : ndarray of int, shape (graphs + 1,)
+        Where the blocks and the edges of each graph begin.
+    source, target : ndarray of int32, shape (edges,)
+        Blocks at the ends of each edge, in numbers of its graph.
+    edge : ndarray of int32, shape (edges,)
+    block_start : ndarray of int32, shape (blocks + 1,)
+    element : ndarray of int32
+        As :class:`FlowGraph` has them.
+    made : GraphTable, optional
+        The table in numbers of its file that this one was placed from. Two tables with the same one are alike, but
+        for where their columns stand.
+    """
+
+    function: np.ndarray
+    first_block: np.ndarray
+    first_edge: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    edge: np.ndarray
+    block_start: np.ndarray
+    element: np.ndarray
+    made: GraphTable | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.function)
+
+    def graph(self, number: int) -> FlowGraph:
+        """One of the graphs."""
+        edges = slice(*self.first_edge[number : number + 2].tolist())
+        first, last = self.first_block[number : number + 2].tolist()
+        starts = self.block_start[first : last + 1]
+        return FlowGraph(
+            int(self.function[number]),
+            last - first,
+            self.source[edges],
+            self.target[edges],
+            self.edge[edges],
+            starts - starts[0],
+            self.element[starts[0] : starts[-1]],
+        )
+
+    def placed(self, first_function: int, columns: np.ndarray, first_element: int) -> GraphTable:
+        """The same graphs, whose numbers are those of their file, in the numbers of the tables.
+
+        Parameters
+        ----------
+        first_function, first_element : int
+            Where the functions and the elements of the file begin.
+        columns : ndarray of int
+            The column of each edge of the file.
+        """
+        function = np.where(self.function >= 0, self.function + first_function, -1).astype(np.int32)
+        edge = np.where(self.edge >= 0, columns[self.edge], -1).astype(np.int32) if len(columns) else self.edge
+        element = self.element + np.int32(first_element)
+        return replace(self, function=function, edge=edge, element=element, made=self)
+
+    @classmethod
+    def of(cls, graphs: Sequence[FlowGraph]) -> GraphTable:
+        """Several graphs in one table."""
+        tables = [graph.table for graph in graphs]
+        return cls(
+            joined([table.function for table in tables]),
+            np.cumsum([0, *(graph.blocks for graph in graphs)]),
+            np.cumsum([0, *(len(graph.source) for graph in graphs)]),
+            joined([table.source for table in tables]),
+            joined([table.target for table in tables]),
+            joined([table.edge for table in tables]),
+            np.cumsum([0, *(size for graph in graphs for size in np.diff(graph.block_start).tolist())]),
+            joined([table.element for table in tables]),
+        )
+
+
+def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Some arrays of integers as one."""
+    return np.concatenate(parts) if parts else np.zeros(0, np.int32)

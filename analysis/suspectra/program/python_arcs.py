@@ -7,22 +7,24 @@ reached otherwise, is taken wrongly.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise, repeat
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from suspectra.cancellation import checked
 from suspectra.program.file_parts import FilePart, file_parts
-from suspectra.program.python_flow import Arc, PythonFlow, Scope
+from suspectra.program.python_flow import PythonFlow
 from suspectra.program.remembered import Remembered
-from suspectra.spectrum import Edges, Elements, PerTest, Row, Spectrum
+from suspectra.spectrum import Counts, Edges, Elements, Row, Spectrum, Tally, batches, ranges
 
 _EXIT = -1  # for an element: an arc that leaves the scope
-_Implied = tuple[tuple[Arc, int, int, int], ...]  # arc, statements at its ends, function
+_Implied = tuple[np.ndarray, ...]  # of each arc its ends, the statements there and its function
+_LONGEST = 1_000  # lines one after the other, each with a single way out
+_MOST_ONWARDS = 30_000_000  # numbers
 
 
 class Completion:
@@ -59,51 +61,93 @@ class Completion:
                 edges.kind,
                 conditions=edges.conditions,
             )
-        self._taken = PerTest(self._complete)
-        self._last: Spectrum | None = None
+        # the implied arcs out of each statement
+        self._by_source = np.argsort(source, kind="stable").astype(np.int32)
+        self._first = np.searchsorted(source[self._by_source], np.arange(len(elements) + 1)).astype(np.int32)
+        self._implied_counts = Tally(self._taken, len(source))
 
     def of(self, spectrum: Spectrum) -> Spectrum:
-        """A spectrum over the table with the implied arcs of each test; itself where none are implied."""
+        """A spectrum over the table with the implied arcs of each test; itself where none are implied.
+
+        Its rows of edges are worked out when somebody asks for them: all of them together would take more room than
+        what they follow from.
+        """
         if len(self.edges) == self._told:
             return spectrum
-        taken = self._taken.of(spectrum)
-        rows = tuple([row for row, _ in taken])
-        counts = tuple([times for _, times in taken]) if spectrum.edge_counts is not None else None
+        told, implied = spectrum.edge_hit_counts, self._implied_counts.of(spectrum)
+        rows = _CompletedRows(self, spectrum)
+        counts = _CompletedCounts(self, spectrum) if spectrum.edge_counts is not None else None
         after = replace(spectrum, edges=self.edges, edge_rows=rows, edge_counts=counts)
         after.__dict__["counts"], after.__dict__["pairs"] = spectrum.counts, spectrum.pairs
-        if self._last is not None:
-            after.follow(self._last)
-        self._last = after
+        after.__dict__["edge_hit_counts"] = Counts(
+            np.concatenate([told.ef, implied.ef]),
+            np.concatenate([told.ep, implied.ep]),
+            told.failed,
+            told.passed,
+        )
         return after
 
-    def _complete(self, spectrum: Spectrum, tests: list[int]) -> Iterator[tuple[Row, np.ndarray | None]]:
-        executed = _by_test([spectrum.rows[test] for test in tests], len(spectrum.elements))
-        told = [spectrum.edge_rows[test] for test in tests]
-        hits = executed[:, self._source].multiply(executed[:, self._target]).tocsr()
-        hits.sort_indices()
-        taken = [hits.indices[a:b] + self._told for a, b in pairwise(hits.indptr)]
-        rows = [np.concatenate([row, more]).astype(np.int32) for row, more in zip(told, taken, strict=True)]
-        if spectrum.edge_counts is None:
-            return zip(rows, repeat(None))
-        times = [spectrum.edge_counts[test] for test in tests]
-        passing = self._passing(_by_test(told, len(self.edges), times))
-        more = (passing[[test]][:, columns].todense().ravel() for test, columns in enumerate(taken))
-        return (
-            (row, np.concatenate([own, np.maximum(implied, 1)]).astype(np.int64))
-            for row, own, implied in zip(rows, times, more, strict=True)
-        )
+    def _taken(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
+        """The implied arcs that each test took, numbered from 0, ascending: it executed both of their ends."""
+        executed = np.zeros(len(spectrum.elements), bool)
+        for row in checked(spectrum.rows[test] for test in tests):
+            executed[row] = True
+            arcs = self._by_source[ranges(self._first[row], self._first[row + 1])]
+            yield np.sort(arcs[executed[self._target[arcs]]], kind="stable")
+            executed[row] = False
 
-    def _passing(self, known: sparse.csr_array) -> sparse.csr_array:
-        """How often each run went each way, by what enters lines leaving them again; shape (runs, edges)."""
+    def rows(self, spectrum: Spectrum, tests: Sequence[int]) -> list[Row]:
+        """The arcs that some tests took, told and implied."""
+        taken = self._taken(spectrum, tests)
+        return [np.concatenate([spectrum.edge_rows[t], row + self._told]) for t, row in zip(tests, taken, strict=True)]
+
+    def counts(self, spectrum: Spectrum, tests: Sequence[int]) -> list[np.ndarray]:
+        """How often some tests took each of these arcs."""
+        times = [spectrum.edge_counts[test] for test in tests]
+        told = [spectrum.edge_rows[test] for test in tests]
+        passing = self._passing(_by_test(told, self._told, times))
+        scratch = np.zeros(len(self._source), np.int64)
+        found = []
+        for number, (own, taken) in enumerate(zip(times, self._taken(spectrum, tests), strict=True)):
+            span = slice(*passing.indptr[number : number + 2])
+            scratch[passing.indices[span]] = passing.data[span]
+            found.append(np.concatenate([own, np.maximum(scratch[taken], 1)]).astype(np.int64))
+            scratch[passing.indices[span]] = 0
+        return found
+
+    def _passing(self, told: sparse.csr_array) -> sparse.csr_array:
+        """How often each run took each implied arc, by what enters lines leaving them again; shape (runs, implied)."""
         into, leaving, out = self._ways
-        told_out = known @ out
-        passing = known
-        for _ in range(len(self.edges) - self._told + 1):  # as far as ways without a decision follow one another
-            after = known + (passing @ into - told_out) @ leaving
+        implied = self._told + np.arange(len(self._source))
+        onwards = self._onwards
+        if onwards is not None:
+            return (told @ onwards).tocsr()
+        told_in, told_out = told @ into[: self._told], told @ out[: self._told]
+        into, leaving = into[implied], leaving[:, implied]
+        passing = (told_in - told_out) @ leaving
+        for _ in checked(range(len(implied))):  # as far as ways without a decision follow one another
+            after = (told_in + passing @ into - told_out) @ leaving
             if (after != passing).nnz == 0:
                 break
             passing = after
         return passing.tocsr()
+
+    @cached_property
+    def _onwards(self) -> sparse.csr_array | None:
+        """How often each implied arc is taken for each time a told one is; None where that takes too much room."""
+        into, leaving, out = self._ways
+        implied = slice(self._told, None)
+        leaving = leaving[:, implied].tocsr()
+        step = (into[implied] @ leaving).tocsr()
+        term = whole = ((into[: self._told] - out[: self._told]) @ leaving).tocsr()
+        for _ in checked(range(_LONGEST)):
+            term = (term @ step).tocsr()
+            if not term.nnz:
+                return whole
+            whole = whole + term
+            if whole.nnz > _MOST_ONWARDS:
+                return None
+        return None
 
     @cached_property
     def _ways(self) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
@@ -123,6 +167,55 @@ class Completion:
         return into, leaving, out
 
 
+class _Completed(Sequence[np.ndarray]):
+    """What follows for each test, worked out when it is asked for.
+
+    Parameters
+    ----------
+    completion : Completion
+    spectrum : Spectrum
+        As it was told.
+    """
+
+    told: Sequence[np.ndarray]  # what it follows from, test by test
+
+    def __init__(self, completion: Completion, spectrum: Spectrum):
+        self._completion, self._spectrum = completion, spectrum
+
+    def __len__(self) -> int:
+        return len(self._spectrum.rows)
+
+    def __getitem__(self, test: Any) -> Any:
+        if isinstance(test, slice):
+            return self._of(range(*test.indices(len(self))))
+        return self._of([range(len(self))[test]])[0]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        for tests in batches(self._spectrum):
+            yield from self[tests]
+
+    def _of(self, tests: Sequence[int]) -> list[np.ndarray]:
+        raise NotImplementedError
+
+
+class _CompletedRows(_Completed):
+    @property
+    def told(self) -> Sequence[np.ndarray]:  # type: ignore[override]
+        return self._spectrum.edge_rows
+
+    def _of(self, tests: Sequence[int]) -> list[Row]:
+        return self._completion.rows(self._spectrum, tests)
+
+
+class _CompletedCounts(_Completed):
+    @property
+    def told(self) -> Sequence[np.ndarray]:  # type: ignore[override]
+        return self._spectrum.edge_counts
+
+    def _of(self, tests: Sequence[int]) -> list[np.ndarray]:
+        return self._completion.counts(self._spectrum, tests)
+
+
 def _by_test(rows: Sequence[Row], columns: int, values: Sequence[np.ndarray] | None = None) -> sparse.csr_array:
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     column = np.concatenate([np.zeros(0, np.int32), *rows])
@@ -134,12 +227,12 @@ def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | 
     """File, arc, elements at its ends and function of each implied arc."""
     parts = [(np.zeros(0, int), np.zeros((0, 2), int), *[np.zeros(0, int)] * 3)]
     _implied_in.begin()
-    for part in file_parts(elements, edges):
+    for part in checked(file_parts(elements, edges)):
         flow = flows.get(part.file)
-        implied = _implied_in(flow, part) if flow is not None else ()
-        if not implied:
+        implied = _implied_in(flow, part) if flow is not None else None
+        if implied is None or not len(implied[0]):
             continue
-        arcs, source, target, function = (np.array(column) for column in zip(*implied, strict=True))
+        arcs, source, target, function = implied
         source, target = source + part.first_element, np.where(target == _EXIT, _EXIT, target + part.first_element)
         function = np.where(function >= 0, function + part.first_function, -1)
         parts.append((np.full(len(arcs), part.file), arcs, source, target, function))
@@ -149,24 +242,26 @@ def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | 
 @Remembered
 def _implied_in(flow: PythonFlow, part: FilePart) -> _Implied:
     """The implied arcs of one file, in its own numbers."""
-    told, element, functions = part.arcs, part.element_of_line, part.function_of_line
-    found = []
-    for scope in flow.scopes:
-        function = functions.get(scope.line, -1) if scope.is_function else -1
-        for arc in _single_ways(scope):
-            ends = element.get(arc[0]), _EXIT if arc[1] < 0 else element.get(arc[1])
-            if arc not in told and None not in ends:
-                found.append((arc, *ends, function))
-    return tuple(found)
+    arcs, scope = _single_ways(flow)
+    source, target = part.elements_at(arcs[:, 0]), part.elements_at(arcs[:, 1])
+    leaves = arcs[:, 1] < 0
+    found = (part.numbers_of(arcs) < 0) & (source >= 0) & (leaves | (target >= 0))
+    known = part.function_of_line
+    function = np.array([known.get(s.line, -1) if s.is_function else -1 for s in flow.scopes], np.int32)
+    return arcs[found], source[found], np.where(leaves, _EXIT, target)[found], function[scope[found]]
 
 
-def _single_ways(scope: Scope) -> Iterator[Arc]:
-    """The usual ways out of lines that decide nothing; out of the scope only where there is no other way."""
-    after: dict[int, list[int]] = defaultdict(list)
-    for (source, target), rare in scope.arcs.items():
-        if not rare and source > scope.header and source not in scope.decisions:
-            after[source].append(target)
-    for source, targets in after.items():
-        for target in targets:
-            if target > 0 or len(targets) == 1:
-                yield source, target
+def _single_ways(flow: PythonFlow) -> tuple[np.ndarray, np.ndarray]:
+    """The usual ways out of lines that decide nothing, and the scope of each.
+
+    Out of a scope only where there is no other way. They come scope by scope, those out of one line together.
+    """
+    header = np.array([scope.header for scope in flow.scopes], np.int32)
+    scope = flow.scope_of_arc
+    usual = np.flatnonzero(~flow.rare & (flow.ends[:, 0] > header[scope]) & ~flow.decides)
+    line = scope[usual] << 32 | flow.ends[usual, 0].astype(np.int64)
+    _, first, of_line, ways = np.unique(line, return_index=True, return_inverse=True, return_counts=True)
+    of_line = of_line.reshape(-1)
+    order = np.argsort(first[of_line], kind="stable")
+    chosen = order[(flow.ends[usual[order], 1] > 0) | (ways[of_line[order]] == 1)]
+    return flow.ends[usual[chosen]], scope[usual[chosen]]

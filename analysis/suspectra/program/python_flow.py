@@ -11,12 +11,20 @@ What arcs can't tell is listed in :attr:`PythonFlow.untold`: branches inside one
 from __future__ import annotations
 
 import ast
+import gc
+import importlib.util
+import re
 import tokenize
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
 
 from suspectra.instrumentation.source import LogicalLines
+from suspectra.program.file_parts import arc_codes
 
 Arc = tuple[int, int]
 _FirstLine = Callable[[int], int]  # of the logical line a line is part of
@@ -25,6 +33,17 @@ _Ends = dict[int, bool]  # lines that control is about to leave, and whether onl
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _YIELDS = (ast.Yield, ast.YieldFrom)
 _NO_CODE = (ast.Global, ast.Nonlocal)
+_ON_ONE_LINE = frozenset(
+    {ast.If, ast.While, ast.For, ast.AsyncFor, *_DEFINITIONS}
+)  # where no arc leads from head to body then
+_HEADED = _ON_ONE_LINE | {ast.With, ast.AsyncWith, ast.ClassDef}  # all but the head are statements of their own
+_CLAUSES = (ast.excepthandler, ast.match_case)
+
+
+# a word that a decision inside an expression needs
+_DECIDES = re.compile(r"\b(?:and|or|else|if)\b")
+_DECIDES_BESIDES = re.compile(r"\b(?:and|or|else)\b|\bif\b.*\bif\b")  # besides the `if` of the statement itself
+_SUSPENDS = re.compile(r"\byield\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +61,9 @@ class Scope:
     header : int
         Last line that belongs to the scope around it: that of the ``def`` or ``class`` itself, 0 for the module.
     is_function : bool
-    arcs : dict of (int, int) to bool
-        Every way control can go, and whether it is rare.
+    ends : ndarray of int32, shape (k, 2)
+        Every way control can go, each once.
+    rare : ndarray of bool, shape (k,)
     decisions : frozenset of int
         Lines where control is decided: conditions, loops, cases and ``except`` clauses.
     """
@@ -53,8 +73,14 @@ class Scope:
     start: int
     header: int
     is_function: bool
-    arcs: dict[Arc, bool]
+    ends: np.ndarray
+    rare: np.ndarray
     decisions: frozenset[int]
+
+    @property
+    def arcs(self) -> dict[Arc, bool]:
+        """Every way control can go, and whether it is rare."""
+        return dict(zip(map(tuple, self.ends.tolist()), self.rare.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +92,7 @@ class PythonFlow:
     scopes : tuple of Scope
         The module first, then as they begin.
     untold : tuple of (int, str)
-        Lines that hold decisions no arc shows, and what kind they are.
+        Lines that hold decisions no arc shows, ascending, and what kind they are.
 
     Examples
     --------
@@ -90,37 +116,90 @@ class PythonFlow:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                lines = LogicalLines(data)
-                tree = ast.parse(lines.text)
-            return cls._of(tree, lines.first)
+                text = importlib.util.decode_source(data)
+                with _without_collecting():
+                    tree = ast.parse(text)
+            lines = text.split("\n")
+            firsts = _first_lines(tree, lines)
+            # the tokens tell where logical lines begin, but to read them takes longer than to parse the source
+            first = LogicalLines(data).first if firsts is None else lambda line: firsts.get(line, line)
+            return cls._of(tree, _Text.of(lines), first)
         except SyntaxError:
             raise
         except (ValueError, RecursionError, MemoryError, tokenize.TokenError) as error:
             raise SyntaxError(str(error) or type(error).__name__) from None
 
     @classmethod
-    def _of(cls, tree: ast.Module, first: _FirstLine) -> PythonFlow:
+    def _of(cls, tree: ast.Module, text: _Text, first: _FirstLine) -> PythonFlow:
         found: list[Scope] = []
+        untold: list[tuple[int, str]] = []
         waiting: list[tuple[ast.AST, str]] = [(tree, "")]
         while waiting:
             node, name = waiting.pop()
-            builder = _Builder(node, first)
+            builder = _Builder(node, first, text, untold)
             is_function = isinstance(node, _DEFINITIONS)
             line = getattr(node, "lineno", 0)
             arcs = builder.build()
-            decisions = frozenset(builder.decisions)
-            found.append(Scope(name, max(line, 1), builder.start, first(line), is_function, arcs, decisions))
+            found.append(
+                Scope(
+                    name,
+                    max(line, 1),
+                    builder.start,
+                    first(line),
+                    is_function,
+                    np.array(list(arcs), np.int32).reshape(-1, 2),
+                    np.fromiter(arcs.values(), bool, len(arcs)),
+                    frozenset(builder.decisions),
+                )
+            )
             waiting += [(inner, f"{name}.{inner.name}" if name else inner.name) for inner in builder.inner]
         found.sort(key=lambda scope: (bool(scope.name), scope.start, scope.line))
-        return cls(tuple(found), tuple(_untold(tree, first)))
+        return cls(tuple(found), tuple(sorted(set(untold))))
 
-    def can_go(self, arc: Arc) -> bool:
-        """Whether control can go this way in any scope, or the arc is one of an expression's own code.
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """The arcs of all scopes, one scope after the other; int32, shape (k, 2)."""
+        return np.concatenate([scope.ends for scope in self.scopes])
+
+    @cached_property
+    def rare(self) -> np.ndarray:
+        """Whether each of these arcs is rare; shape (k,)."""
+        return np.concatenate([scope.rare for scope in self.scopes])
+
+    @cached_property
+    def scope_of_arc(self) -> np.ndarray:
+        """The number of the scope of each of these arcs; shape (k,)."""
+        return np.repeat(np.arange(len(self.scopes)), [len(scope.rare) for scope in self.scopes])
+
+    @cached_property
+    def decides(self) -> np.ndarray:
+        """Whether each of these arcs leaves a line where control is decided; shape (k,)."""
+        found = np.zeros(len(self.rare), bool)
+        start = 0
+        for scope in self.scopes:
+            if scope.decisions:
+                lines = np.array(sorted(scope.decisions), np.int32)
+                own = scope.ends[:, 0]
+                found[start : start + len(own)] = lines[np.minimum(lines.searchsorted(own), len(lines) - 1)] == own
+            start += len(scope.rare)
+        return found
+
+    def can_go(self, ends: np.ndarray) -> np.ndarray:
+        """Whether control can go each way in any scope, or the arc is one of an expression's own code.
 
         A lambda or a comprehension is code of its own: it is entered from, and left to, the line it stands on. Line 0
         is what an empty file runs.
+
+        Parameters
+        ----------
+        ends : ndarray of int32, shape (k, 2)
+
+        Returns
+        -------
+        ndarray of bool, shape (k,)
         """
-        return of_expression(arc) or 0 in arc or any(arc in scope.arcs for scope in self.scopes)
+        known = np.isin(arc_codes(ends), arc_codes(self.ends))
+        return known | (ends[:, 0] + ends[:, 1] == 0) | (ends == 0).any(axis=1)
 
 
 def of_expression(arc: Arc) -> bool:
@@ -156,11 +235,13 @@ class _Builder:
     unwinds it.
     """
 
-    def __init__(self, node: ast.AST, first: _FirstLine):
-        self.node, self.first = node, first
+    def __init__(self, node: ast.AST, first: _FirstLine, text: _Text, untold: list[tuple[int, str]]):
+        self.node, self.first, self.text, self.untold = node, first, text, untold
         self.start = first(_start(node)) if not isinstance(node, ast.Module) else 1
         self.suspends = isinstance(node, ast.AsyncFunctionDef) or (
-            isinstance(node, ast.FunctionDef) and any(isinstance(part, _YIELDS) for part in ast.walk(node))
+            isinstance(node, ast.FunctionDef)
+            and not text.suspending.isdisjoint(range(node.lineno, node.end_lineno + 1))
+            and any(isinstance(part, _YIELDS) for part in ast.walk(node))
         )
         self.arcs: dict[Arc, bool] = {}
         self.decisions: set[int] = set()
@@ -192,7 +273,10 @@ class _Builder:
     def enter(self, line: int, ends: _Ends) -> _Ends:
         """Go to a line; whatever stands there can raise."""
         self.connect(ends, line)
-        self.leave("raise", {line: True})
+        if self.stack:
+            self.leave("raise", {line: True})
+        else:
+            self.arcs.setdefault((line, -self.start), True)
         if self.suspends:  # an exception thrown into a suspended generator enters where it is handled
             self.leave("raise", {-self.start: True})
         return {line: False}
@@ -222,10 +306,32 @@ class _Builder:
 
     def run(self, body: Iterable[ast.stmt], ends: _Ends) -> _Ends:
         for statement in body:
-            if not isinstance(statement, _NO_CODE):
-                visit = getattr(self, f"_{type(statement).__name__}", self._simple)
-                ends = visit(statement, ends)
+            kind = type(statement)
+            self.note(statement, kind)
+            if kind not in _NO_CODE:
+                visit = _VISITS.get(kind)
+                ends = visit(self, statement, ends) if visit else self.enter(self.first(statement.lineno), ends)
         return ends
+
+    def note(self, node: ast.stmt, kind: type) -> None:
+        """Note the decisions of a statement that no arc shows; those of the statements in it are noted with these."""
+        line = node.lineno
+        body = getattr(node, "body", None)
+        if kind in _ON_ONE_LINE and self.first(body[0].lineno) == self.first(line):
+            what = "function's body stands on the line of its `def`"
+            what = what if kind in _DEFINITIONS else "body stands on the line of its condition"
+            self.untold.append((self.first(line), f"the {what}"))
+        words = self.text.deciding
+        first, last = line, node.end_lineno
+        if kind in _HEADED:
+            last = _start(body[0]) - 1
+            if kind is ast.If:
+                words = self.text.deciding_besides
+            else:
+                first = _start(node)
+        if first in words or (last > first and not self.text.deciding.isdisjoint(range(first + 1, last + 1))):
+            for part in (node,) if body is None and kind is not ast.Match else _own_parts(node):
+                self.untold += _untold(part, self.first)
 
     def _simple(self, node: ast.stmt, ends: _Ends) -> _Ends:
         return self.enter(self.line(node), ends)
@@ -373,8 +479,22 @@ def _join(ends: _Ends, more: _Ends) -> _Ends:
     return both
 
 
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """A tree has no cycles, but so many new objects that Python would look for some again and again."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def _start(node: ast.AST) -> int:
-    decorators = getattr(node, "decorator_list", ())
+    decorators = getattr(node, "decorator_list", None)
+    if not decorators:
+        return node.lineno
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
@@ -386,18 +506,88 @@ def _always_matches(case: ast.match_case) -> bool:
     return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
 
 
-def _untold(tree: ast.Module, first: _FirstLine) -> Iterable[tuple[int, str]]:
-    """Decisions that lie within one logical line."""
+def _untold(tree: ast.AST, first: _FirstLine) -> Iterator[tuple[int, str]]:
+    """Decisions that lie within expressions."""
     for node in ast.walk(tree):
-        if isinstance(node, (ast.If, ast.While, ast.For, ast.AsyncFor)):
-            if first(node.body[0].lineno) == first(node.lineno):
-                yield first(node.lineno), "the body stands on the line of its condition"
-        elif isinstance(node, _DEFINITIONS):
-            if first(node.body[0].lineno) == first(node.lineno):
-                yield first(node.lineno), "the function's body stands on the line of its `def`"
-        elif isinstance(node, ast.IfExp):
+        if isinstance(node, ast.IfExp):
             yield first(node.lineno), "a conditional expression"
         elif isinstance(node, ast.BoolOp):
             yield first(node.lineno), "`and` and `or` stop early"
         elif isinstance(node, ast.comprehension) and node.ifs:
             yield first(node.ifs[0].lineno), "a condition in a comprehension"
+
+
+def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a statement without the statements in it."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, _CLAUSES):
+            yield from _own_parts(part)
+        elif not isinstance(part, ast.stmt):
+            yield part
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What the text of a source tells sooner than its tree: on which lines a search in the tree is worth while.
+
+    Parameters
+    ----------
+    deciding : frozenset of int
+        Lines with a word that decisions inside expressions need.
+    deciding_besides : frozenset of int
+        Lines with such a word besides the ``if`` of a statement.
+    suspending : frozenset of int
+        Lines with a ``yield``.
+    """
+
+    deciding: frozenset[int]
+    deciding_besides: frozenset[int]
+    suspending: frozenset[int]
+
+    @classmethod
+    def of(cls, lines: list[str]) -> _Text:
+        return cls(
+            *(
+                frozenset(number for number, line in enumerate(lines, 1) if words.search(line))
+                for words in (_DECIDES, _DECIDES_BESIDES, _SUSPENDS)
+            )
+        )
+
+
+def _first_lines(tree: ast.Module, lines: list[str]) -> dict[int, int] | None:
+    """The first line of each logical line that takes several, by each of its other lines, as far as nodes stand there.
+
+    None where the tree does not tell it: where a logical line holds more than one statement, or goes on behind a
+    backslash, and in a ``match``, whose cases have no line of their own.
+    """
+    firsts: dict[int, int] = {}
+    if any(line.endswith("\\") for line in lines):
+        return None
+    waiting: list[ast.AST] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        line = node.lineno
+        if isinstance(node, ast.Match) or lines[line - 1][: node.col_offset].strip():
+            return None
+        for decorator in getattr(node, "decorator_list", ()):
+            if not lines[decorator.lineno - 1].lstrip().startswith("@"):
+                return None
+            firsts.update(dict.fromkeys(range(decorator.lineno + 1, decorator.end_lineno + 1), decorator.lineno))
+        body = getattr(node, "body", None)
+        if body is None:
+            last = node.end_lineno
+        else:
+            last = _start(body[0]) - 1
+            for name in ("body", "handlers", "orelse", "finalbody"):
+                waiting += getattr(node, name, ())
+        if last > line:
+            firsts.update(dict.fromkeys(range(line + 1, last + 1), line))
+    return firsts
+
+
+# how to go through each kind of statement; others are simple
+_VISITS = {
+    getattr(ast, name[1:]): visit
+    for name, visit in vars(_Builder).items()
+    if name[:1] == "_" and isinstance(getattr(ast, name[1:], None), type)
+}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 import numpy as np
 
+from suspectra.cancellation import check
 from suspectra.errors import Problem
+from suspectra.program.basic_blocks import join_blocks, scope_graphs
 from suspectra.program.file_parts import FilePart, file_parts
-from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
-from suspectra.program.python_flow import Arc, PythonFlow, Scope, of_expression
+from suspectra.program.flow_graph import FlowGraph, GraphTable
+from suspectra.program.python_flow import Arc, PythonFlow, of_expression
 from suspectra.program.remembered import Remembered
 from suspectra.spectrum import Edges, Elements
 
@@ -26,8 +28,8 @@ _Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no
 
 def python_graphs(
     elements: Elements, edges: Edges, source_of: SourceOf
-) -> tuple[tuple[FlowGraph, ...], tuple[Problem, ...]]:
-    """The flow graphs of every file that has edges, one for each scope a test entered.
+) -> tuple[tuple[GraphTable, ...], tuple[Problem, ...]]:
+    """The flow graphs of every file that has edges, one table a file, in it one graph for each scope a test entered.
 
     The graphs of a file are made once, as long as its source and the arcs in it are the same.
 
@@ -42,30 +44,30 @@ def python_graphs(
 
     Returns
     -------
-    graphs : tuple of FlowGraph
+    graphs : tuple of GraphTable
     problems : tuple of Problem
         What the arcs can't tell.
     """
-    graphs: list[FlowGraph] = []
+    graphs: list[GraphTable] = []
     notes = _Notes()
     flows = python_flows(elements, edges, source_of)
     _graphs_of.begin()
     _unclear.begin()
     for part in file_parts(elements, edges):
+        check()
         flow = flows[part.file]
         notes.add(elements.files[part.file], flow, part)
-        graphs += [
-            graph.placed(part.first_function, part.columns, part.first_element) for graph in _graphs_of(flow, part)
-        ]
+        table = _graphs_of(flow, part)
+        graphs.append(table.placed(part.first_function, part.columns, part.first_element))
     return tuple(graphs), notes.problems()
 
 
 @Remembered
-def _graphs_of(flow: PythonFlow | None, part: FilePart) -> tuple[FlowGraph, ...]:
+def _graphs_of(flow: PythonFlow | None, part: FilePart) -> GraphTable:
     """The graphs of one file, in its own numbers."""
     if flow is None:
-        return tuple(_taken_graph(group, part) for group in _connected(part.arcs))
-    return tuple(_scope_graphs(flow, part))
+        return GraphTable.of([_taken_graph(group, part) for group in _connected(part.arcs)])
+    return scope_graphs(flow, part)
 
 
 def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[int, PythonFlow | None]:
@@ -81,6 +83,7 @@ def _flows(paths: tuple[str, ...], source_of: SourceOf) -> tuple[PythonFlow | No
 
 
 def _flow(path: str, source_of: SourceOf) -> PythonFlow | None:
+    check()
     data = source_of(path)
     return _parsed(data) if data is not None else None
 
@@ -93,26 +96,14 @@ def _parsed(data: bytes) -> PythonFlow | None:
         return None
 
 
-def _scope_graphs(flow: PythonFlow, part: FilePart) -> Iterable[FlowGraph]:
-    taken, element, functions = part.arcs, part.element_of_line, part.function_of_line
-    for scope in flow.scopes:
-        if scope.arcs.keys().isdisjoint(taken):
-            continue
-        arcs = {arc: taken.get(arc, -1) for arc, rare in scope.arcs.items() if not rare or arc in taken}
-        function = functions.get(scope.line, -1) if scope.is_function else -1
-        yield _graph(function, arcs, lambda line, scope=scope: _held(scope, line, element))
-
-
-def _held(scope: Scope, line: int, element: Mapping[int, int]) -> int | None:
-    """The element on a line of the scope; the ``def`` itself is a statement of the scope around it."""
-    return element.get(line) if line > scope.header else None
-
-
 def _taken_graph(arcs: _Arcs, part: FilePart) -> FlowGraph:
     element = part.element_of_line
     lines = [end for arc in arcs for end in arc if end in element]
     function = max((part.function_of(element[line]) for line in lines), default=-1)
-    return _graph(function, arcs, element.get)
+    ends = np.array(list(arcs), np.int32).reshape(-1, 2)
+    number = np.fromiter(arcs.values(), np.int32, len(arcs))
+    scope = np.zeros(len(arcs), np.int64)
+    return join_blocks(np.array([function], np.int32), np.zeros(1, np.int32), scope, ends, number, part).graph(0)
 
 
 def _connected(taken: _Arcs) -> list[dict[Arc, int]]:
@@ -136,39 +127,6 @@ def _connected(taken: _Arcs) -> list[dict[Arc, int]]:
 
 def _node(end: int, otherwise: str) -> tuple[str, int]:
     return ("line" if end > 0 else otherwise, end)
-
-
-def _graph(function: int, arcs: _Arcs, held: Callable[[int], int | None]) -> FlowGraph:
-    """Join lines that always follow one another into blocks."""
-    after: dict[int, set[int]] = defaultdict(set)
-    before: dict[int, set[int]] = defaultdict(set)
-    for source, target in arcs:
-        after[source].add(target)
-        before[target].add(source)
-    joined = {
-        source: target
-        for source, target in arcs
-        if source > 0 and target > 0 and len(after[source]) == 1 and len(before[target]) == 1
-    }
-    lines = sorted({end for arc in arcs for end in arc if end > 0})
-    inside = set(joined.values())
-    block: dict[int, int] = {}
-    count = 2
-    for line in [line for line in lines if line not in inside] + lines:  # the rest are circles nothing enters
-        at: int | None = line
-        if line in block:
-            continue
-        while at is not None and at not in block:
-            block[at] = count
-            at = joined.get(at)
-        count += 1
-    edges = [
-        (block.get(source, ENTRY), block.get(target, EXIT), column)
-        for (source, target), column in arcs.items()
-        if joined.get(source) != target or block[source] != block[target]
-    ]
-    members = [(block[line], element) for line in lines if (element := held(line)) is not None]
-    return FlowGraph.of(function, count, edges, members)
 
 
 class _Notes:
@@ -223,6 +181,7 @@ class _Notes:
 @Remembered
 def _unclear(flow: PythonFlow, part: FilePart) -> tuple[list[Arc], list[tuple[int, str]]]:
     """The arcs that are no way to go, and decisions that no arc shows."""
-    strange = sorted(arc for arc in part.arcs if not flow.can_go(arc))
-    lines = {line for arc in part.arcs for line in arc}
+    ends = part.ends
+    strange = sorted(map(tuple, ends[~flow.can_go(ends)].tolist()))
+    lines = set(ends.ravel().tolist()) if flow.untold else ()
     return strange, [(line, why) for line, why in flow.untold if line in lines]

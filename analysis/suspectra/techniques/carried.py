@@ -42,7 +42,7 @@ class Carried:
     @cached_property
     def graphs(self) -> np.ndarray:
         """The graphs to be solved anew, ascending."""
-        stays = np.zeros(len(self.flow.graphs), bool)
+        stays = np.zeros(len(self.flow), bool)
         now, _ = self._pairs
         stays[now] = True
         if len(now):
@@ -83,11 +83,13 @@ class Carried:
         if before is None or (before.counts.failed, before.counts.passed) != (self.counts.failed, self.counts.passed):
             return nothing, nothing
         if self._same_flow:
-            return (np.arange(len(self.flow.graphs)),) * 2
-        place = {id(graph.made or graph): number for number, graph in enumerate(before.flow.graphs)}
-        then = np.array([place.get(id(graph.made or graph), -1) for graph in self.flow.graphs], np.int64)
-        now = np.flatnonzero(then >= 0)
-        return now, then[now]
+            return (np.arange(len(self.flow)),) * 2
+        place = {id(table.made or table): number for number, table in enumerate(before.flow.tables)}
+        found = np.array([place.get(id(table.made or table), -1) for table in self.flow.tables], np.int64)
+        now = np.flatnonzero(found >= 0)
+        first, old = self.flow.first_graph, before.flow.first_graph
+        then = found[now]
+        return ranges(first[now], first[now + 1]), ranges(old[then], old[then + 1])
 
     @cached_property
     def _edges(self) -> tuple[np.ndarray, np.ndarray]:

@@ -407,7 +407,7 @@ _NOTES = {
 
 def _named(kind: str, graphs: np.ndarray, flow: ControlFlow, spectrum: Spectrum) -> Problem:
     """A note that names a function it is about."""
-    index = flow.graphs[int(graphs[0])].function
+    index = int(flow.function[graphs[0]])
     if index < 0:
         name = "code outside functions"
     else:

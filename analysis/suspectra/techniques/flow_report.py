@@ -126,12 +126,11 @@ def traversed(counts: Counts, edge: int) -> str:
 
 def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
     """A block as a reader would look for it."""
-    graph = int(flow.graph_of_block[block])
-    elements = flow.graphs[graph].elements_of(block - int(flow.first_block[graph]))
+    elements = flow.elements_of(block)
     if len(elements):
         first, last = int(spectrum.elements.line[elements[0]]), int(spectrum.elements.end_line[elements[-1]])
         return f"line {first}" if first >= last else f"lines {first}-{last}"
-    local = block - int(flow.first_block[graph])
+    local = block - int(flow.first_block[flow.graph_of_block[block]])
     return {0: "the entry", 1: "the exit"}.get(local, "a block without lines")
 
 

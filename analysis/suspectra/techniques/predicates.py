@@ -7,20 +7,20 @@ each outcome is a predicate too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
+from suspectra.cancellation import checked
 from suspectra.errors import Problem
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.program.python_graphs import UNTOLD
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import FIRST_OUTCOME, Edges, PerTest, Row, Spectrum
+from suspectra.spectrum import FIRST_OUTCOME, Counts, Edges, Row, Spectrum, Tally, batches, ranges
 from suspectra.techniques.catalogue import CBI as CBI_INFO
 from suspectra.techniques.catalogue import SOBER as SOBER_INFO
 from suspectra.techniques.flow_report import FlowReport, by_distance, headline, kept, require_counts, where
@@ -32,40 +32,6 @@ CONFIDENCE = 1.96
 
 TOP = 5
 """How many predicates a reader starts from when the fault is at none (Liu et al. 2006; paper 000, §5.1.3)."""
-
-
-class ByRun:
-    """A matrix with a row for each run, which is worked out once as long as the run is the same.
-
-    Parameters
-    ----------
-    work : callable
-        The rows of some runs, given the edges they took and how often, which may be None.
-    columns : int
-    """
-
-    def __init__(
-        self, work: Callable[[tuple[Row, ...], tuple[np.ndarray, ...] | None], sparse.csr_array], columns: int
-    ):
-        self._work = work
-        self._columns = columns
-        self._rows = PerTest(self._of)
-
-    def of(self, spectrum: Spectrum) -> sparse.csr_array:
-        """The matrix of all runs of a spectrum; shape (runs, columns)."""
-        rows = self._rows.of(spectrum)
-        starts = np.concatenate([[0], np.cumsum([len(column) for column, _ in rows])])
-        column, value = (
-            np.concatenate([np.zeros(0), *part]) for part in (zip(*rows, strict=True) if rows else ((), ()))
-        )
-        return sparse.csr_array((value, column.astype(np.int64), starts), shape=(len(rows), self._columns))
-
-    def _of(self, spectrum: Spectrum, tests: list[int]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        counts = spectrum.edge_counts
-        rows = tuple(spectrum.edge_rows[test] for test in tests)
-        matrix = self._work(rows, tuple(counts[test] for test in tests) if counts is not None else None)
-        for start, end in pairwise(matrix.indptr.tolist()):
-            yield matrix.indices[start:end], matrix.data[start:end]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,26 +83,32 @@ class Predicates:
         return self if same else Predicates.of(flow, spectrum)
 
     @cached_property
-    def true_in(self) -> ByRun:
-        """Once what was true in each run."""
-        return ByRun(lambda rows, _: self.true(rows), len(self.column))
+    def sites(self) -> np.ndarray:
+        """The sites, numbered from 0, by predicate; shape (k,)."""
+        return np.unique(self.site, return_inverse=True)[1].reshape(-1)
 
     @cached_property
-    def evaluated_in(self) -> ByRun:
-        """How often each run evaluated what, its ways counted once."""
-        return ByRun(lambda rows, _: self.evaluated(self.true(rows)), len(self.column))
+    def evaluations(self) -> Tally:
+        """In how many runs what decides was evaluated, by number of the site."""
+        return Tally(self._evaluated_sites, int(self.sites.max(initial=-1)) + 1)
+
+    def _evaluated_sites(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[np.ndarray]:
+        first, sites = self._sites_of_edge
+        seen = np.zeros(int(self.sites.max(initial=-1)) + 1, np.int64)
+        every = len(tests) == len(spectrum.edge_rows)
+        for row in checked(spectrum.edge_rows if every else (spectrum.edge_rows[test] for test in tests)):
+            found = sites[ranges(first[row], first[row + 1])]
+            number = np.arange(len(found))
+            seen[found] = number  # of several the last one stays
+            yield found[seen[found] == number]
 
     @cached_property
-    def bias_in(self) -> ByRun:
-        """The evaluation bias of each run, less one half."""
+    def _sites_of_edge(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the sites of each edge begin, and the sites, edge by edge."""
+        order = np.argsort(self.column, kind="stable")
+        return np.searchsorted(self.column[order], np.arange(len(self.edges) + 1)), self.sites[order]
 
-        def bias(rows: tuple[Row, ...], counts: tuple[np.ndarray, ...] | None) -> sparse.csr_array:
-            true = self.true(rows, counts)
-            return _centred_bias(true, self.evaluated(true))
-
-        return ByRun(bias, len(self.column))
-
-    def true(self, rows: tuple[Row, ...], counts: tuple[np.ndarray, ...] | None = None) -> sparse.csr_array:
+    def true(self, rows: Sequence[Row], counts: Sequence[np.ndarray] | None = None) -> sparse.csr_array:
         """How often each run had each predicate true (once where there are no counts); shape (runs, k)."""
         edges = int(max(self.column.max(initial=-1), max((row[-1] for row in rows if len(row)), default=-1))) + 1
         data = np.concatenate([np.zeros(0), *(counts if counts is not None else map(np.ones_like, rows))])
@@ -147,12 +119,21 @@ class Predicates:
 
     def evaluated(self, true: sparse.csr_array) -> sparse.csr_array:
         """How often each run evaluated each predicate; shape (runs, k)."""
-        _, site = np.unique(self.site, return_inverse=True)
         count = len(self.column)
         holds = sparse.csr_array(
-            (np.ones(count), (np.arange(count), site)), shape=(count, int(site.max(initial=-1)) + 1)
+            (np.ones(count), (np.arange(count), self.sites)), shape=(count, int(self.sites.max(initial=-1)) + 1)
         )
         return ((true @ holds) @ holds.T).tocsr()
+
+    def biases(self, spectrum: Spectrum) -> Iterator[tuple[bool, sparse.csr_array]]:
+        """The evaluation bias of each run, less one half, some runs at a time: whether they failed, and a row each."""
+        for tests in batches(spectrum):
+            rows, times = spectrum.edge_rows[tests], spectrum.edge_counts[tests]
+            for bad in (True, False):
+                chosen = np.flatnonzero(spectrum.failed[tests] == bad).tolist()
+                if chosen:
+                    true = self.true([rows[i] for i in chosen], [times[i] for i in chosen])
+                    yield bad, _centred_bias(true, self.evaluated(true))
 
     def told(self, predicate: int, spectrum: Spectrum) -> str:
         """A predicate in words."""
@@ -257,8 +238,8 @@ class CBI(Technique):
         require_failure(spectrum)
         spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
         predicates = _predicates(flow, spectrum, kept(self, before))
-        true, evaluated = predicates.true_in.of(spectrum), predicates.evaluated_in.of(spectrum)
-        truth = self.judge(_runs(true, spectrum.failed), _runs(evaluated, spectrum.failed))
+        true, evaluated = spectrum.edge_hit_counts.of_columns(predicates.column), predicates.evaluations.of(spectrum)
+        truth = self.judge(_runs(true), _runs(evaluated.of_columns(predicates.sites)))
         importance = self.importance(truth, spectrum.counts.failed)
         importance[~(truth.bound > 0)] = np.nan
         return predicates.rank(self, spectrum, importance, truth.increase, truth)
@@ -311,26 +292,31 @@ class Sober(Technique):
         spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
         require_counts(SOBER_INFO.title, spectrum)
         predicates = _predicates(flow, spectrum, kept(self, before))
-        bias = predicates.bias_in.of(spectrum)
-        scores, numbers = self.score(bias, spectrum.failed)
+        scores, numbers = self.score(predicates.biases(spectrum), len(predicates.column))
         return predicates.rank(self, spectrum, scores, np.nan_to_num(numbers[0] - numbers[1]), numbers)
 
-    def score(self, bias: sparse.csr_array, failed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def score(self, biases: Iterable[tuple[bool, sparse.csr_array]], predicates: int) -> tuple[np.ndarray, np.ndarray]:
         """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.
 
         Parameters
         ----------
-        bias : csr_array of float64, shape (runs, k)
-            Evaluation bias less one half.
-        failed : ndarray of bool, shape (runs,)
+        biases : iterable of (bool, csr_array of float64)
+            Whether some runs failed, and their evaluation biases less one half; shape (runs, predicates).
+        predicates : int
         """
-        bad, good = bias[failed], bias[~failed]
-        m, n = bad.shape[0], good.shape[0]
-        mean_failed = np.asarray(bad.sum(axis=0)).ravel() / m
+        runs = {True: 0, False: 0}
+        totals = {bad: np.zeros(predicates) for bad in runs}
+        squares = np.zeros(predicates)
+        for bad, bias in biases:
+            runs[bad] += bias.shape[0]
+            np.add.at(totals[bad], bias.indices, bias.data)
+            if not bad:
+                np.add.at(squares, bias.indices, bias.data * bias.data)
+        m, n = runs[True], runs[False]
+        mean_failed = totals[True] / m
         if not n:
-            return np.full(bias.shape[1], np.nan), np.stack([mean_failed + 0.5, *[mean_failed * np.nan] * 2])
-        mean = np.asarray(good.sum(axis=0)).ravel() / n
-        squares = np.asarray(good.multiply(good).sum(axis=0)).ravel()
+            return np.full(predicates, np.nan), np.stack([mean_failed + 0.5, *[mean_failed * np.nan] * 2])
+        mean = totals[False] / n
         variance = np.maximum(squares - n * mean**2, 0) / max(n - 1, 1)
         variance[variance < 1e-12] = 0.0
         sigma, difference = np.sqrt(variance), mean_failed - mean
@@ -352,12 +338,9 @@ class Sober(Technique):
         return Explanation(title, tuple(sentences), SOBER_INFO.formula, put_in)
 
 
-def _runs(matrix: sparse.csr_array, failed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """In how many failed and passed runs each column is not zero."""
-    columns = matrix.shape[1]
-    return tuple(
-        np.bincount(matrix[chosen].tocoo().coords[1], minlength=columns).astype(float) for chosen in (failed, ~failed)
-    )
+def _runs(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of failed and passed runs as real numbers."""
+    return counts.ef.astype(float), counts.ep.astype(float)
 
 
 def _centred_bias(true: sparse.csr_array, evaluated: sparse.csr_array) -> sparse.csr_array:

@@ -13,16 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suspectra.cancellation import checked
 from suspectra.errors import NothingToRank, Problem, UsageError
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport
-from suspectra.spectrum import Counts, Spectrum
+from suspectra.spectrum import Counts, Spectrum, batches
 from suspectra.techniques.catalogue import SBBFL as INFO
 from suspectra.techniques.formulas import FORMULAS, Four, in_words, require_failure, substitute
 from suspectra.techniques.technique import Technique
 
-CHUNK = 4096  # edges whose tests are turned into bits at once
+_ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai", "jaccard")
 
 
@@ -89,7 +90,9 @@ class SBBFL(Technique):
             )
         lattice = _Lattice(flow, spectrum, self._score(spectrum.counts), self.min_fails)
         random = np.random.default_rng(self.seed)
-        found = {lattice.walk(random, self.max_edges): None for _ in range(self.walks)} if lattice.starts else {}
+        found = (
+            {lattice.walk(random, self.max_edges): None for _ in checked(range(self.walks))} if lattice.starts else {}
+        )
         shown = [lattice.subgraph(behaviour) for behaviour in found]
         scores = np.array([lattice.score(graph.ef, graph.ep) for graph in shown])
         suspicious = [i for i, graph in enumerate(shown) if scores[i] > 0 and len(graph.elements)]
@@ -156,34 +159,43 @@ class _Lattice:
     ) -> None:
         self.score, self._min_fails, self._flow = score, min_fails, flow
         self._candidate = spectrum.candidates
-        failing, passing = _tests_by_edge(spectrum)
-        used = [k for k, edge in enumerate(flow.edge.tolist()) if edge >= 0 and (failing[edge] or passing[edge])]
-        self._column = {k: int(flow.edge[k]) for k in used}
-        self._fails = {k: failing[edge] for k, edge in self._column.items()}
-        self._passes = {k: passing[edge] for k, edge in self._column.items()}
-        self._ends = {k: (int(flow.source[k]), int(flow.target[k])) for k in used}
-        self._at: dict[int, list[int]] = {}
-        for k, (source, target) in self._ends.items():
-            for block in {source, target}:
-                self._at.setdefault(block, []).append(k)
+        used, table = _used(flow, spectrum)
+        self._edge, self._tests = used, table
+        self._ends = np.stack([flow.source[used], flow.target[used]], axis=1)
+        ends = np.concatenate([self._ends[:, 0], self._ends[self._ends[:, 0] != self._ends[:, 1], 1]])
+        edge = np.concatenate([np.arange(len(used)), np.flatnonzero(self._ends[:, 0] != self._ends[:, 1])])
+        order = np.lexsort((edge, ends))
+        self._edge_at = edge[order]
+        self._first_at = np.searchsorted(ends[order], np.arange(flow.blocks + 1))
+        self._fails: dict[int, int] = {}
+        self._passes: dict[int, int] = {}
+        fails, passes = table.of_groups(self._edge_at, self._first_at)
         holds = np.bincount(flow.member_block, minlength=flow.blocks) > 0
-        chances = []
-        self.starts: list[int] = []
-        for block in sorted(self._at):
-            fails, passes = self._block(block)
-            if holds[block] and fails.bit_count() >= min_fails:
-                self.starts.append(block)
-                chances.append(score(fails.bit_count(), passes.bit_count()))
+        starts = np.flatnonzero(holds & (np.diff(self._first_at) > 0) & (fails >= min_fails))
+        self.starts: list[int] = starts.tolist()
+        pairs = zip(fails[starts].tolist(), passes[starts].tolist(), strict=True)
+        chances = [score(ef, ep) for ef, ep in checked(pairs)]
         # what every test executes scores lowest, yet it is where ways part: a tenth of the best chance at least
         lowest, highest = min(chances, default=0), max(chances, default=0)
         self._upto = np.cumsum(np.array(chances) - lowest + (highest - lowest) / 10)
 
+    def _at(self, block: int) -> list[int]:
+        """The edges that enter or leave a block."""
+        return self._edge_at[self._first_at[block] : self._first_at[block + 1]].tolist()
+
+    def _of(self, edge: int) -> tuple[int, int]:
+        """The failed and the passed tests that traverse an edge."""
+        if edge not in self._fails:
+            self._fails[edge], self._passes[edge] = self._tests.of(edge)
+        return self._fails[edge], self._passes[edge]
+
     def _block(self, block: int) -> tuple[int, int]:
         """The tests that execute a block."""
         fails = passes = 0
-        for k in self._at[block]:
-            fails |= self._fails[k]
-            passes |= self._passes[k]
+        for k in self._at(block):
+            failing, passing = self._of(k)
+            fails |= failing
+            passes |= passing
         return fails, passes
 
     def walk(self, random: np.random.Generator, max_edges: int) -> _Behaviour:
@@ -191,12 +203,13 @@ class _Lattice:
         start = self.starts[_draw(random, self._upto)]
         fails, passes = self._block(start)
         blocks, arcs = {start}, set()
-        frontier = set(self._at[start])
+        frontier = set(self._at(start))
         while len(arcs) < max_edges:
             now = self.score(fails.bit_count(), passes.bit_count())
             children, scores = [], []
             for k in sorted(frontier):
-                ef, ep = (fails & self._fails[k]).bit_count(), (passes & self._passes[k]).bit_count()
+                failing, passing = self._of(k)
+                ef, ep = (fails & failing).bit_count(), (passes & passing).bit_count()
                 if ef < self._min_fails:
                     continue
                 score = self.score(ef, ep)
@@ -208,10 +221,10 @@ class _Lattice:
             taken = children[_draw(random, np.cumsum(np.array(scores) - min(now, 0)))]
             arcs.add(taken)
             fails, passes = fails & self._fails[taken], passes & self._passes[taken]
-            for block in self._ends[taken]:
+            for block in self._ends[taken].tolist():
                 if block not in blocks:
                     blocks.add(block)
-                    frontier.update(self._at[block])
+                    frontier.update(self._at(block))
             frontier -= arcs
         # where arcs say which blocks there are, the start is no part of what was found
         return (-1, frozenset(arcs)) if arcs else (start, frozenset())
@@ -223,7 +236,7 @@ class _Lattice:
             fails = passes = -1
             for k in arcs:
                 fails, passes = fails & self._fails[k], passes & self._passes[k]
-            blocks = sorted({block for k in arcs for block in self._ends[k]})
+            blocks = sorted({block for k in arcs for block in self._ends[k].tolist()})
         else:
             fails, passes = self._block(start)
             blocks = [start]
@@ -231,7 +244,7 @@ class _Lattice:
         first, last = np.searchsorted(flow.member_block, blocks), np.searchsorted(flow.member_block, blocks, "right")
         held = [flow.member_element[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
         elements = np.unique(np.concatenate(held)).astype(np.int32)
-        edges = np.unique([self._column[k] for k in arcs]).astype(np.int32)
+        edges = np.unique(flow.edge[self._edge[sorted(arcs)]]).astype(np.int32)
         return Subgraph(elements[self._candidate[elements]], edges, fails.bit_count(), passes.bit_count())
 
 
@@ -242,22 +255,60 @@ def _draw(random: np.random.Generator, upto: np.ndarray) -> int:
     return min(int(np.searchsorted(upto, random.random() * upto[-1], side="right")), len(upto) - 1)
 
 
-def _tests_by_edge(spectrum: Spectrum) -> tuple[list[int], list[int]]:
-    """For each edge the failed and the passed tests that traverse it, as bits."""
-    return tuple(_as_bits(spectrum, np.flatnonzero(spectrum.failed == bad)) for bad in (True, False))
+def _used(flow: ControlFlow, spectrum: Spectrum) -> tuple[np.ndarray, _TestsByEdge]:
+    """The edges of functions that failing tests enter, as far as tests traverse them, and who does."""
+    counts = spectrum.edge_hit_counts
+    hit = np.append(counts.ef + counts.ep > 0, False)[flow.edge]
+    entered = np.zeros(len(flow), bool)
+    entered[flow.graph_of_edge[np.append(counts.ef > 0, False)[flow.edge]]] = True
+    used = np.flatnonzero(hit & entered[flow.graph_of_edge])
+    return used, _TestsByEdge(spectrum, flow.edge[used])
 
 
-def _as_bits(spectrum: Spectrum, tests: np.ndarray) -> list[int]:
-    rows = [spectrum.edge_rows[test] for test in tests.tolist()]
-    test = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    edge = np.concatenate(rows) if rows else np.zeros(0, np.int64)
-    order = np.argsort(edge, kind="stable")
-    test, edge = test[order], edge[order]
-    bits = []
-    for begin in range(0, len(spectrum.edges), CHUNK):
-        span = slice(*np.searchsorted(edge, [begin, begin + CHUNK]))
-        count = min(CHUNK, len(spectrum.edges) - begin)
-        table = np.zeros((count, len(rows)), bool)
-        table[edge[span] - begin, test[span]] = True
-        bits += [int.from_bytes(row.tobytes(), "little") for row in np.packbits(table, axis=1, bitorder="little")]
-    return bits
+class _TestsByEdge:
+    """For some edges the failed and the passed tests that traverse them, a bit each.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    columns : ndarray of int
+        Columns of the edges in the spectrum.
+    """
+
+    def __init__(self, spectrum: Spectrum, columns: np.ndarray):
+        self._columns = columns
+        distinct, self._place = np.unique(columns, return_inverse=True)
+        place = np.full(len(spectrum.edges), -1, np.int32)
+        place[distinct] = np.arange(len(distinct), dtype=np.int32)
+        # eight tests a row: the edges of one test are near one another
+        sizes = [-(-int(np.count_nonzero(spectrum.failed == bad)) // 8) for bad in (True, False)]
+        self._bits = tuple(np.zeros((size, len(distinct)), np.uint8) for size in sizes)
+        number = {True: 0, False: 0}
+        for tests in batches(spectrum):
+            for row, bad in zip(spectrum.edge_rows[tests], spectrum.failed[tests].tolist(), strict=True):
+                at = place[row]
+                self._bits[not bad][number[bad] // 8, at[at >= 0]] |= np.uint8(1 << number[bad] % 8)
+                number[bad] += 1
+
+    def of(self, edge: int) -> tuple[int, int]:
+        """The failed and the passed tests that traverse an edge, as bits of integers."""
+        return tuple(int.from_bytes(bits[:, self._place[edge]].tobytes(), "little") for bits in self._bits)
+
+    def of_groups(self, edges: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """How many failed and how many passed tests traverse some edge of each group.
+
+        Parameters
+        ----------
+        edges : ndarray of int
+            Edges, group by group.
+        first : ndarray of int, shape (groups + 1,)
+            Where each group begins.
+        """
+        groups = np.flatnonzero(np.diff(first))
+        found = np.zeros((2, len(first) - 1), np.int64)
+        at = self._place[edges]
+        for counts, bits in zip(found, self._bits, strict=True):
+            for row in checked(bits):
+                if len(groups):
+                    counts[groups] += _ONES[np.bitwise_or.reduceat(row[at], first[groups])]
+        return found[0], found[1]

@@ -1,0 +1,111 @@
+"""Basic blocks of Python code: lines that always follow one another are joined, for all scopes of a file at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suspectra.program.file_parts import FilePart
+from suspectra.program.flow_graph import ENTRY, EXIT, GraphTable
+from suspectra.program.python_flow import PythonFlow
+
+_FIRST = 2  # the number of the first block that holds lines
+
+
+def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
+    """The graphs of the scopes of a file that tests entered, in numbers of the file."""
+    number = part.numbers_of(flow.ends)
+    entered = np.zeros(len(flow.scopes), bool)
+    entered[flow.scope_of_arc[number >= 0]] = True
+    kept = (~flow.rare | (number >= 0)) & entered[flow.scope_of_arc]
+    scopes = np.flatnonzero(entered)
+    graph = np.cumsum(entered) - 1
+    known = part.function_of_line
+    chosen = [flow.scopes[scope] for scope in scopes.tolist()]
+    function = np.array([known.get(s.line, -1) if s.is_function else -1 for s in chosen], np.int32)
+    header = np.array([s.header for s in chosen], np.int32)
+    return join_blocks(function, header, graph[flow.scope_of_arc[kept]], flow.ends[kept], number[kept], part)
+
+
+def join_blocks(
+    function: np.ndarray, header: np.ndarray, graph: np.ndarray, ends: np.ndarray, number: np.ndarray, part: FilePart
+) -> GraphTable:
+    """Join lines that always follow one another into blocks.
+
+    Parameters
+    ----------
+    function, header : ndarray of int32, shape (graphs,)
+        Of each graph; lines up to the header hold no statement of it.
+    graph : ndarray of int, shape (k,)
+        The graph each arc is of, ascending.
+    ends : ndarray of int32, shape (k, 2)
+        The arcs, each once in its graph.
+    number : ndarray of int32, shape (k,)
+        Of each arc in the file, -1 for none.
+    part : FilePart
+    """
+    graphs = len(function)
+    # places are lines of a graph, numbered through; negative lines are entries and exits
+    inner = ends > 0
+    keys = graph[:, None].astype(np.int64) << 32 | np.where(inner, ends, 0)
+    places, at = np.unique(keys[inner], return_inverse=True)
+    place = np.full(ends.shape, -1, np.int64)
+    place[inner] = at.reshape(-1)
+    count = len(places)
+    of_graph, line = places >> 32, places & 0xFFFFFFFF
+    source, target = place.T
+    ways_out = np.bincount(source[source >= 0], minlength=count)
+    ways_in = np.bincount(target[target >= 0], minlength=count)
+    follows = (source >= 0) & (target >= 0)
+    follows[follows] = (ways_out[source[follows]] == 1) & (ways_in[target[follows]] == 1)
+    head = _heads(source[follows], target[follows], count)
+    is_head = head == np.arange(count)
+    circles = np.zeros(count, bool)
+    circles[target[follows]] = True
+    circles &= is_head
+    # heads in the order of their lines, and behind them the circles that nothing enters
+    order = np.lexsort((line, circles, of_graph))
+    order = order[is_head[order]]
+    sizes = np.bincount(of_graph[is_head], minlength=graphs)
+    block = np.empty(count, np.int64)
+    block[order] = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + _FIRST
+    block = block[head]
+    blocks = sizes + _FIRST
+    first_block = np.concatenate([[0], np.cumsum(blocks)])
+    stays = ~follows
+    graph_of_edge = graph[stays]
+    element = part.elements_at(line)
+    held = (element >= 0) & (line > header[of_graph])
+    owner = (first_block[of_graph] + block)[held]
+    element = element[held]
+    members = np.lexsort((element, owner))
+    return GraphTable(
+        function,
+        first_block,
+        np.searchsorted(graph_of_edge, np.arange(graphs + 1)),
+        np.where(source >= 0, block[source] if count else 0, ENTRY)[stays].astype(np.int32),
+        np.where(target >= 0, block[target] if count else 0, EXIT)[stays].astype(np.int32),
+        number[stays].astype(np.int32),
+        np.searchsorted(owner[members], np.arange(first_block[-1] + 1)).astype(np.int32),
+        element[members],
+    )
+
+
+def _heads(source: np.ndarray, target: np.ndarray, count: int) -> np.ndarray:
+    """Where the chain that each place belongs to begins; in a circle that is its first place."""
+    head = np.arange(count)
+    head[target] = source
+    follows = np.zeros(count, bool)
+    follows[target] = True
+    reach = 1
+    while reach < count and follows[head].any():  # each round doubles how far back it is followed
+        head = head[head]
+        reach *= 2
+    in_circle = follows[head]
+    if in_circle.any():
+        after = dict(zip(source.tolist(), target.tolist(), strict=True))
+        for first in np.flatnonzero(in_circle).tolist():
+            at = first
+            while in_circle[at]:
+                head[at], in_circle[at] = first, False
+                at = after[at]
+    return head

@@ -1,0 +1,118 @@
+"""Whatever takes long stops when it is cancelled, and what it was building stays as it was."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from suspectra import cancellation
+from suspectra.cancellation import Cancelled, Token, cancellable, check, checked
+from suspectra.evidence.recording import RecordingSource
+from suspectra.localizer import Localizer
+from suspectra.program import python_graphs
+from suspectra.techniques import make_technique
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from large_recording import LINES, Project
+
+TECHNIQUES = ["ochiai", "cp", "branch", "cbi", "sober", "nn-perm", "sbbfl", "ochiai+cp"]
+
+
+class Countdown(Token):
+    """A token that is cancelled when it has been looked at so many times."""
+
+    def __init__(self, looks: int):
+        self.looks = self.left = looks
+
+    @property
+    def cancelled(self) -> bool:  # type: ignore[override]
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("large"), 70, 3000 // LINES, counts=True)
+    project.make()
+    return project
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known():
+    """Every ranking parses the sources anew."""
+    python_graphs._flows.cache_clear()
+    python_graphs._parsed._known.clear()
+
+
+def rank(folder: Path, name: str, token: Token, localizer: Localizer | None = None, source=None):
+    with cancellable(token):
+        evidence = (source or RecordingSource(folder, edges=True)).read()
+        return (localizer or Localizer(make_technique(name))).update(evidence)
+
+
+def test_nobody_is_stopped_by_what_is_cancelled_elsewhere():
+    token = Token()
+    with cancellable(token):
+        token.cancelled = True
+    check()
+    with cancellable(token), pytest.raises(Cancelled):
+        check()
+    with cancellable(token), pytest.raises(Cancelled):
+        list(checked([1]))
+
+
+@pytest.mark.parametrize("name", TECHNIQUES)
+def test_a_technique_can_be_stopped_wherever_it_looks(project, name):
+    """Stopped at any of many moments, the same localizer and source then give the ranking that a fresh one gives."""
+    looks = Countdown(sys.maxsize)
+    expected = rank(project.folder, name, looks)
+    total = looks.looks - looks.left
+    assert total > 70  # at least once a test
+    localizer, source = Localizer(make_technique(name)), RecordingSource(project.folder, edges=True)
+    stops = sorted({*range(0, 40, 3), *range(0, total, max(1, total // 25)), total - 1})
+    for stop in stops:
+        with pytest.raises(Cancelled):
+            rank(project.folder, name, Countdown(stop))
+    with pytest.raises(Cancelled):
+        rank(project.folder, name, Countdown(total // 2), localizer, source)
+    report = rank(project.folder, name, Token(), localizer, source)
+    assert report.level.tolist() == expected.level.tolist()
+    assert report.level_score.tolist() == expected.level_score.tolist()
+
+
+def test_reading_goes_on_after_it_was_stopped(project):
+    looks = Countdown(sys.maxsize)
+    with cancellable(looks):
+        whole = RecordingSource(project.folder, edges=True).read()
+    source = RecordingSource(project.folder, edges=True)
+    for stop in range(0, looks.looks - looks.left, 17):
+        with cancellable(Countdown(stop)), suppress(Cancelled):
+            source.read()
+    found = source.read()
+    assert [row.tolist() for row in found.rows] == [row.tolist() for row in whole.rows]
+    assert [row.tolist() for row in found.edges.rows] == [row.tolist() for row in whole.edges.rows]
+
+
+def test_a_change_that_was_stopped_comes_with_the_next_reading(tmp_path):
+    project = Project(tmp_path, 40, 1000 // LINES)
+    project.make()
+    source, localizer = RecordingSource(tmp_path, edges=True), Localizer(make_technique("cp"))
+    rank(tmp_path, "cp", Token(), localizer, source)
+    project.edit(2)
+    for stop in range(0, 60, 4):
+        with suppress(Cancelled):
+            rank(tmp_path, "cp", Countdown(stop), localizer, source)
+    report, fresh = rank(tmp_path, "cp", Token(), localizer, source), rank(tmp_path, "cp", Token())
+    assert report.level.tolist() == fresh.level.tolist()
+    assert report.level_score.tolist() == fresh.level_score.tolist()
+
+
+def test_the_token_of_before_is_back_behind_a_block():
+    outer = Token()
+    with cancellable(outer):
+        with cancellable(Token()):
+            pass
+        assert cancellation._token.get() is outer
