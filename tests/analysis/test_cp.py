@@ -274,7 +274,7 @@ def test_says_what_is_missing():
     for kind in (EdgeKind.BLOCK, EdgeKind.OUTCOME):
         edges = Edges(zeros, zeros, zeros + 2, zeros - 1, kind)
         spectrum = replace(lines_only, edges=edges, edge_rows=(zeros, zeros))
-        with pytest.raises(NothingToRank, match="between which blocks"):
+        with pytest.raises(NothingToRank, match="which blocks its edges join"):
             CP().localize(spectrum)
 
 
