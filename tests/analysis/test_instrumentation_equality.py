@@ -25,8 +25,6 @@ QUIRKS = {
     ("coroutines.py", "case_async"): ({76}, {(75, 76), (75, 77)})
     if OLD
     else (set(), {(75, 77)} if sys.version_info >= (3, 13) else set()),
-    # an arm behind `finally` leads to different places, so probes claim none
-    ("handlers.py", "case_finally_3"): (set(), {(75, 77)}),
 }
 
 

@@ -44,7 +44,7 @@ class Probe:
         (a negative number is the entry of the code that starts on that line).
     target : int
         For conditions their number in the map. Else the end of the arc, negative for the exit of the code that
-        starts there; 0 where there is none, or where it depends on the run (behind a ``finally``).
+        starts there; 0 where there is none, or where it is not known (behind a ``finally``).
     function : int
         Index of the innermost function, -1 outside of functions.
     """

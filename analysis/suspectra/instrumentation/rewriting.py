@@ -15,7 +15,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from gc import disable as pause_collector
 from gc import enable as resume_collector
 from gc import isenabled as collector_runs
@@ -114,22 +114,39 @@ class _Scope:
     sure_names: frozenset[str] | None = None  # in a function, the local names that are always bound
 
 
-@dataclass(frozen=True)
-class _Way:
-    """Where control goes from a block: the line behind it, and those of return, continue and break.
+@dataclass
+class _Behind:
+    """What comes behind a ``finally``: `normal` where nothing was on its way out, else `abrupt`.
 
-    None where it depends on how the block was entered, as behind a ``finally``.
+    An arm that leads there sets a cell of its own, the last thing that happens inside. What is next takes it back and
+    sets the cell of the arm: the code behind the statement, or the start of the ``finally`` when it is entered again.
     """
 
-    follow: int | None
-    exit: int | None
-    head: int | None = None
-    after: int | None = None
+    normal: int | None
+    abrupt: int | None
+    arms: list[tuple[_Arc, int]] = field(default_factory=list)  # and the cells that are taken back
 
-    def to(self, follow: int | None) -> _Way:
+
+_Target = int | _Behind | None
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where control goes from a block: the line behind it, and those of return, continue, break and exceptions.
+
+    None where that is not known.
+    """
+
+    follow: _Target
+    exit: int | None
+    head: _Target = None
+    after: _Target = None
+    error: int | None = None
+
+    def to(self, follow: _Target) -> _Way:
         return replace(self, follow=follow)
 
-    def left_by(self, last: ast.stmt) -> int | None:
+    def left_by(self, last: ast.stmt) -> _Target:
         """Where control goes once the last statement of the block is done."""
         if isinstance(last, ast.Return):
             return self.exit
@@ -138,9 +155,6 @@ class _Way:
         if isinstance(last, ast.Break):
             return self.after
         return None if isinstance(last, ast.Raise) else self.follow
-
-
-_UNKNOWN = _Way(None, None)
 
 
 class _Inserter:
@@ -169,9 +183,9 @@ class _Inserter:
     def fact(self, kind: Kind, cell: int, line: int, target: int, scope: _Scope) -> None:
         self.facts.setdefault(Probe(kind, cell, line, target, scope.function))
 
-    def arc(self, arc: _Arc | None, cell: int, target: int | None, scope: _Scope) -> None:
+    def arc(self, arc: _Arc | None, cell: int, target: _Target, scope: _Scope) -> None:
         if arc is not None and arc.source != target:
-            self.fact(arc.kind, cell, arc.source, target or 0, scope)
+            self.fact(arc.kind, cell, arc.source, target if isinstance(target, int) else 0, scope)
 
     def statement(self, line: int, cell: int, scope: _Scope) -> None:
         # a function written on one line is a statement of the code that defines it: first come, first kept
@@ -199,6 +213,21 @@ class _Inserter:
             before = ast.Subscript(cells, ast.Constant(cell, **place), ast.Load(), **place)
             value = ast.BinOp(before, ast.Add(), value, **place)
         return ast.Call(setter, [ast.Constant(cell, **place), value], [], **place)
+
+    def put(self, cell: int, line: int, value: int) -> ast.expr:
+        """An expression that gives the cell a value, whatever it counted."""
+        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        setter = ast.Attribute(ast.Name(self.name, ast.Load(), **place), "__setitem__", ast.Load(), **place)
+        return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(value, **place)], [], **place)
+
+    def take_back(self, cell: int, line: int, instead: int) -> ast.stmt:
+        """``if name[cell]: name[cell] = 0; name[instead] = 1``."""
+        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        is_set = ast.Subscript(
+            ast.Name(self.name, ast.Load(), **place), ast.Constant(cell, **place), ast.Load(), **place
+        )
+        reset = ast.Expr(self.put(cell, line, 0), **place)
+        return ast.If(is_set, [reset, self.store(instead, line)], [], **place)
 
     def before(self, expression: ast.expr, cell: int, line: int) -> ast.BoolOp:
         """``probe or expression``: the cell is set before the expression is evaluated."""
@@ -244,14 +273,14 @@ class _Inserter:
             if line in self.number:
                 self.statement(line, self.number[line], scope)
                 probes.append(self.store(self.number[line], line))
-        tree.body = head + probes + self.block(rest, scope, _Way(-1, None), _Arc(Kind.ENTRY, -1))
+        tree.body = head + probes + self.block(rest, scope, _Way(-1, None, error=-1), _Arc(Kind.ENTRY, -1))
 
     def line(self, statement: ast.stmt) -> int:
         """First line of a statement, its decorators included."""
         decorators = getattr(statement, "decorator_list", None)
         return self.lines.first(decorators[0].lineno if decorators else statement.lineno)
 
-    def first_line(self, block: Sequence[ast.stmt], otherwise: int | None) -> int | None:
+    def first_line(self, block: Sequence[ast.stmt], otherwise: _Target) -> _Target:
         """The line control reaches when it enters a block."""
         return next((line for s in block if (line := self.line(s)) in self.number), otherwise)
 
@@ -281,15 +310,17 @@ class _Inserter:
         out: list[ast.stmt] = []
         arc = entered
         sure: int | None = None  # the cell that is set whenever control gets here
+        last: list[ast.stmt] = []
         for statement, following in zip(statements, self.following(statements), strict=True):
             line = self.line(statement)
             if line not in self.number:
-                self.inside(statement, scope, way, following, None)
-                out.append(statement)
+                out += [statement, *self.inside(statement, scope, way, following, None)]
                 continue
             cell = self.number[line] if sure is None else sure
             if arc is not None and line == arc.source:  # all on one line
-                out += self.own_arm(arc, way.left_by(statements[-1]), scope)
+                target = way.left_by(statements[-1])
+                # what leads behind a `finally` must be the last that happens in it
+                (last if isinstance(target, _Behind) else out).extend(self.own_arm(arc, target, scope))
                 arc = None
             elif arc is not None and not self.is_clean(statement):
                 out += self.own_arm(arc, line, scope)
@@ -300,21 +331,26 @@ class _Inserter:
                 if sure is None:
                     out.append(self.store(cell, line))
                 sure = cell if _cannot_raise(statement, scope) else None
-            self.inside(statement, scope, way, following, line)
-            out.append(statement)
+            out += [statement, *self.inside(statement, scope, way, following, line)]
             reached = line
             arc = None if isinstance(statement, _COMPOUND) else _Arc(Kind.FLOW, line)
         if statements and not any(self.line(s) in self.number for s in statements):
             out += self.own_arm(entered, way.follow, scope)
-        return out
+        at = len(out) - isinstance(statements[-1], (ast.Break, ast.Continue)) if last else len(out)
+        return [*out[:at], *last, *out[at:]]
 
-    def own_arm(self, arc: _Arc | None, target: int | None, scope: _Scope) -> list[ast.stmt]:
+    def own_arm(self, arc: _Arc | None, target: _Target, scope: _Scope) -> list[ast.stmt]:
         """A store for an arm alone, where no statement can stand for it."""
         if arc is None or arc.kind is not Kind.ARM or arc.source == target:
             return []
+        if isinstance(target, _Behind):
+            cell = self.arm_cell(arc, target.abrupt, scope)
+            target.arms.append((arc, cell))
+            # not the statement, of which a monitor reports the first pass alone
+            return [ast.copy_location(ast.Expr(probe := self.put(cell, arc.source, 1)), probe)]
         return [self.store(self.arm_cell(arc, target, scope), arc.source)]
 
-    def arm_cell(self, arc: _Arc, target: int | None, scope: _Scope) -> int:
+    def arm_cell(self, arc: _Arc, target: _Target, scope: _Scope) -> int:
         cell = self.new_cell()
         self.arc(arc, cell, target, scope)
         return cell
@@ -334,8 +370,13 @@ class _Inserter:
                 return False
         return not any(isinstance(node, ast.Lambda) for node in _expressions(statement))
 
-    def inside(self, node: ast.stmt, scope: _Scope, way: _Way, following: ast.stmt | None, line: int | None) -> None:
-        """Probes into all a statement holds; `following` is the next sibling with code, `line` is None without code."""
+    def inside(
+        self, node: ast.stmt, scope: _Scope, way: _Way, following: ast.stmt | None, line: int | None
+    ) -> list[ast.stmt]:
+        """Probes into all a statement holds, and those that must stand behind it.
+
+        `following` is the next sibling with code, and `line` is None without code.
+        """
         if following is not None:
             way = way.to(self.line(following))
         for expression in list(_expressions(node)):
@@ -350,11 +391,13 @@ class _Inserter:
         elif isinstance(node, ast.ClassDef):
             self.class_body(node, scope)
         elif isinstance(node, _WITHS):
-            node.body = self.block(node.body, scope, way, _arc(Kind.FLOW, line), line)
+            # it may swallow exceptions
+            node.body = self.block(node.body, scope, replace(way, error=None), _arc(Kind.FLOW, line), line)
         elif isinstance(node, _TRIES):
-            self.handlers(node, scope, way, line)
+            return self.handlers(node, scope, way, line)
         elif isinstance(node, ast.Match):
             self.cases(node, scope, way, line)
+        return []
 
     def function_expression(self, node: ast.Lambda, scope: _Scope) -> None:
         """Calling a lambda reaches the statement it is written in."""
@@ -383,7 +426,7 @@ class _Inserter:
     ) -> None:
         constant = _constant_test(node.test) if isinstance(node, ast.While) else None
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
-        inner = _Way(line, way.exit, line, way.follow)
+        inner = _Way(line, way.exit, line, way.follow, way.error)
         breaks = _has_break(node.body)
         node.body = self.block(node.body, scope, inner, None if constant is False else arm, line)
         if node.orelse:
@@ -403,10 +446,15 @@ class _Inserter:
         self.arc(arm, self.number[self.line(following)], target, scope)
         return []
 
-    def handlers(self, node: ast.Try, scope: _Scope, way: _Way, line: int | None) -> None:
+    def handlers(self, node: ast.Try, scope: _Scope, way: _Way, line: int | None) -> list[ast.stmt]:
+        final = self.first_line(node.finalbody, None)
+        final = final if isinstance(final, int) else None
         # what leaves the statement goes through `finally` first
-        inner = way if not node.finalbody else _UNKNOWN.to(self.first_line(node.finalbody, None))
+        inner = way if not node.finalbody else _Way(final, final, final, final, final)
         body = inner.to(self.first_line(node.orelse, inner.follow))
+        behind = self.behind(node, way)
+        if node.handlers:
+            body = replace(body, error=self.lines.first(node.handlers[0].lineno))
         node.body = self.block(node.body, scope, body, _arc(Kind.FLOW, line), line)
         for handler in node.handlers:
             place = self.lines.first(handler.lineno)
@@ -420,7 +468,26 @@ class _Inserter:
                     handler.type = self.before(handler.type, cell, place)
             handler.body = bare + self.block(handler.body, scope, inner, _Arc(Kind.ARM, place), place)
         node.orelse = self.block(node.orelse, scope, inner)
-        node.finalbody = self.block(node.finalbody, scope, way.to(None))
+        node.finalbody = self.block(node.finalbody, scope, way.to(behind))
+        return self.settled(node, behind, scope)
+
+    def behind(self, node: ast.Try, way: _Way) -> _Behind:
+        """Where control goes from the ``finally`` of a statement."""
+        ways = {ast.Return: way.exit, ast.Continue: way.head, ast.Break: way.after}
+        parts = [*node.body, *node.orelse, *(s for handler in node.handlers for s in handler.body)]
+        targets = {way.error, *(ways[kind] for kind in _exits(parts, frozenset(ways)))}
+        normal, abrupt = way.follow, targets.pop() if len(targets) == 1 else None
+        return _Behind(normal if isinstance(normal, int) else None, abrupt if isinstance(abrupt, int) else None)
+
+    def settled(self, node: ast.Try, behind: _Behind, scope: _Scope) -> list[ast.stmt]:
+        """Take back what arms set, at the start of the ``finally`` and, in the statements given, behind it."""
+        again: list[ast.stmt] = []
+        out: list[ast.stmt] = []
+        for arc, cell in behind.arms:
+            again.append(self.take_back(cell, arc.source, self.arm_cell(arc, behind.abrupt, scope)))
+            out.append(self.take_back(cell, arc.source, self.arm_cell(arc, behind.normal, scope)))
+        node.finalbody[:0] = again
+        return out
 
     def cases(self, node: ast.Match, scope: _Scope, way: _Way, line: int | None) -> None:
         arc = _arc(Kind.FLOW, line)
@@ -446,9 +513,14 @@ class _Inserter:
             case.body = head + self.block(case.body, scope, way, inner, place)
             cases.append(case)
         if not _always_matches(node.cases[-1]):
-            cell = self.arm_cell(_Arc(Kind.ARM, tried[-1]), way.follow, scope)
+            cell, last = self.new_cell(), _Arc(Kind.ARM, tried[-1])
             self.patterns(arc, tried, cell, scope)
-            cases.append(_any_case(node, self.store(cell, tried[-1])))
+            probes = [self.store(cell, tried[-1])]
+            if isinstance(way.follow, _Behind):
+                probes += self.own_arm(last, way.follow, scope)
+            else:
+                self.arc(last, cell, way.follow, scope)
+            cases.append(_any_case(node, probes))
         node.cases = cases
 
     def patterns(self, arc: _Arc | None, tried: list[int], cell: int, scope: _Scope) -> None:
@@ -478,7 +550,7 @@ class _Inserter:
         inner = _Scope(len(self.functions) - 1, name, _sure_names(node))
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
         entry = _Arc(Kind.ENTRY, -first)
-        body = self.block(node.body[len(head) :], inner, _Way(-first, -first), entry)
+        body = self.block(node.body[len(head) :], inner, _Way(-first, -first, error=-first), entry)
         if len(node.body) == len(head) and first in self.number:
             body = [self.store(self.number[first], first)]  # all that calling it runs is its first line
         node.body = head + body
@@ -489,7 +561,9 @@ class _Inserter:
         name = f"{scope.name}.{node.name}" if scope.name else node.name
         inner = _Scope(scope.function, name)
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
-        body = self.block(node.body[len(head) :], inner, _Way(-first, None), None, self.lines.first(node.lineno))
+        body = self.block(
+            node.body[len(head) :], inner, _Way(-first, None, error=-first), None, self.lines.first(node.lineno)
+        )
         # the namespace of a class may be any mapping: it is not asked for the name
         visible = ast.copy_location(ast.Global([self.name]), node)
         node.body = [*head, visible, *body]
@@ -567,6 +641,18 @@ def _has_break(body: Sequence[ast.AST]) -> bool:
     return False
 
 
+def _exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
+    """The kinds of jumps that lead out of a block, of those that are asked for."""
+    for node in body:
+        if type(node) in kinds:
+            yield type(node)
+        elif isinstance(node, _LOOPS):
+            yield from _exits(node.body, kinds - {ast.Break, ast.Continue})
+            yield from _exits(node.orelse, kinds)
+        elif not isinstance(node, (*_DEFINITIONS, ast.expr)):
+            yield from _exits(list(ast.iter_child_nodes(node)), kinds)
+
+
 def _always_matches(case: ast.match_case) -> bool:
     pattern: ast.pattern | None = case.pattern
     while isinstance(pattern, ast.MatchOr) or (isinstance(pattern, ast.MatchAs) and pattern.pattern):
@@ -580,8 +666,8 @@ def _no_case(before: ast.match_case, probe: ast.expr) -> ast.match_case:
     return ast.match_case(ast.copy_location(ast.MatchAs(), place), probe, [ast.copy_location(ast.Pass(), place)])
 
 
-def _any_case(node: ast.Match, statement: ast.stmt) -> ast.match_case:
-    return ast.match_case(ast.copy_location(ast.MatchAs(), node), None, [statement])
+def _any_case(node: ast.Match, probes: list[ast.stmt]) -> ast.match_case:
+    return ast.match_case(ast.copy_location(ast.MatchAs(), node), None, probes)
 
 
 def _sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
