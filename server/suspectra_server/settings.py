@@ -229,7 +229,8 @@ SETTINGS = (
         _words,
         "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, such as"
         ' `["--make", "cmake --build build", "--ctest", "build"]`. Empty: `testCommand`, or where C or C++ was recorded'
-        " last, CTest in the build folder of the workspace.",
+        " last, CTest in the build folder of the workspace; so too where nothing was recorded yet, `testCommand` is not"
+        " set, and there is no test of Python.",
     ),
     Setting("codeLens", "boolean", _boolean, "Show rank and score above the most suspicious functions."),
     Setting("inlayHints", "boolean", _boolean, "Show the rank at the end of each suspicious line."),

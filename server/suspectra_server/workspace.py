@@ -24,6 +24,7 @@ from suspectra_server.documents import Document, Placement, Texts, Version, move
 from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs
+from suspectra_server.project_tests import ctest_build, has_python_tests
 from suspectra_server.protocol import State
 from suspectra_server.settings import Settings
 from suspectra_server.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot
@@ -37,7 +38,6 @@ NOTICED = 0.15  # seconds after which a ranking that still runs is worth a word
 EDIT_QUIET = 0.1  # seconds without typing after which marks are published again
 REST = 3.0  # an update is followed by a pause of this many times its own length, so that a test run is not slowed
 LONGEST_REST = 2.0  # seconds
-_CTEST = "CTestTestfile.cmake"
 MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
 
@@ -161,14 +161,16 @@ class Folder:
     def test_arguments(self) -> tuple[str, ...]:
         """What of the command line records the tests.
 
-        Where C or C++ was recorded last and nothing is set, CTest's tests are taken of a build folder in the workspace.
+        Where nothing is set, CTest's tests are taken of a build folder in the workspace if C or C++ was recorded last,
+        or if nothing was and there is no test of Python.
         """
         if self.settings.c_tests:
             return ("record-c", *self.settings.c_tests)
-        if recorded_by(self._source) == "record-c":
-            for listing in sorted(self.root.glob(f"*/{_CTEST}")):
-                build = listing.parent.name
-                return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
+        recorder = recorded_by(self._source)
+        unset = not recorder and self.settings.test_command == Settings.test_command
+        wanted = recorder == "record-c" or (unset and not has_python_tests(self.root))
+        if wanted and (build := ctest_build(self.root)):
+            return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
         python = self.settings.test_interpreter
         interpreter = ("--python", python) if python else ()
         fewer = ("--failed-and-affected",) if self.settings.affected_only else ()

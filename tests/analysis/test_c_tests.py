@@ -17,6 +17,7 @@ from suspectra.errors import EvidenceError, UsageError
 from suspectra.evidence.c_recording import CRecordingSource
 from suspectra.evidence.c_store import FOLDER, CRecorder, CRecording
 from suspectra.evidence.evidence import Verdict
+from suspectra.localizer import Localizer
 from suspectra.location import Location
 from suspectra.recording.c_case import CCase, Ending, cmake_pattern, judge
 from suspectra.recording.c_suites import (
@@ -366,7 +367,7 @@ def test_a_crash_keeps_its_profile_up_to_there(exporting_c):
     run = shell(exporting_c, "crash\t./build/program l3 v1\nabort\t./build/program s5 a1\nfine\t./build/program c1\n")
     assert verdicts(run) == {"crash": "failed", "abort": "failed", "fine": "passed"}
     assert messages(run)["crash"] == "crashed: SIGSEGV"
-    assert messages(run)["abort"] == "crashed: SIGABRT"
+    assert messages(run)["abort"].startswith("crashed: SIGABRT")
     assert "its profile reaches up to there" in texts(run.problems)
     evidence = CRecordingSource(exporting_c.workspace).read()
     assert "its profile reaches up to there" in texts(evidence.problems)
@@ -376,14 +377,50 @@ def test_a_crash_keeps_its_profile_up_to_there(exporting_c):
     assert "shared.h:6" in lines_of(evidence, "abort")
 
 
-def test_a_crash_without_the_handler_counts_and_is_said(build_c):
-    program = build_c()  # does not export __gcov_dump
+def test_a_crash_of_a_stripped_program_counts_and_is_said(build_c):
+    program = build_c()
+    subprocess.run([tool("strip", "binutils"), program.program], check=True)
     run = shell(program, "crash\t./build/program l3 v1\nfine\t./build/program c1\n")
     assert "left no profile" in texts(run.problems)
-    assert "-Wl,-u,__gcov_dump" in texts(run.problems)
+    assert "do not strip it" in texts(run.problems)
     evidence = CRecordingSource(program.workspace).read()
     assert {test.name: test.verdict.value for test in evidence.tests} == {"crash": "failed", "fine": "passed"}
     assert not lines_of(evidence, "crash")
+
+
+CMAKE = """\
+cmake_minimum_required(VERSION 3.10)
+project(sums C)
+set(CMAKE_C_FLAGS "${CMAKE_C_FLAGS} -O0 --coverage")
+enable_testing()
+add_library(sum SHARED sum.c)
+add_executable(test_sum test_sum.c)
+target_link_libraries(test_sum sum)
+add_test(NAME right COMMAND test_sum 3)
+add_test(NAME wrong COMMAND test_sum -3)
+"""
+
+
+def test_a_plain_assert_keeps_its_profile_and_says_why(tmp_path):
+    """A CMake project as anybody would write it: nothing is linked for us, and the code under test is a library."""
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE)
+    (tmp_path / "sum.c").write_text("int absolute(int a) {\n    if (a < 0)\n        return a;\n    return a;\n}\n")
+    (tmp_path / "test_sum.c").write_text(
+        "#include <assert.h>\n#include <stdlib.h>\nint absolute(int);\n"
+        "int main(int argc, char **argv) {\n    assert(absolute(atoi(argv[1])) == 3);\n    return argc == 9;\n}\n"
+    )
+    cmake = tool("cmake", "cmake")
+    subprocess.run([cmake, "-S", tmp_path, "-B", tmp_path / "build"], check=True, capture_output=True)
+    subprocess.run([cmake, "--build", tmp_path / "build"], check=True, capture_output=True)
+    run = record_c(tmp_path, ctest_suite(tmp_path, tmp_path / "build"))
+    assert verdicts(run) == {"right": "passed", "wrong": "failed"}
+    assert messages(run)["wrong"].startswith("crashed: SIGABRT: test_sum: ")
+    assert messages(run)["wrong"].endswith("Assertion `absolute(atoi(argv[1])) == 3' failed.")
+    evidence = CRecordingSource(tmp_path).read()
+    assert {"sum.c:2", "sum.c:3"} <= lines_of(evidence, "wrong")
+    report = Localizer(make_technique("ochiai")).update(evidence)
+    first = report.suspects(top=1)[0].location
+    assert (first.file, first.line) == ("sum.c", 3)
 
 
 def test_the_handler_can_be_linked_instead(build_c):

@@ -119,3 +119,22 @@ def test_bytes_of_old_encodings_are_shown_as_they_stand(client, build_reckoner, 
     client.start(folder)
     client.wait(lambda: client.marks(folder))
     assert client.marks(folder).keys() == ranked(folder)
+
+
+def test_the_first_run_of_a_cmake_project_is_that_of_ctest(client, build_reckoner, tmp_path):
+    folder = build_reckoner(tmp_path / "reckoner")
+    client.start(folder)
+    assert client.command("runTests") is True
+    client.wait(lambda: client.marks(folder))
+    assert client.marks(folder).keys() == ranked(folder)
+    assert any("record-c --make cmake --build build --ctest build" in str(p) for p in client.progress)
+
+
+@pytest.mark.parametrize("name", ["conftest.py", "tests/test_binding.py"])
+def test_a_cmake_project_with_tests_of_python_runs_those(client, build_reckoner, tmp_path, name):
+    folder = build_reckoner(tmp_path / "reckoner")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("def test_binding():\n    assert False\n")
+    client.start(folder)
+    assert client.command("runTests") is True
+    client.wait(lambda: any("record -- pytest" in str(p) for p in client.progress))

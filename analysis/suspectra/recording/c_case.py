@@ -113,7 +113,8 @@ def judge(case: CCase, ending: Ending) -> tuple[Verdict, str]:
     if ending.flooded:
         return Verdict.FAILED, "wrote too much output"
     if ending.signal:
-        return Verdict.FAILED, f"crashed: {_signal_name(ending.signal)}"
+        said = _complaint(ending.stderr.decode("utf-8", "replace"))  # what assert() says, for example
+        return Verdict.FAILED, f"crashed: {_signal_name(ending.signal)}{f': {said}' if said else ''}"
     if case.expected is not None:
         return _compare(case.expected, ending.stdout)
     output = (ending.stdout + ending.stderr).decode("utf-8", "replace")
@@ -189,7 +190,13 @@ _COMPLAINT = re.compile(r"(?i)assert|fail|error|expected|mismatch|not ok")
 def _first_complaint(output: str) -> str:
     """The first line of the output that says what is wrong, else its last line."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return next((line for line in lines if _COMPLAINT.search(line)), lines[-1] if lines else "")[:300]
+    return _complaint(output) or (lines[-1] if lines else "")[:300]
+
+
+def _complaint(output: str) -> str:
+    """The first line of the output that says what is wrong, if any does."""
+    lines = (line.strip() for line in output.splitlines())
+    return next((line for line in lines if _COMPLAINT.search(line)), "")[:300]
 
 
 def _signal_name(number: int) -> str:

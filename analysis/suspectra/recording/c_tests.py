@@ -98,7 +98,7 @@ def record_c(
     test_patterns : sequence of str
         Source files that hold test code.
     crash_handler : bool
-        Load a handler into programs that export ``__gcov_dump``, which keeps the profile of those that crash.
+        Load a handler into programs that are built with ``--coverage``, which keeps the profile of those that crash.
     progress : callable, optional
     cancel : threading.Event, optional
         Set it to stop; tests that ended stay recorded.
@@ -420,14 +420,15 @@ def _about_the_end(
 ) -> list[Problem]:
     if not (ending.signal or ending.expired) or not result.verdict.counted:
         return []
+    ended = result.message.removeprefix("crashed: ").partition(":")[0]
     if counters:
         cause = (
-            f"this test ended by {result.message.removeprefix('crashed: ')}; its profile reaches up to there, but the "
+            f"this test ended by {ended}; its profile reaches up to there, but the "
             "lines after that point in the same straight piece of code, and on the way out, may count as executed"
         )
         return [Problem(case.name, "", cause, "read the ranking of these lines with care")]
-    cause = f"this test ended by {result.message.removeprefix('crashed: ')} and left no profile"
-    cure = f"link its program with -rdynamic -Wl,-u,__gcov_dump, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
+    cause = f"this test ended by {ended} and left no profile"
+    cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
     return [Problem(case.name, "", cause, cure)]

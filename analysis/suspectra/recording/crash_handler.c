@@ -3,9 +3,9 @@
  * A program built with --coverage writes its profile when it exits; one that a signal ends writes nothing. This file
  * installs handlers that write the profile first and then let the signal end the program as before.
  *
- * As a shared object for LD_PRELOAD it needs the program to export __gcov_dump:
- *     link the program with  -rdynamic -Wl,-u,__gcov_dump
- * To link it into a program instead, add this file to its sources with -DSUSPECTRA_LINKED.
+ * As a shared object for LD_PRELOAD it takes __gcov_dump where the program exports it. Where it does not, the symbol
+ * tables of the program and of its libraries are read for __gcov_exit, which every object built with --coverage calls at
+ * its end; only stripped programs hide that. For those, add this file to their sources with -DSUSPECTRA_LINKED.
  *
  * After SIGSEGV the counters are those of the arcs that were taken; what stands after the crash in the same block of
  * straight code can't be told from what stands before it.
@@ -19,9 +19,18 @@
 
 #ifdef SUSPECTRA_LINKED
 extern void __gcov_dump(void);
+#elif defined(__linux__)
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #endif
 
-static void (*dump)(void);
+#define MOST_DUMPS 64
+
+static void (*dumps[MOST_DUMPS])(void); /* each program and shared library has a copy of libgcov of its own */
+static size_t found;
 static char own_stack[1 << 17]; /* a stack overflow leaves no room on the program's own */
 
 static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGTRAP, SIGSYS};
@@ -33,20 +42,82 @@ static void write_profile(int number) {
         begun = 1;
         signal(SIGALRM, SIG_DFL);
         alarm(5); /* a crash inside malloc may hold a lock that the dump needs */
-        dump();
+        for (size_t i = 0; i < found; i++)
+            dumps[i]();
         alarm(0);
     }
     raise(number);
 }
 
-__attribute__((constructor)) static void install(void) {
-#ifdef SUSPECTRA_LINKED
-    dump = __gcov_dump;
-#else
-    *(void **)&dump = dlsym(RTLD_DEFAULT, "__gcov_dump");
+#if !defined(SUSPECTRA_LINKED) && defined(__linux__)
+/* Whether `count` things of `size` bytes at `offset` lie within a file of `total` bytes. */
+static int within(size_t offset, size_t count, size_t size, size_t total) {
+    return offset <= total && (size == 0 || count <= (total - offset) / size);
+}
+
+/* The address of a function in the symbol table of an ELF file, 0 where it has none. */
+static ElfW(Addr) address_in(const char *file, size_t size, const char *name) {
+    const ElfW(Ehdr) *head = (const void *)file;
+    if (size < sizeof *head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_shentsize != sizeof(ElfW(Shdr)) ||
+        head->e_ident[EI_CLASS] != (sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+        !within(head->e_shoff, head->e_shnum, sizeof(ElfW(Shdr)), size))
+        return 0;
+    const ElfW(Shdr) *sections = (const void *)(file + head->e_shoff);
+    for (size_t i = 0; i < head->e_shnum; i++) {
+        const ElfW(Shdr) *table = &sections[i];
+        if (table->sh_type != SHT_SYMTAB || table->sh_link >= head->e_shnum || !within(table->sh_offset, 1, table->sh_size, size))
+            continue;
+        const ElfW(Shdr) *names = &sections[table->sh_link];
+        if (!within(names->sh_offset, 1, names->sh_size, size))
+            continue;
+        const ElfW(Sym) *symbols = (const void *)(file + table->sh_offset);
+        size_t length = strlen(name) + 1;
+        for (size_t j = 0; j < table->sh_size / sizeof *symbols; j++)
+            if ((symbols[j].st_info & 0xf) == STT_FUNC && symbols[j].st_value && symbols[j].st_name < names->sh_size &&
+                length <= names->sh_size - symbols[j].st_name &&
+                !memcmp(file + names->sh_offset + symbols[j].st_name, name, length))
+                return symbols[j].st_value;
+    }
+    return 0;
+}
+
+static int look_into(struct dl_phdr_info *object, size_t unused, void *nothing) {
+    const char *path = object->dlpi_name && *object->dlpi_name ? object->dlpi_name : "/proc/self/exe";
+    struct stat status;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0)
+        return 0;
+    if (fstat(descriptor, &status) == 0 && status.st_size > 0) {
+        char *file = mmap(NULL, status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+        if (file != MAP_FAILED) {
+            ElfW(Addr) address = address_in(file, status.st_size, "__gcov_exit");
+            if (address && found < MOST_DUMPS)
+                *(void **)&dumps[found++] = (void *)(object->dlpi_addr + address);
+            munmap(file, status.st_size);
+        }
+    }
+    close(descriptor);
+    (void)unused, (void)nothing;
+    return 0;
+}
 #endif
-    if (!dump)
-        return; /* not a program that was built with --coverage, or it does not export the function */
+
+static void find_dumps(void) {
+#ifdef SUSPECTRA_LINKED
+    dumps[found++] = __gcov_dump;
+#else
+#ifdef __linux__
+    dl_iterate_phdr(look_into, NULL);
+#endif
+    if (!found && (*(void **)&dumps[0] = dlsym(RTLD_DEFAULT, "__gcov_dump")))
+        found = 1;
+#endif
+}
+
+__attribute__((constructor)) static void install(void) {
+    find_dumps();
+    if (!found)
+        return; /* not a program that was built with --coverage, or it is stripped */
     stack_t stack;
     memset(&stack, 0, sizeof stack);
     stack.ss_sp = own_stack;

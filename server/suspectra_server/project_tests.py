@@ -1,0 +1,51 @@
+"""Which tests a folder holds, as far as its files tell: what is run where nobody has said."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+_CTEST = "CTestTestfile.cmake"
+_PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
+_PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
+_TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
+_SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
+_MOST_FOLDERS, _MOST_BYTES = 500, 1 << 20
+
+
+def ctest_build(root: Path) -> str | None:
+    """The build folder of a CMake project that has tests, by name."""
+    return next((listing.parent.name for listing in sorted(root.glob(f"*/{_CTEST}"))), None)
+
+
+def has_python_tests(root: Path) -> bool:
+    """Whether there is a test file of Python, or anything that sets pytest up."""
+    return _configures_pytest(root) or next(_test_files(root), None) is not None
+
+
+def _configures_pytest(root: Path) -> bool:
+    return any((root / name).is_file() for name in _PYTEST_FILES) or any(
+        section in _text(root / name) for name, section in _PYTEST_SECTIONS.items()
+    )
+
+
+def _test_files(root: Path) -> Iterator[Path]:
+    """Python files that are called as tests are, in the first folders."""
+    for folder, folders, names in islice(os.walk(root), _MOST_FOLDERS):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and name not in _SKIPPED and not Path(folder, name, "pyvenv.cfg").exists()
+        )
+        yield from (Path(folder, name) for name in sorted(names) if _TEST_FILE.fullmatch(name))
+
+
+def _text(path: Path) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return stream.read(_MOST_BYTES)
+    except OSError:
+        return ""
