@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.convert import plain, range_of, whole_line
+from suspectra_server.documents import Reading
 from suspectra_server.features.places import location_of, place
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.guide import Guide
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import Settings
 from suspectra_server.snapshot import Mark
+from suspectra_server.statement import Statement
 from suspectra_server.trail import Stop
 
 if TYPE_CHECKING:
@@ -30,8 +33,8 @@ if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
     from suspectra_server.workspace import Folder
 
-Found = tuple["Folder", Mark]
-Statement = tuple["Folder", int]  # an element of the folder's ranking
+Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`
+Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `Place` of the protocol
 
 MOST_MOVES = 10  # places a jump offers unless asked for another number
 MOST_CHOICES = 5  # of them that the server asks about: some clients make each a button
@@ -60,7 +63,7 @@ class Commands:
         if self._by_steps(here):
             return self._go_to(await self._fewest_steps(here), here)
         found = self._in_ranking(cursor, 1)
-        self._learn(here, found, returns=True)
+        self._learn(here, Statement.of(*found) if found else None, returns=True)
         return self._go_to(found, here)
 
     def previous_suspect(self, cursor: Any = None) -> lsp.Location | None:
@@ -69,7 +72,7 @@ class Commands:
         if self._by_steps(here):
             return self.back()
         found = self._in_ranking(cursor, -1)
-        self._learn(here, found, returns=True)
+        self._learn(here, Statement.of(*found) if found else None, returns=True)
         return self._go_to(found, here)
 
     def first_suspect(self) -> lsp.Location | None:
@@ -84,24 +87,29 @@ class Commands:
             if ask:
                 self._server.answer("There are no suspects, so there is nowhere to jump to.")
             return None
-        folder, element = here
-        moves = await folder.guidance.ask(lambda guide, token: _moves(folder, guide, element, limit)) or []
-        found = [(move, where) for move in moves if (where := place(self._server, folder, move.element))]
+        folder, ranking = here.folder, here.ranking
+        moves, reading = await folder.guidance.ask(ranking, lambda guide, token: _moves(here, guide, limit)) or (
+            [],
+            None,
+        )
+        if reading is not None:
+            folder.take(reading)
+        found = [(move, Statement(folder, ranking, move.element)) for move in moves]
+        offered = [(move, one, where) for move, one in found if (where := place(self._server, one))]
         target = None
         if to is not None:
             target = self._statement_at(*to)
             if target is None:
                 raise JsonRpcInvalidParams("there is no ranked statement at that place")
-        elif ask and found:
-            chosen = await self._ask_where(here, found[:MOST_CHOICES])
-            target = (folder, chosen.element) if chosen else None
+        elif ask and offered:
+            target = await self._ask_where(here, offered[:MOST_CHOICES])
         elif ask:
             self._server.answer("There is nowhere to go from here.")
         self._learn(here, target)
         return {
-            "origin": place(self._server, *here),
+            "origin": place(self._server, here),
             "moves": [
-                {**where, "probability": move.probability, "reasons": list(move.reasons)} for move, where in found
+                {**where, "probability": move.probability, "reasons": list(move.reasons)} for move, _, where in offered
             ],
             "chosen": self._visit(target, here) if target else None,
         }
@@ -111,10 +119,10 @@ class Commands:
         trail = self._server.trail
         while stop := trail.back():
             folder = self._server.folders.get(stop.folder)
-            element = folder.element_of(stop.place) if folder else None
-            if element is not None and (location := location_of(self._server, folder, element)):
-                folder.guidance.stand(element)
-                return self._show(folder, element, location)
+            statement = folder.statement_at(stop.place) if folder else None
+            if statement is not None and (location := location_of(self._server, statement)):
+                folder.guidance.stand(statement)
+                return self._show(statement, location)
         return None
 
     def explain(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
@@ -143,10 +151,10 @@ class Commands:
         if scope not in ("line", "function"):
             raise JsonRpcInvalidParams('the scope is "line" or "function"')
         found = self._statement_at(*_place(uri, line))
-        if found is None or found[0].snapshot.ranking.report.level[found[1]] < 0:
+        if found is None or found.suspect is None:
             return False
-        folder, element = found
-        function = folder.snapshot.ranking.report.spectrum.elements.function
+        folder, element = found.folder, found.element
+        function = found.ranking.report.spectrum.elements.function
         whole = scope == "function" and function[element] >= 0
         folder.acquit(np.flatnonzero(function == function[element]).tolist() if whole else [element])
         return True
@@ -174,9 +182,9 @@ class Commands:
             "file": str(learned.file),
         }
 
-    def reset_learned(self) -> bool:
+    async def reset_learned(self) -> bool:
         """Forget what was learned."""
-        there = self._server.learned.reset()
+        there = await self._server.files.run(self._server.learned.reset)
         for folder in self._server.folders:
             folder.guidance.renew(after=0)
         if not self._server.takes_status:
@@ -267,10 +275,12 @@ class Commands:
         if place is None:
             return None
         folder, path = place
-        element = folder.current().element_at(path, line)
-        if element is None and (placement := folder.placement(path)) and (origin := placement.origin(line)):
-            element = folder.element_of((path, origin))
-        return None if element is None else (folder, element)
+        snapshot = folder.current()
+        element = snapshot.element_at(path, line)
+        if element is not None:
+            return Statement(folder, snapshot.ranking, element)
+        origin = placement.origin(line) if (placement := folder.placement(path)) else None
+        return folder.statement_at((path, origin)) if origin else None
 
     def _place_of(self, cursor: Any) -> Statement | None:
         """Where the reader is: the statement at the cursor, else where they went last."""
@@ -278,18 +288,17 @@ class Commands:
             return found
         here = self._server.trail.here
         folder = self._server.folders.get(here.folder) if here else None
-        element = folder.element_of(here.place) if folder else None
-        return None if element is None else (folder, element)
+        return folder.statement_at(here.place) if folder else None
 
     def _first(self) -> Statement | None:
         found = next(iter(self._unexamined()), None)
-        return (found[0], found[1].suspect.element) if found else None
+        return Statement.of(*found) if found else None
 
     # what comes next
 
     def _by_steps(self, here: Statement | None) -> bool:
         """Whether the reader wants to be led by expected steps."""
-        folder = here[0] if here else next(iter(self._server.folders), None)
+        folder = here.folder if here else next(iter(self._server.folders), None)
         return folder is not None and folder.settings.order == "steps"
 
     def _in_ranking(self, cursor: Any, direction: int) -> Found | None:
@@ -306,48 +315,58 @@ class Commands:
 
     async def _fewest_steps(self, here: Statement | None) -> Found | None:
         """The suspect that this walk has not come by and that takes the fewest expected steps from here."""
+        steps = await self._steps_from(here) if here else None
+        # from here on nothing is waited for: what stands below is all of the present ranking
+        now = here.now() if here else None
+        if here is not now:
+            steps = None  # they are told by numbers of the ranking before
         trail = self._server.trail
-        found = [one for one in self._unexamined() if here is None or one[1].suspect.element != here[1]]
+        found = [one for one in self._unexamined() if now is None or Statement.of(*one) != now]
         left = [one for one in found if not trail.saw(_stop(one))]
         if not left:
             trail.begin_again()
             left = found
-        if here is None:
+        if now is None:
             return next(iter(left), None)
-        folder, element = here
-        asked = folder.guidance.ask(lambda guide, token: guide.steps_from(element, token), of_steps=True)
-        try:
-            steps = await asyncio.wait_for(asked, STEPS_PATIENCE)
-        except asyncio.TimeoutError:
-            steps = None
 
         def near(one: Found) -> tuple[bool, float]:
-            own = one[0] is folder and steps is not None
+            own = one[0] is now.folder and steps is not None
             return not own, float(steps[one[1].suspect.element]) if own else 0.0
 
         return min(left, key=near, default=None)
 
-    async def _ask_where(self, here: Statement, found: list[tuple[Move, dict[str, Any]]]) -> Move | None:
+    async def _steps_from(self, here: Statement) -> np.ndarray | None:
+        """Expected steps from a statement to every other, in the numbers of its ranking."""
+        asked = here.folder.guidance.ask(
+            here.ranking, lambda guide, token: guide.steps_from(here.element, token), of_steps=True
+        )
+        try:
+            return await asyncio.wait_for(asked, STEPS_PATIENCE)
+        except asyncio.TimeoutError:
+            return None
+
+    async def _ask_where(self, here: Statement, offered: list[Offer]) -> Statement | None:
         """Let the user choose a move, where the client has nothing of its own for it."""
         titles = {
-            f"{where['file']}:{where['line']} · {chance(move.probability)} · {', '.join(move.reasons)}": move
-            for move, where in found
+            plain(
+                f"{where['file']}:{where['line']} · {chance(move.probability)} · {', '.join(move.reasons)}"
+            ): statement
+            for move, statement, where in offered
         }
-        origin = place(self._server, *here)
+        origin = place(self._server, here)
         text = f"Where to look next from {origin['file']}:{origin['line']}?" if origin else "Where to look next?"
         request = lsp.ShowMessageRequestParams(
-            lsp.MessageType.Info, plain(text), [lsp.MessageActionItem(plain(title)) for title in titles]
+            lsp.MessageType.Info, plain(text), [lsp.MessageActionItem(title) for title in titles]
         )
         answer = await self._server.window_show_message_request_async(request)
-        chosen = {plain(title): move for title, move in titles.items()}
-        return chosen.get(answer.title) if answer else None
+        return titles.get(answer.title) if answer else None
 
-    def _learn(self, here: Statement | None, target: Found | Statement | None, returns: bool = False) -> None:
+    def _learn(self, here: Statement | None, target: Statement | None, returns: bool = False) -> None:
         """Count a move, if the reader agreed: a jump if it leads to a neighbour, unless they asked for the ranking."""
-        if here is None or target is None or not here[0].settings.learn_jumps:
+        here, target = here and here.now(), target and target.now()
+        if here is None or target is None or not here.folder.settings.learn_jumps:
             return
-        folder, element = here
-        other = target[1] if isinstance(target[1], int) else target[1].suspect.element
+        folder, element = here.folder, here.element
         last = self._server.trail.here
         visited = folder.element_of(last.place) if last and last.folder == folder.uri else None
         by_hand = visited is not None and visited != element
@@ -359,12 +378,13 @@ class Commands:
             # who was found elsewhere than they were led to went there by themselves
             moves = [True] if by_hand and model.is_neighbour(visited, element) else []
             if model.has_neighbours(element):
-                moves.append(not returns and target[0] is folder and model.is_neighbour(element, other))
+                near = target.folder is folder and model.is_neighbour(element, target.element)
+                moves.append(not returns and near)
             return moves
 
         async def learn() -> None:
-            for jumped in await folder.guidance.ask(count) or []:
-                self._server.learned.add(jumped)
+            for jumped in await folder.guidance.ask(here.ranking, count) or []:
+                await self._server.files.run(partial(self._server.learned.add, jumped))
             for one in self._server.folders:
                 one.guidance.renew()
 
@@ -374,7 +394,7 @@ class Commands:
 
     def _go_to(self, found: Found | None, here: Statement | None = None) -> lsp.Location | None:
         if found is not None:
-            return self._visit((found[0], found[1].suspect.element), here)
+            return self._visit(Statement.of(*found), here)
         if not self._server.takes_status:
             done = any(folder.snapshot.marks for folder in self._server.folders)
             self._server.answer("No other suspect is left." if done else self._server.status()["message"])
@@ -382,26 +402,25 @@ class Commands:
 
     def _visit(self, target: Statement, here: Statement | None) -> lsp.Location | None:
         """Go to a statement, and remember where the reader came from."""
-        folder, element = target
-        location = location_of(self._server, folder, element)
+        target, here = target.now(), here and here.now()
+        location = location_of(self._server, target) if target else None
         if location is None:
             return None
-        origin = Stop(here[0].uri, here[0].place_of(here[1])) if here else None
-        self._server.trail.go(Stop(folder.uri, folder.place_of(element)), origin)
-        folder.guidance.stand(element)
-        return self._show(folder, element, location)
+        origin = Stop(here.folder.uri, here.place) if here else None
+        self._server.trail.go(Stop(target.folder.uri, target.place), origin)
+        target.folder.guidance.stand(target)
+        return self._show(target, location)
 
-    def _show(self, folder: Folder, element: int, location: lsp.Location) -> lsp.Location:
+    def _show(self, statement: Statement, location: lsp.Location) -> lsp.Location:
         if self._server.can("window.show_document.support"):
             # the cursor goes there and nothing is selected: a key must not replace the statement
             start = location.range.start
             show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
             self._server.window_show_document(show)
         elif not self._server.takes_status:
-            file, _ = folder.place_of(element)
-            ranking = folder.snapshot.ranking
-            ranked = ranking.report.level[element] >= 0
-            why = f": {headline(ranking, ranking.report.suspect_of(element))}" if ranked else ""
+            file, _ = statement.place
+            suspect = statement.suspect
+            why = f": {headline(statement.ranking, suspect)}" if suspect else ""
             self._server.answer(f"{file}:{location.range.start.line + 1}{why}")
         return location
 
@@ -471,13 +490,14 @@ def _jump_options(options: Any, ask: bool) -> tuple[tuple[str, int] | None, bool
     return to, ask, limit
 
 
-def _moves(folder: Folder, guide: Guide, element: int, limit: int) -> list[Move]:
+def _moves(here: Statement, guide: Guide, limit: int) -> tuple[list[Move], Reading] | None:
     """Where to look next, with the texts of these places read; in the worker thread."""
     if guide.model is None:
-        return []
-    moves = guide.model.next_moves(element, limit)
-    folder.read_texts(folder.place_of(one)[0] for one in (element, *(move.element for move in moves)))
-    return moves
+        return None
+    moves = guide.model.next_moves(here.element, limit)
+    ranking = here.ranking
+    paths = {ranking.place_of(one)[0] for one in (here.element, *(move.element for move in moves))}
+    return moves, here.folder.read_in_worker(path for path in paths if path in ranking.files)
 
 
 def _stop(found: Found) -> Stop:

@@ -6,9 +6,11 @@ and kept from the first moment its digest fits, so that later edits can be follo
 
 from __future__ import annotations
 
+import itertools
 import logging
 import re
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -18,6 +20,7 @@ from urllib.parse import unquote
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument, Workspace
 
+from suspectra.cancellation import Token
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
 from suspectra.location import Location
@@ -207,31 +210,84 @@ class Version:
     digest: str | None
 
 
-class Texts:
-    """The texts of one workspace folder's files.
+@dataclass(frozen=True)
+class Reading:
+    """What was found on disk at one moment.
 
-    `load` runs in the worker thread, everything else in the server's loop. What they share are dictionaries that
-    are only ever read or set entry by entry.
+    Parameters
+    ----------
+    number : int
+        A later reading has a greater one.
+    found : mapping of str to SourceText or None
+        By path; None for a file that can't be read.
+    """
+
+    number: int
+    found: Mapping[str, SourceText | None]
+
+
+class Disk:
+    """Reads the sources of one workspace folder. For worker threads, which take turns.
+
+    Parameters
+    ----------
+    root : Path
     """
 
     def __init__(self, root: Path):
         self._sources = Sources(root)
-        self._on_disk: dict[str, SourceText] = {}
+        self._lock = threading.Lock()
+        self._readings = itertools.count(1)
+
+    def read(self, paths: Iterable[str], token: Token | None = None) -> Reading:
+        """Read files, each only if it is not as it was when last read.
+
+        Raises
+        ------
+        Cancelled
+            When nobody waits for it any more.
+        """
+        with self._lock:
+            found: dict[str, SourceText | None] = {}
+            for path in paths:
+                if token is not None:
+                    token.check()
+                try:
+                    found[path] = self._sources.get(path)
+                except SourceUnreadable:
+                    found[path] = None
+            return Reading(next(self._readings), found)
+
+
+class Texts:
+    """The texts of one workspace folder's files, as the server's loop knows them. No method touches the disk."""
+
+    def __init__(self) -> None:
+        self._on_disk: dict[str, tuple[int, SourceText | None]] = {}
         self._as_run: dict[tuple[str, str | None], tuple[Version | MeasuredFile, SourceText]] = {}
         self._open: dict[str, Document] = {}
         self._placements: dict[tuple[str, str | None], Placement] = {}
 
-    def load(self, file: Version | MeasuredFile) -> None:
-        """Read a file unless it is as it was when last read; keep its text if it is the one that was run."""
-        try:
-            source = self._on_disk[file.path] = self._sources.get(file.path)
-        except SourceUnreadable:
-            self._on_disk.pop(file.path, None)
-            return
-        known = self._as_run.get((file.path, file.digest))
-        # evidence without digests: the text met first is taken as the one that was run
-        if file.digest == source.digest or (file.digest is None and not (known and known[0] is file)):
-            self._as_run[file.path, file.digest] = file, source
+    def take(self, files: Iterable[Version | MeasuredFile], reading: Reading) -> None:
+        """Take over what was read, and keep each text that is the one that was run.
+
+        Parameters
+        ----------
+        files : iterable of Version or MeasuredFile
+            What of the reading is wanted.
+        reading : Reading
+            Where something newer is known of a file, that stays.
+        """
+        for file in files:
+            if file.path not in reading.found or self._on_disk.get(file.path, (0, None))[0] > reading.number:
+                continue
+            source = reading.found[file.path]
+            self._on_disk[file.path] = reading.number, source
+            known = self._as_run.get((file.path, file.digest))
+            # evidence without digests: the text met first is taken as the one that was run
+            first = file.digest is None and not (known and known[0] is file)
+            if source is not None and (first or file.digest == source.digest):
+                self._as_run[file.path, file.digest] = file, source
 
     def forget_except(self, files: Iterable[Version | MeasuredFile]) -> None:
         """Drop the texts of all other versions."""
@@ -263,11 +319,15 @@ class Texts:
         known = self._as_run.get((file.path, file.digest))
         return known[1].lines if known else None
 
+    def on_disk(self, path: str) -> bool:
+        """Whether there was a file that could be read when it was last looked for."""
+        return self._on_disk.get(path, (0, None))[1] is not None
+
     def now(self, path: str) -> Lines | None:
         """The text in the editor, else on disk, None when there is no such file."""
         if document := self._open.get(path):
             return document.lines
-        source = self._on_disk.get(path)
+        source = self._on_disk.get(path, (0, None))[1]
         return source.lines if source else None
 
     def placement(self, file: Version | MeasuredFile) -> Placement | None:

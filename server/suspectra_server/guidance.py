@@ -10,6 +10,7 @@ from suspectra.cancellation import Token
 from suspectra_server.guide import Guide, Guides, Terms
 from suspectra_server.jobs import Jobs
 from suspectra_server.snapshot import Ranking
+from suspectra_server.statement import Statement
 
 QUIET = 1.0  # seconds after a ranking in which the next one may come, as while tests run: it must find the way free
 Answer = TypeVar("Answer")
@@ -40,8 +41,9 @@ class Guidance:
         self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
         self._guide: Guide | None = None
-        self._here: int | None = None
+        self._here: Statement | None = None
         self._waiting: set[asyncio.Future] = set()
 
     def guide_of(self, ranking: Ranking) -> Guide | None:
@@ -58,26 +60,39 @@ class Guidance:
     def renew(self, after: float = QUIET) -> None:
         """Make a new guide if anything it follows from has changed."""
         self._wait_no_more()
-        self._timer = self._loop.call_later(after, self._make)
+        if not self._closed:
+            self._timer = self._loop.call_later(after, self._make)
 
-    def stand(self, element: int | None) -> None:
-        """The reader is on this element."""
-        self._here = element
-        if self._guide is not None and self._guide.here != element and self._guide.terms == self._terms():
-            self._take(self._guide)
+    def stand(self, statement: Statement | None) -> None:
+        """The reader is on this statement."""
+        self._here = statement
+        guide = self._guide
+        if guide is not None and guide.here != self._element_in(guide) and guide.terms == self._current_terms():
+            self._take(guide)
+
+    def follow(self) -> None:
+        """There is another ranking: find in it where the reader is."""
+        self._here = self._here.now() if self._here else None
 
     def close(self) -> None:
-        """Stop everything; who still asks gets no answer."""
+        """Stop everything for good; who still asks gets no answer."""
+        self._closed = True
         self.hold()
         for answer in self._waiting:
             if not answer.done():
                 answer.set_result(None)
 
-    async def ask(self, question: Callable[[Guide, Token], Answer], *, of_steps: bool = False) -> Answer | None:
-        """Have a question answered in the worker thread by the guide of this moment.
+    async def ask(
+        self, ranking: Ranking, question: Callable[[Guide, Token], Answer], *, of_steps: bool = False
+    ) -> Answer | None:
+        """Have a question answered in the worker thread by the guide of a ranking.
+
+        Another ranking may be the present one when the answer is there: element numbers in it are those of `ranking`.
 
         Parameters
         ----------
+        ranking : Ranking
+            Whose elements the question speaks of.
         question : callable
         of_steps : bool
             The answer needs expected steps. Any other question does not wait until these are known.
@@ -85,10 +100,10 @@ class Guidance:
         Returns
         -------
         object
-            None where there is no ranking, or the question failed.
+            None where that is not the present ranking any more, or the question failed.
         """
-        terms = self._terms()
-        if terms is None:
+        terms = self._current_terms()
+        if terms is None or terms.ranking is not ranking:
             return None
         answer: asyncio.Future = self._loop.create_future()
 
@@ -101,7 +116,7 @@ class Guidance:
             failed = isinstance(result, Exception)
             if not answer.done():
                 answer.set_result(None if failed else result[1])
-            if not failed and result[0].terms == self._terms():
+            if not failed and result[0].terms == self._current_terms():
                 self._take(result[0])
 
         self._waiting.add(answer)
@@ -111,20 +126,20 @@ class Guidance:
         return await answer
 
     def _make(self) -> None:
-        terms = self._terms()
+        terms = self._current_terms()
         if terms is None or (self._guide is not None and self._guide.terms == terms):
             return
         self._jobs.submit(("guide", self._key), lambda token: self._guides.make(terms, token), self._made)
 
     def _made(self, guide: object) -> None:
-        if isinstance(guide, Guide) and guide.terms == self._terms():
+        if isinstance(guide, Guide) and guide.terms == self._current_terms():
             self._take(guide)
 
     def _take(self, guide: Guide) -> None:
         """Use a guide, and have it work out the steps it does not know."""
         if self._guide is not None and self._guide.terms == guide.terms:
             guide = self._guide  # it may know more
-        guide = guide.at(self._here)
+        guide = guide.at(self._element_in(guide))
         if guide is not self._guide:
             self._guide = guide
             self._changed()
@@ -132,11 +147,19 @@ class Guidance:
             self._jobs.submit(("steps", self._key), lambda token: self._guides.solve(guide, token), self._solved)
 
     def _solved(self, guide: object) -> None:
-        if not isinstance(guide, Guide) or guide.terms != self._terms():
+        if not isinstance(guide, Guide) or guide.terms != self._current_terms():
             return
         self._guide = guide
         self._changed()
         self._take(guide)  # the reader may have moved on meanwhile
+
+    def _element_in(self, guide: Guide) -> int | None:
+        """The element the reader is on, in the numbers of a guide."""
+        here = self._here
+        return here.element if here and here.ranking is guide.terms.ranking else None
+
+    def _current_terms(self) -> Terms | None:
+        return None if self._closed else self._terms()
 
     def _wait_no_more(self) -> None:
         if self._timer:

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra_server.memory import give_back
@@ -15,6 +15,7 @@ from suspectra_server.memory import give_back
 log = logging.getLogger(__name__)
 
 TIDY_EVERY = 10.0  # seconds at least
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +31,20 @@ class Jobs:
 
     All methods are called in the loop's thread, and results are delivered there. The thread is a daemon: a job that
     hangs in a slow file system does not keep the process alive.
+
+    Parameters
+    ----------
+    loop : asyncio.AbstractEventLoop
+    name : str
+        Of the thread.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop):
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str = "suspectra-jobs"):
         self._loop = loop
+        self._name = name
         self._waiting: dict[Hashable, _Job] = {}
         self._running: _Job | None = None
+        self._awaited: set[asyncio.Future] = set()
         self._wanted = threading.Semaphore(0)
         self._next: _Job | None = None
         self._thread: threading.Thread | None = None
@@ -45,6 +54,31 @@ class Jobs:
         """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced."""
         self._waiting[key] = _Job(key, work, done, Token())
         self._start_next()
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Have a piece of work done in its turn.
+
+        Raises
+        ------
+        asyncio.CancelledError
+            When every job is dropped before it is done.
+        Exception
+            Whatever the work raises.
+        """
+        answer: asyncio.Future[Result] = self._loop.create_future()
+
+        def done(result: Any) -> None:
+            if answer.done():
+                return
+            if isinstance(result, Exception):
+                answer.set_exception(result)
+            else:
+                answer.set_result(result)
+
+        self._awaited.add(answer)
+        answer.add_done_callback(self._awaited.discard)
+        self.submit(("run", id(answer)), lambda token: work(), done)
+        return await answer
 
     def cancel(self, key: Hashable | None = None) -> None:
         """Drop a kind of job, waiting and running, or every job: none of them will deliver a result."""
@@ -60,6 +94,8 @@ class Jobs:
     def stop(self) -> None:
         """Drop every job and let the thread end."""
         self.cancel()
+        for answer in list(self._awaited):
+            answer.cancel()
         if self._thread:
             self._next = None
             self._wanted.release()
@@ -69,7 +105,7 @@ class Jobs:
         if self._running or not self._waiting:
             return
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="suspectra-jobs", daemon=True)
+            self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
         self._running = self._next = self._waiting.pop(next(iter(self._waiting)))
         self._wanted.release()

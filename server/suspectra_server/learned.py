@@ -21,6 +21,8 @@ LARGEST = 4096  # bytes; the file holds two numbers
 class Learned:
     """The reader's habit, read and written move by move, so that several editors add to the same counts.
 
+    All methods touch the file, so one worker thread calls them. `habit` may be read anywhere: it is never changed.
+
     Parameters
     ----------
     file : Path, optional

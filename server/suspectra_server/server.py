@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import gc
 import logging
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -39,7 +40,7 @@ from suspectra_server.learned import Learned
 from suspectra_server.protocol import STATUS, State
 from suspectra_server.roots import root_of
 from suspectra_server.settings import SECTION, Settings, read_settings, section_of
-from suspectra_server.snapshot import many
+from suspectra_server.snapshot import Ranking, many
 from suspectra_server.test_run import TestRun
 from suspectra_server.trail import Trail
 from suspectra_server.watching import Watcher
@@ -62,6 +63,10 @@ class SuspectraServer(LanguageServer):
     folders : Folders
         The workspace folders.
     jobs : Jobs
+        Where rankings and models are made.
+    files : Jobs
+        Where files are looked at: the loop itself touches none, as one may be on a slow disk.
+    learned : Learned
     trusting : bool
         Whether the client's word counts that it trusts the workspace.
     trusted : bool
@@ -84,15 +89,15 @@ class SuspectraServer(LanguageServer):
         self.trusting = trusting
         self.trusted = False
         self.trail = Trail()
-        self.learned = Learned()
         self.published = diagnostics.Published(self)
         self.test_run = TestRun(self)
         self._initial: Mapping[str, Any] = {}
         self._pushed: Mapping[str, Any] = {}
         self._told: dict[str, None] = {}
-        self._untold: dict[str, asyncio.TimerHandle] = {}  # by folder, while its evidence is not complete
+        self._untold: dict[Folder, asyncio.Task] = {}  # while its evidence is not complete
         self._status: dict[str, Any] | None = None
         self._tasks: set[asyncio.Task] = set()
+        self._changing = asyncio.Lock()
 
     # what the client is
 
@@ -116,11 +121,12 @@ class SuspectraServer(LanguageServer):
 
     _initialized = False
 
-    def start(self, params: lsp.InitializeParams) -> None:
+    async def start(self, params: lsp.InitializeParams) -> None:
         """Take the client's folders and options; called while `initialize` is answered."""
         self._initialized = True
         loop = asyncio.get_running_loop()
         self.jobs = Jobs(loop)
+        self.files = Jobs(loop, "suspectra-files")
         self.watcher = Watcher(loop, self._changed_on_disk)
         options = params.initialization_options
         self.trusted = self.trusting and not (isinstance(options, Mapping) and options.get("trusted") is False)
@@ -132,10 +138,11 @@ class SuspectraServer(LanguageServer):
         if not folders and root:
             folders = [lsp.WorkspaceFolder(root, "")]
         self.protocol.keep_documents(Documents, root, folders)
+        self.learned = await self.files.run(Learned)
         settings = self._read(self._initial)
         alone = len(folders) == 1  # several were chosen with care
         for folder in folders:
-            self._add(folder.uri, settings, look_up=alone)
+            await self._add(folder.uri, settings, look_up=alone)
 
     async def begin(self) -> None:
         """The client is ready: learn its settings, then rank."""
@@ -152,13 +159,12 @@ class SuspectraServer(LanguageServer):
         self.test_run.cancel()
         for task in list(self._tasks):
             task.cancel()
-        for waiting in self._untold.values():
-            waiting.cancel()
         if self._initialized:
             for folder in self.folders:
                 folder.close()
             self.watcher.stop()
             self.jobs.stop()
+            self.files.stop()
 
     def hold(self, task: asyncio.Task) -> None:
         """Keep a task alive, and say when it fails."""
@@ -211,16 +217,20 @@ class SuspectraServer(LanguageServer):
 
     # folders
 
-    def _add(self, uri: str, settings: Settings, *, look_up: bool = False) -> Folder | None:
-        root = path_of(uri)
-        if root is None:
+    async def _add(self, uri: str, settings: Settings, *, look_up: bool = False) -> None:
+        opened = path_of(uri)
+        if opened is None:
             log.warning("ignoring the folder %s: only file: URIs can be served", uri)
-            return None
+            return
+        root, real = await self.files.run(lambda: _resolved(opened, look_up))
+        self._remove(uri)
         folder = Folder(
             uri,
-            root_of(root) if look_up else root,
+            root,
+            real,
             settings,
             self.jobs,
+            self.files,
             self.watcher,
             changed=self.refresh,
             working=self.say_status,
@@ -231,16 +241,23 @@ class SuspectraServer(LanguageServer):
         for document in self.workspace.text_documents.values():
             if (path := folder.path_in(document.uri)) is not None:
                 folder.opened(path, document)
-        return folder
+
+    def _remove(self, uri: str) -> None:
+        """Close a folder, and take back what was said of it."""
+        if folder := self.folders.get(uri):
+            self.folders.remove(uri)
+            self.test_run.leave_out(folder)
+            self.published.withdraw(folder)
+            if waiting := self._untold.pop(folder, None):
+                waiting.cancel()
 
     async def change_folders(self, event: lsp.WorkspaceFoldersChangeEvent) -> None:
         """Folders were opened or closed."""
         for removed in event.removed:
-            if folder := self.folders.get(removed.uri):
-                self.published.withdraw(folder)
-                self.folders.remove(removed.uri)
-        for added in event.added:
-            self._add(added.uri, self._read(self._initial))
+            self._remove(removed.uri)
+        async with self._changing:  # each change is done before the next begins
+            for added in event.added:
+                await self._add(added.uri, self._read(self._initial))
         await self.configure()
         for added in event.added:
             if folder := self.folders.get(added.uri):
@@ -260,6 +277,8 @@ class SuspectraServer(LanguageServer):
 
     def refresh(self, folder: Folder) -> None:
         """A folder has a new snapshot: publish what changed."""
+        if folder.removed:
+            return
         self.published.publish(folder)
         code_lens.refresh(self)
         inlay_hints.refresh(self)
@@ -312,16 +331,26 @@ class SuspectraServer(LanguageServer):
         While tests run, what they have not yet come to is of the run before. That settles itself, so only what is
         left of it at the end is told.
         """
-        if waiting := self._untold.pop(folder.uri, None):
+        if waiting := self._untold.pop(folder, None):
             waiting.cancel()
         ranking = folder.snapshot.ranking
-        if not ranking.problems or ranking.state is State.NO_EVIDENCE or self.folders.get(folder.uri) is not folder:
+        if not ranking.problems or ranking.state is State.NO_EVIDENCE or folder.removed:
             return
+        if ranking.state is State.ERROR:
+            self._tell_all(folder, ranking)
+        else:
+            self._untold[folder] = asyncio.ensure_future(self._tell_when_settled(folder))
+            self.hold(self._untold[folder])
+
+    async def _tell_when_settled(self, folder: Folder) -> None:
+        while self.test_run.runs(folder) or await folder.unsettled():
+            await asyncio.sleep(SETTLING)
+        self._untold.pop(folder, None)
+        if not folder.removed:
+            self._tell_all(folder, folder.snapshot.ranking)
+
+    def _tell_all(self, folder: Folder, ranking: Ranking) -> None:
         grave = ranking.state is State.ERROR
-        if not grave and folder.unsettled:
-            loop = asyncio.get_running_loop()
-            self._untold[folder.uri] = loop.call_later(SETTLING, self.tell_problems, folder)
-            return
         kind = lsp.MessageType.Error if grave else lsp.MessageType.Warning
         news = [text for text in map(str, ranking.problems) if text not in self._told]
         for number, text in enumerate(news):
@@ -350,6 +379,12 @@ class SuspectraServer(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Errors go to the log; nobody is served by a message box about a client's bad request."""
         log.warning("%s: %s", getattr(source, "__name__", source), error)
+
+
+def _resolved(opened: Path, look_up: bool) -> tuple[Path, Path]:
+    """The folder to serve for one that was opened, as it is named and with links followed; in a worker thread."""
+    root = root_of(opened) if look_up else opened
+    return root, Path(os.path.realpath(root))
 
 
 def serve(
@@ -501,8 +536,8 @@ def make_server(*, trusting: bool = True) -> SuspectraServer:
 
 def _register_life(server: SuspectraServer) -> None:
     @server.feature(lsp.INITIALIZE)
-    def initialize(params: lsp.InitializeParams) -> None:
-        server.start(params)
+    async def initialize(params: lsp.InitializeParams) -> None:
+        await server.start(params)
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(params: lsp.InitializedParams) -> None:

@@ -57,10 +57,17 @@ class Ranking:
     report: RankedReport | None = None
     suspects: tuple[Suspect, ...] = ()
     collection_errors: tuple[CollectionError, ...] = ()
+    inside: frozenset[str] = frozenset()  # files of tests and of collection errors that lie in the folder
 
     @classmethod
     def of(
-        cls, technique: Technique, evidence: Evidence, report: RankedReport, problems: list[Problem], top: int
+        cls,
+        technique: Technique,
+        evidence: Evidence,
+        report: RankedReport,
+        problems: list[Problem],
+        top: int,
+        inside: frozenset[str] = frozenset(),
     ) -> Ranking:
         """The first `top` suspects of a report. A line that no failing test executes is none."""
         counts = report.spectrum.counts
@@ -69,13 +76,17 @@ class Ranking:
         errors = evidence.collection_errors
         if errors:
             message += f", {many(len(errors), 'collection error')}"
-        return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors)
+        return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
 
     def with_trouble(self, newer: Ranking) -> Ranking:
         """The same ranking, kept as the last good one while newer evidence gives none."""
-        errors = newer.collection_errors
         return replace(
-            self, state=newer.state, message=newer.message, problems=newer.problems, collection_errors=errors
+            self,
+            state=newer.state,
+            message=newer.message,
+            problems=newer.problems,
+            collection_errors=newer.collection_errors,
+            inside=self.inside | newer.inside,
         )
 
     @cached_property
@@ -116,6 +127,15 @@ class Ranking:
     def failed(self) -> int:
         """How many tests failed."""
         return self.report.spectrum.counts.failed if self.report is not None else 0
+
+    def place_of(self, element: int) -> Place:
+        """Where an element stands, in the lines of the run."""
+        elements = self.report.spectrum.elements
+        return elements.files[elements.file[element]], int(elements.line[element])
+
+    def element_of(self, place: Place) -> int | None:
+        """The element at a place."""
+        return self.report.spectrum.elements.at(*place) if self.report is not None else None
 
     def suspect_at(self, file: str, line: int) -> Suspect | None:
         """The ranked statement that holds a line as it was run, if a failing test executes it."""

@@ -65,9 +65,20 @@ class TestRun:
     def cancel(self) -> None:
         """Stop the tests."""
         self._cancelled = True
+        self._end()
+
+    def _end(self) -> None:
         if self._process and self._process.returncode is None:
             _signal(self._process, signal.SIGINT)
             asyncio.get_running_loop().call_later(GRACE, _kill, self._process)
+
+    def leave_out(self, folder: Folder) -> None:
+        """The folder was removed: end its run, or don't begin it."""
+        self._untold.discard(folder)
+        if self._folders and self._folders[0] is folder:
+            self._end()
+        elif folder in self._folders:
+            self._folders.remove(folder)
 
     def ranked(self, folder: Folder) -> None:
         """Tell the user who ran the tests how it ended, where the client does not show it by itself."""
@@ -85,7 +96,7 @@ class TestRun:
             while self._folders and not self._cancelled:
                 ended = await self._record(self._folders[0], progress)
                 done = self._folders.pop(0)
-                if ended:
+                if ended and not done.removed:
                     self._untold.add(done)
                 done.rank()
         finally:
@@ -95,14 +106,14 @@ class TestRun:
 
     async def _record(self, folder: Folder, progress: _Progress) -> bool:
         """Run the tests of a folder; whether they came to their end."""
-        command = folder.test_arguments
+        command, environ = await self._server.files.run(lambda: (folder.test_arguments, environment()))
         progress.report(" ".join(command), None)
         output: deque[str] = deque(maxlen=KEPT_LINES)
         try:
             self._process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-c", _SUSPECTRA, *command),
                 cwd=folder.root,
-                env=environment(),
+                env=environ,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

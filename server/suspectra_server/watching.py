@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
@@ -54,65 +54,64 @@ class Watcher:
     def __init__(self, loop: asyncio.AbstractEventLoop, changed: Callable[[Hashable], None]):
         self._loop = loop
         self._changed = changed
-        self._sets: dict[Hashable, frozenset[str]] = {}
-        self._known: dict[str, object] = {}  # the last state of each watched path
-        self._folders: dict[str, object] = {}
+        self._lock = threading.Lock()  # over the next two, and never held while a file is looked at
+        self._sets: Mapping[Hashable, frozenset[str]] = {}  # replaced, not changed: who iterates holds the old one
+        self._known: Mapping[str, object] = {}  # the last state of each watched path
+        self._folders: dict[str, object] = {}  # these two belong to the thread that looks
         self._observer: object | None = None
-        self._lock = threading.Lock()
         self._end = threading.Event()
         self._look_now = threading.Event()
         self._looker: threading.Thread | None = None
 
-    def watch(self, key: Hashable, paths: Iterable[str]) -> None:
-        """Watch exactly these paths under a key, files or folders, whether they exist yet or not."""
+    def watch(self, key: Hashable, paths: Iterable[str], states: Mapping[str, object] | None = None) -> None:
+        """Watch exactly these paths under a key, files or folders, whether they exist yet or not.
+
+        Parameters
+        ----------
+        key : hashable
+        paths : iterable of str
+        states : mapping of str to object, optional
+            What the caller knows of the paths, from `state_of`: every later state is told as a change.
+        """
         wanted = frozenset(os.path.abspath(path) for path in paths)
-        if self._sets.get(key) == wanted:
-            return
-        # from now on no change is missed, whenever the watches below are in place
-        fresh = {path: state_of(path) for path in wanted if path not in self._known}
+        given = {os.path.abspath(path): state for path, state in (states or {}).items()}
         with self._lock:
-            self._known = {**fresh, **self._known}
-            if wanted:
-                self._sets[key] = wanted
-            else:
-                self._sets.pop(key, None)
+            known = {path: state for path, state in given.items() if path in wanted}
+            if self._sets.get(key, frozenset()) == wanted and known.items() <= self._known.items():
+                return
+            self._known = {**self._known, **known}
+            others = {other: watched for other, watched in self._sets.items() if other != key}
+            self._sets = {**others, key: wanted} if wanted else others
+        self._look_now.set()
         if self._looker is None:
             self._looker = threading.Thread(target=self._look, name="suspectra-watch", daemon=True)
             self._looker.start()
-        else:
-            self._look_now.set()
 
     def stop(self) -> None:
         """End all watching."""
         self._end.set()
         self._look_now.set()
         with self._lock:
-            self._sets.clear()
-            observer, self._observer = self._observer, None
-        if observer is not None:
-            observer.stop()
+            self._sets = {}
 
     def _arrange(self) -> None:
         """Bring the system's watches in line: each watched folder itself, and the folder of each watched file.
 
         Where there is none yet, the nearest folder above it, in which it will appear.
         """
-        with self._lock:
-            if self._end.is_set():
-                return
-            wanted: dict[str, bool] = {}
-            for path in frozenset().union(*self._sets.values()):
-                if os.path.isdir(path):
-                    wanted[path] = True
-                else:
-                    folder = next((folder for folder in _parents(path) if os.path.isdir(folder)), "")
-                    wanted.setdefault(folder, False)
-            for folder in list(self._folders):
-                if folder not in wanted or not os.path.isdir(folder):
-                    self._unschedule(folder)
-            for folder, recursive in wanted.items():
-                if folder not in self._folders and os.path.isdir(folder):
-                    self._schedule(folder, recursive)
+        wanted: dict[str, bool] = {}
+        for path in frozenset().union(*self._sets.values()):
+            if os.path.isdir(path):
+                wanted[path] = True
+            else:
+                folder = next((folder for folder in _parents(path) if os.path.isdir(folder)), "")
+                wanted.setdefault(folder, False)
+        for folder in list(self._folders):
+            if folder not in wanted or not os.path.isdir(folder):
+                self._unschedule(folder)
+        for folder, recursive in wanted.items():
+            if folder not in self._folders and os.path.isdir(folder):
+                self._schedule(folder, recursive)
 
     def _schedule(self, folder: str, recursive: bool) -> None:
         try:
@@ -136,28 +135,33 @@ class Watcher:
         if event.event_type in _READING:
             return
         touched = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
-        for key, paths in list(self._sets.items()):
+        for key, paths in self._sets.items():
             if any(path in paths or not paths.isdisjoint(_parents(path)) for path in touched):
                 self._tell(key)
         if event.is_directory and event.event_type != "modified":
             self._look_now.set()  # a watched path may have come or gone with it
 
     def _look(self) -> None:
-        """Compare the state of every watched path with its last one, for ever."""
+        """Compare the state of every watched path with its last one, until the end."""
         self._arrange()
         while not self._end.is_set():
             self._look_now.wait(LOOK_EVERY)
             self._look_now.clear()
             with self._lock:
-                known, sets = self._known, dict(self._sets)
+                known, sets = self._known, self._sets
             states = {path: state_of(path) for path in frozenset().union(*sets.values())}
             for key, paths in sets.items():
                 if any(states[path] != known.get(path, states[path]) for path in paths):
                     self._tell(key)
             with self._lock:
                 watched = frozenset().union(*self._sets.values())
-                self._known = {path: state for path, state in {**self._known, **states}.items() if path in watched}
+                # what was given meanwhile is what the next look compares with
+                seen = {path: state for path, state in states.items() if self._known.get(path) is known.get(path)}
+                now = {**self._known, **seen}
+                self._known = {path: state for path, state in now.items() if path in watched}
             self._arrange()
+        if self._observer is not None:
+            self._observer.stop()
 
     def _tell(self, key: Hashable) -> None:
         if self._end.is_set():
@@ -184,28 +188,23 @@ def _parents(path: str) -> Iterator[str]:
 
 
 class Settling:
-    """Acts once a set of files has stayed the same for a while.
+    """Acts once nothing has happened for a while.
 
     Parameters
     ----------
     loop : asyncio.AbstractEventLoop
-    state : callable
-        What must stay the same.
     act : callable
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, state: Callable[[], object], act: Callable[[], None]):
+    def __init__(self, loop: asyncio.AbstractEventLoop, act: Callable[[], None]):
         self._loop = loop
-        self._state = state
         self._act = act
         self._timer: asyncio.TimerHandle | None = None
-        self._seen: object = None
 
     def touched(self, quiet: float) -> None:
-        """Something changed: act when nothing has for `quiet` seconds."""
+        """Something happened: act when nothing more has for `quiet` seconds."""
         self.stop()
-        self._seen = self._state() if quiet else None
-        self._timer = self._loop.call_later(quiet, self._look, quiet)
+        self._timer = self._loop.call_later(quiet, self._settled)
 
     @property
     def waiting(self) -> bool:
@@ -218,9 +217,6 @@ class Settling:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self, quiet: float) -> None:
+    def _settled(self) -> None:
         self._timer = None
-        if quiet and self._state() != self._seen:
-            self.touched(quiet)
-        else:
-            self._act()
+        self._act()

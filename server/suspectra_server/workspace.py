@@ -4,56 +4,54 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import shlex
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from suspectra.cancellation import Token
-from suspectra.errors import EvidenceError, NothingToRank, Problem
-from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C, find_source, recorded_by
-from suspectra.evidence.evidence import Evidence, EvidenceSource
-from suspectra.evidence.recording import RecordingSource
-from suspectra.localizer import Localizer
+from suspectra.errors import Problem
+from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
+from suspectra.evidence.evidence import MeasuredFile
 from suspectra.markov.learning import JumpHabit
 from suspectra.recording.collection import CollectionError
 from suspectra_server.convert import path_of
-from suspectra_server.documents import Document, Placement, Texts, Version, moved_code
+from suspectra_server.documents import Disk, Document, Placement, Reading, Texts, Version, moved_code
+from suspectra_server.evidence_files import EvidenceFiles
 from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs
 from suspectra_server.project_tests import ctest_build, has_python_tests
 from suspectra_server.protocol import State
+from suspectra_server.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
 from suspectra_server.settings import Settings
 from suspectra_server.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot
+from suspectra_server.statement import Statement
 from suspectra_server.watching import Settling, Watcher, state_of
 
 log = logging.getLogger(__name__)
 
-QUIET = 0.2  # seconds without a change after which a file that is rewritten as a whole is taken as complete
-GROWING_QUIET = 0.001  # a recording grows by whole records: any moment will do, but events come in bursts
 NOTICED = 0.15  # seconds after which a ranking that still runs is worth a word
 EDIT_QUIET = 0.1  # seconds without typing after which marks are published again
-REST = 3.0  # an update is followed by a pause of this many times its own length, so that a test run is not slowed
-LONGEST_REST = 2.0  # seconds
-MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
+
+Moved = Callable[[Place], "Place | None"]
 
 
 class Folder:
-    """One workspace folder.
-
-    Everything but `_rank`, `_load`, `_edged`, `read_texts` and what they call runs in the server's loop; those run in
-    the worker thread, one at a time, and alone touch the sources and the localizer.
+    """One workspace folder. It belongs to the loop and touches no file.
 
     Parameters
     ----------
     uri : str
         As the client names it.
-    root : Path
+    root, real : Path
+        The folder, and where it is once links are followed.
     settings : Settings
     jobs : Jobs
+        Where rankings and models are made.
+    files : Jobs
+        Where files are looked at.
     watcher : Watcher
     changed : callable
         Called with the folder when it has a new snapshot.
@@ -68,28 +66,36 @@ class Folder:
     ----------
     guidance : Guidance
         Where to look next.
+    removed : bool
+        It is no part of the workspace any more: nothing that is still under way for it has any effect.
     """
 
     def __init__(
         self,
         uri: str,
         root: Path,
+        real: Path,
         settings: Settings,
         jobs: Jobs,
+        files: Jobs,
         watcher: Watcher,
         changed: Callable[[Folder], None],
         working: Callable[[], None],
         habit: Callable[[], JumpHabit],
-        carried: Callable[[Folder, Callable[[Place], Place | None]], None],
+        carried: Callable[[Folder, Moved], None],
     ):
         self.uri = uri
         self.root = root
         self.settings = settings
-        self.texts = Texts(root)
+        self.texts = Texts()
         self.snapshot = Snapshot(Ranking(State.RANKING, "Looking for a test run", settings.make_technique()))
         self.chosen: tuple[str, bool] | None = None
+        self.removed = False
+        self.recorded_by = ""  # the command whose recording was ranked last
+        self._real = real
         self._loop = asyncio.get_running_loop()
         self._jobs = jobs
+        self._files = files
         self._watcher = watcher
         self._changed = changed
         self._working = working
@@ -97,46 +103,49 @@ class Folder:
         self._carried = carried
         self._examined: frozenset[Place] = frozenset()
         self._innocent: frozenset[Place] = frozenset()
-        self._source: EvidenceSource | None = None
-        self._source_of_edges: RecordingSource | None = None
-        self.guidance = Guidance(uri, jobs, Guides(self._edged), self._terms, self._lay_out)
-        self._localizer: Localizer | None = None
-        self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
-        self._ranked_state: dict[str, object] = {}  # of the evidence files, when they were last ranked from
-        self._rested = 0.0  # loop time from which evidence may be looked at again
-        self._resting: asyncio.TimerHandle | None = None
-        self._evidence = Settling(self._loop, self._evidence_state, self._rest_then_rank)
-        self._edits = Settling(self._loop, lambda: None, self._lay_out)
-        self._watch_evidence(self._candidates())
+        self._disk = Disk(root)
+        self._ranker = Ranker(root, self._disk)
+        # for each ranking that somebody still knows, the one after it and where its places are there
+        self._next: WeakKeyDictionary[Ranking, tuple[Ranking, Moved]] = WeakKeyDictionary()
+        self.guidance = Guidance(uri, jobs, Guides(self._ranker.edged), self._terms, self._lay_out)
+        self._edits = Settling(self._loop, self._lay_out)
+        self._evidence = EvidenceFiles(uri, files, watcher, self.rank)
+        self._evidence.watch(self._candidates())
 
     # evidence in
 
     def rank(self) -> None:
         """Look at the evidence now and rank."""
-        self._wait_no_more()
+        if self.removed:
+            return
+        self._evidence.wait_no_more()
         self.guidance.hold()
-        self._jobs.submit(("rank", self.uri), self._rank, self._ranked)
+        settings = with_technique(self.settings, self.chosen)
+        wanted = Wanted(settings, self._candidates(), tuple(self.texts.open_paths()))
+        self._jobs.submit(("rank", self.uri), lambda token: self._ranker.rank(wanted, token), self._ranked)
         self._loop.call_later(NOTICED, lambda: self.busy and self._working())
 
     @property
     def busy(self) -> bool:
         """Whether a ranking is being made."""
-        return self._jobs.busy(("rank", self.uri))
+        return not self.removed and self._jobs.busy(("rank", self.uri))
 
-    @property
-    def unsettled(self) -> bool:
+    async def unsettled(self) -> bool:
         """Whether a run is still being recorded, or has ended and its ranking comes."""
-        source = self._source
-        growing = isinstance(source, RecordingSource) and source.growing()
-        return growing or self.busy or self._behind()
+        return self.busy or await self._jobs.run(self._ranker.growing) or await self._evidence.behind()
 
     def evidence_changed(self) -> None:
         """A watched evidence file changed: rank when it is complete."""
-        self._evidence.touched(GROWING_QUIET if self._grew() else QUIET)
+        if not self.removed:
+            self._evidence.changed()
 
     def sources_changed(self) -> None:
         """A source file changed on disk: read it again, and move the marks."""
-        self._jobs.submit(("load", self.uri), self._load, self._loaded)
+        if not self.removed:
+            ranking, opened = self.snapshot.ranking, tuple(self.texts.open_paths())
+            self._files.submit(
+                ("load", self.uri), lambda token: _load(self._disk, self.root, ranking, opened, token), self._loaded
+            )
 
     def configure(self, settings: Settings) -> None:
         """Take new settings, and rank again where they matter to the ranking."""
@@ -146,7 +155,7 @@ class Folder:
         matters = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
         if any(getattr(before, name) != getattr(settings, name) for name in matters):
             self.rank()
-        else:
+        elif not self.removed:
             self.snapshot = replace(self.snapshot, by_steps=settings.order == "steps")
             self.guidance.renew(after=0)
             self._changed(self)
@@ -159,14 +168,14 @@ class Folder:
 
     @property
     def test_arguments(self) -> tuple[str, ...]:
-        """What of the command line records the tests.
+        """What of the command line records the tests. Not for the loop: it may look for a build folder.
 
         Where nothing is set, CTest's tests are taken of a build folder in the workspace if C or C++ was recorded last,
         or if nothing was and there is no test of Python.
         """
         if self.settings.c_tests:
             return ("record-c", *self.settings.c_tests)
-        recorder = recorded_by(self._source)
+        recorder = self.recorded_by
         unset = not recorder and self.settings.test_command == Settings.test_command
         wanted = recorder == "record-c" or (unset and not has_python_tests(self.root))
         if wanted and (build := ctest_build(self.root)):
@@ -177,13 +186,13 @@ class Folder:
         return ("record", *interpreter, *fewer, "--", *self.settings.test_command)
 
     def close(self) -> None:
-        """Stop everything."""
-        self._wait_no_more()
+        """Stop everything for good: the folder is removed from the workspace."""
+        self.removed = True
+        self._evidence.close()
         self._edits.stop()
         self.guidance.close()
         self._jobs.cancel(("rank", self.uri))
-        self._jobs.cancel(("load", self.uri))
-        self._watcher.watch(("evidence", self.uri), ())
+        self._files.cancel(("load", self.uri))
         self._watcher.watch(("sources", self.uri), ())
 
     # documents and reading marks
@@ -193,7 +202,7 @@ class Folder:
         path = path_of(uri)
         if path is None:
             return None
-        for base in (self.root, Path(os.path.realpath(self.root))):
+        for base in (self.root, self._real):
             if path.is_relative_to(base):
                 return path.relative_to(base).as_posix()
         return None
@@ -201,9 +210,9 @@ class Folder:
     def opened(self, path: str, document: Document) -> None:
         """A document of this folder was opened."""
         self.texts.opened(path, document)
-        if file := self.snapshot.ranking.files.get(path):
-            self.texts.load(file)
+        if self._shows(path):
             self._lay_out()
+            self._files.submit(("open", self.uri, path), lambda token: self._disk.read([path]), self._opened)
 
     def edited(self, path: str) -> None:
         """A document of this folder changed."""
@@ -233,15 +242,27 @@ class Folder:
         document = self.texts.document(path)
         return document.uri if document else (self.root / path).as_uri()
 
-    def place_of(self, element: int) -> Place:
-        """Where an element of the ranking stands, in the lines of the run."""
-        elements = self.snapshot.ranking.report.spectrum.elements
-        return elements.files[elements.file[element]], int(elements.line[element])
-
     def element_of(self, place: Place) -> int | None:
-        """The element of the ranking at a place."""
-        report = self.snapshot.ranking.report
-        return report.spectrum.elements.at(*place) if report is not None else None
+        """The element of the present ranking at a place."""
+        return self.snapshot.ranking.element_of(place)
+
+    def statement_at(self, place: Place) -> Statement | None:
+        """The statement of the present ranking at a place."""
+        element = self.element_of(place)
+        return None if element is None else Statement(self, self.snapshot.ranking, element)
+
+    def follow(self, statement: Statement) -> Statement | None:
+        """A statement of this or an earlier ranking in the present one; None where it is gone or was edited."""
+        ranking = statement.ranking
+        if ranking is self.snapshot.ranking:
+            return statement
+        place: Place | None = statement.place
+        while ranking is not self.snapshot.ranking:
+            if place is None or ranking not in self._next:
+                return None
+            ranking, moved = self._next[ranking]
+            place = moved(place)
+        return self.statement_at(place) if place else None
 
     def placement(self, path: str) -> Placement | None:
         """Where the lines of a file stand, whether it holds suspects or not; None where its text was never seen."""
@@ -255,7 +276,7 @@ class Folder:
 
     def acquit(self, elements: Iterable[int]) -> None:
         """Take statements off the marks that are not at fault."""
-        self._innocent |= {self.place_of(element) for element in elements}
+        self._innocent |= {self.snapshot.ranking.place_of(element) for element in elements}
         self._cleared()
 
     def clear_examined(self) -> None:
@@ -278,138 +299,66 @@ class Folder:
             ranking, frozenset(element for element in done if element is not None), settings.jump_model(learned)
         )
 
-    # in the worker thread
+    async def read(self, paths: Iterable[str]) -> None:
+        """Read measured files, so that their statements can be placed."""
+        files = self.snapshot.ranking.files
+        wanted = [path for path in paths if path in files]
+        if wanted:
+            self.take(await self._files.run(lambda: self._disk.read(wanted)))
 
-    def _rank(self, token: Token) -> tuple[Ranking, list[str], float]:
-        started = time.monotonic()
-        self._ranked_state = state = self._evidence_state()
-        settings = self.settings
-        name, clone = self.chosen or (settings.technique, settings.clone_failed)
-        technique = replace(settings, technique=name, clone_failed=clone).make_technique()
-        watched: list[str] = []
-        try:
-            source = self._find(settings, edges=technique.info.needs != "lines")
-            watched = list(source.watched())
-            state |= {path: state_of(path) for path in {*watched, *self._candidates()} - state.keys()}
-            evidence = self._read(source, watched)
-            token.check()
-            if self._localizer is None:
-                self._localizer = Localizer(technique)
-            self._localizer.technique = technique
-            self._localizer.include_tests = settings.include_tests
-            report = self._localizer.update(evidence)
-            token.check()
-            ranking = Ranking.of(technique, evidence, report, self._localizer.problems(), settings.top)
-            self._read_texts(ranking, token)
-        except EvidenceError as error:
-            there = any(os.path.exists(path) for path in watched)
-            state = State.ERROR if there else State.NO_EVIDENCE
-            ranking = Ranking(state, str(error.problem), technique, (error.problem,))
-        except NothingToRank as error:
-            state = _state_without_ranking(evidence)
-            # that no test fails any more is what the reader was after: no problem to tell them
-            errors = evidence.collection_errors  # which are shown in places of their own
-            own = () if state is State.NO_FAILING_TESTS or errors else (error.problem,)
-            problems = (*own, *evidence.problems)
-            ranking = Ranking(state, error.problem.cause, technique, problems, evidence, collection_errors=errors)
-            self._read_failed(ranking, token)
-        return ranking, watched, time.monotonic() - started
+    def read_in_worker(self, paths: Iterable[str]) -> Reading:
+        """Read files in whatever worker thread this is; the loop takes them afterwards."""
+        return self._disk.read(paths)
 
-    def _find(self, settings: Settings, edges: bool) -> EvidenceSource:
-        """The source to read: the one in use, with all it remembers, as long as it is still the one to use."""
-        given = {
-            name: Path(path) for name, path in (("coverage", settings.coverage), ("junit", settings.junit)) if path
-        }
-        found = find_source(self.root, **given)
-        used = self._source
-        if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
-            found = used
-        if edges and isinstance(found, RecordingSource) and not found.edges:
-            found = RecordingSource(found.workspace, found.folder, edges=True)
-        self._source = found
-        return found
+    def take(self, reading: Reading) -> None:
+        """Take over what a worker thread read."""
+        self._take(self.snapshot.ranking, reading)
 
-    def _edged(self) -> EvidenceSource | None:
-        """The recording with its edges, read beside the ranking's own source so as not to delay rankings."""
-        used = self._source
-        if not isinstance(used, RecordingSource) or used.edges:
-            return None
-        kept = self._source_of_edges
-        if kept is None or kept.folder != used.folder:
-            folder = used.folder if used.given else None
-            self._source_of_edges = RecordingSource(used.workspace, folder, edges=True)
-        return self._source_of_edges
-
-    def read_texts(self, paths: Iterable[str]) -> None:
-        """Read files that a reader may go to."""
-        for path in paths:
-            if file := self.snapshot.ranking.files.get(path):
-                self.texts.load(file)
-
-    def _read(self, source: EvidenceSource, watched: list[str]) -> Evidence:
-        """The evidence; what was read before as long as its files are the same.
-
-        Reading again could only mistake sources that were edited since for those that ran.
-        """
-        state = [state_of(path) for path in watched]
-        known = self._last_read
-        if known is None or known[0] is not source or known[1] != state:
-            known = self._last_read = (source, state, source.read())
-        return known[2]
-
-    def _read_texts(self, ranking: Ranking, token: Token) -> None:
-        self.texts.forget_except([*ranking.files.values(), *map(_failed, ranking.collection_errors)])
-        self._read_failed(ranking, token)
-        for path in {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}:
-            token.check()
-            if file := ranking.files.get(path):
-                self.texts.load(file)
-
-    def _read_failed(self, ranking: Ranking, token: Token) -> None:
-        """Read the files that keep tests from being collected."""
-        for version in {_failed(error) for error in ranking.collection_errors if error.file}:
-            token.check()
-            self.texts.load(version)
-
-    def _load(self, token: Token) -> None:
-        """Read the texts the marks need, then those that a later edit will be compared with."""
-        ranking = self.snapshot.ranking
-        self._read_texts(ranking, token)
-        if ranking.report is None:
-            return
-        elements = ranking.report.spectrum.elements
-        executed = set(elements.file[ranking.report.spectrum.counts.ef > 0].tolist())
-        for index in sorted(executed)[:MOST_TEXTS]:
-            token.check()
-            self.texts.load(ranking.files[elements.files[index]])
+    def _take(self, ranking: Ranking, reading: Reading) -> None:
+        measured = [ranking.files[path] for path in reading.found if path in ranking.files]
+        self.texts.take([*measured, *map(_failed, ranking.collection_errors)], reading)
 
     # back in the loop
 
     def _ranked(self, result: object) -> None:
+        if self.removed:
+            return
         if isinstance(result, Exception):
             problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
-            result = Ranking(State.ERROR, str(problem), self.settings.make_technique(), (problem,)), [], 0.0
-        ranking, watched, seconds = result
-        self._rested = self._loop.time() + min(REST * seconds, LONGEST_REST)
+            result = Ranked(Ranking(State.ERROR, str(problem), self.settings.make_technique(), (problem,)))
+        ranking = result.ranking
+        self.recorded_by = result.recorded_by
+        self._evidence.ranked(result)
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
             ranking = last.with_trouble(ranking)
+        self.texts.forget_except([*ranking.files.values(), *map(_failed, ranking.collection_errors)])
+        if result.reading is not None:
+            self._take(ranking, result.reading)
         self._carry(ranking)
         self._lay_out(ranking)
-        self._watch_evidence({*watched, *self._candidates()})
-        shown = {
-            *(suspect.location.file for suspect in ranking.suspects),
-            *(error.file for error in ranking.collection_errors if error.file),
-        }
-        self._watcher.watch(("sources", self.uri), {str(self.root / file) for file in shown})
+        self.guidance.follow()
+        self._evidence.watch({*result.watched, *self._candidates()}, result.states)
         self.sources_changed()
         self.guidance.renew()
 
+    def _opened(self, reading: Reading | Exception) -> None:
+        if isinstance(reading, Reading):
+            self.take(reading)
+            self._lay_out()
+
     def _loaded(self, result: object) -> None:
+        if isinstance(result, Exception) or self.removed:
+            return
+        reading, states = result
+        self.take(reading)
         self._lay_out()
+        self._watcher.watch(("sources", self.uri), states, states)
 
     def _lay_out(self, ranking: Ranking | None = None) -> None:
         """Make the snapshot of this moment, and say so if it differs."""
+        if self.removed:
+            return
         before = self.snapshot
         ranking = ranking or before.ranking
         wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
@@ -430,75 +379,59 @@ class Folder:
 
     def _carry(self, ranking: Ranking) -> None:
         """Follow places into a new run, as lines may have moved; a line that was edited is worth another look."""
+        moved = self._moves(ranking)
+        self._examined = frozenset(filter(None, map(moved, self._examined)))
+        self._innocent = frozenset(filter(None, map(moved, self._innocent)))
+        self._next[self.snapshot.ranking] = ranking, moved
+        self._carried(self, moved)
+
+    def _moves(self, ranking: Ranking) -> Moved:
+        """What leads from places of the present ranking to those of the next."""
+        # not the present ranking itself: it goes when nobody else knows it
+        before, after = self.snapshot.ranking.files, ranking.files
+        placements, texts = self.snapshot.placements, self.texts
         lines: dict[str, list[int] | None] = {}
 
         def moved(place: Place) -> Place | None:
             file, line = place
             if file not in lines:
-                lines[file] = self._moved_lines(file, ranking)
-            if lines[file] is None:
+                lines[file] = _lines_moved(before.get(file), after.get(file), placements.get(file), texts)
+            known = lines[file]
+            if known is None:
                 return place
-            return (
-                (file, lines[file][line - 1] + 1) if line <= len(lines[file]) and lines[file][line - 1] >= 0 else None
-            )
+            return (file, known[line - 1] + 1) if line <= len(known) and known[line - 1] >= 0 else None
 
-        self._examined = frozenset(filter(None, map(moved, self._examined)))
-        self._innocent = frozenset(filter(None, map(moved, self._innocent)))
-        self._carried(self, moved)
+        return moved
 
-    def _moved_lines(self, file: str, ranking: Ranking) -> list[int] | None:
-        """For each line of a file as it was run before its index now, -1 for none; None where nothing changed."""
-        before, after = self.snapshot.ranking.files.get(file), ranking.files.get(file)
-        if before is None or after is None or before.digest == after.digest:
-            return None
-        old, new = self.snapshot.placements.get(file), self.texts.as_run(after)
-        return moved_code(old.run, new, file) if old and new else []
-
-    # watching
-
-    def _watch_evidence(self, paths: set[str]) -> None:
-        self._watched = paths
-        self._watcher.watch(("evidence", self.uri), paths)
-
-    def _candidates(self) -> set[str]:
+    def _candidates(self) -> frozenset[str]:
         """Where evidence may appear."""
         given = [path for path in (self.settings.coverage, self.settings.junit) if path]
-        return {str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE)}
-
-    def _grew(self) -> bool:
-        """Whether all that happened to a recording since the last ranking is that records were added to it."""
-        if not recorded_by(self._source):
-            return False
-        before, now = _inodes(self._ranked_state), _inodes(self._evidence_state())
-        return before.items() <= now.items()
-
-    def _evidence_state(self) -> dict[str, object]:
-        return {path: state_of(path) for path in self._watched}
-
-    def _behind(self) -> bool:
-        """Whether evidence files are others than those that were ranked from."""
-        return any(self._ranked_state.get(path) != state for path, state in self._evidence_state().items())
-
-    def _rest_then_rank(self) -> None:
-        if self._resting is None and self._behind():
-            self._resting = self._loop.call_at(max(self._rested, self._loop.time()), self.rank)
-
-    def _wait_no_more(self) -> None:
-        self._evidence.stop()
-        if self._resting:
-            self._resting.cancel()
-            self._resting = None
+        return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
 
 
-def _state_without_ranking(evidence: Evidence) -> State:
-    """Why readable evidence gave no ranking."""
-    if evidence.collection_errors:
-        return State.ERROR
-    if not evidence.tests:
-        return State.NO_EVIDENCE
-    # with a failing test at hand it is the technique that wants more than the evidence holds
-    failing = any(test.verdict.failing for test in evidence.tests)
-    return State.ERROR if failing else State.NO_FAILING_TESTS
+def _load(
+    disk: Disk, root: Path, ranking: Ranking, opened: Iterable[str], token: Token
+) -> tuple[Reading, dict[str, object]]:
+    """In a worker thread: the texts that marks need and those that edits are compared with, and what to watch."""
+    shown = dict.fromkeys(
+        [
+            *(suspect.location.file for suspect in ranking.suspects),
+            *(error.file for error in ranking.collection_errors if error.file),
+        ]
+    )
+    states = {path: state_of(path) for path in (str(root / file) for file in shown)}
+    wanted = dict.fromkeys([*texts_of(ranking, opened), *texts_to_compare_with(ranking)])
+    return disk.read(wanted, token), states
+
+
+def _lines_moved(
+    before: MeasuredFile | None, after: MeasuredFile | None, placement: Placement | None, texts: Texts
+) -> list[int] | None:
+    """For each line of a file as it was run before its index now, -1 for none; None where nothing changed."""
+    if before is None or after is None or before.digest == after.digest:
+        return None
+    new = texts.as_run(after)
+    return moved_code(placement.run, new, after.path) if placement and new else []
 
 
 def _failed(error: CollectionError) -> Version:
@@ -542,12 +475,3 @@ class Folders:
         """The innermost folder that holds a document, and the document's path in it."""
         holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
         return min(holding, key=lambda found: len(found[1]), default=None)
-
-
-def _inodes(states: dict[str, object]) -> dict[str, int]:
-    """The inodes of all files, out of the states of files and of folders."""
-    found: dict[str, object] = {}
-    for path, state in states.items():
-        if isinstance(state, tuple) and state:
-            found.update(state if isinstance(state[0], tuple) else {path: state})
-    return {path: signature[-1] for path, signature in found.items() if signature}

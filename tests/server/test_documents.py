@@ -14,7 +14,7 @@ from suspectra.evidence.evidence import MeasuredFile
 from suspectra.location import Location
 from suspectra_server.code_lines import code_lines
 from suspectra_server.convert import code, markdown, number, path_of, plain
-from suspectra_server.documents import Document, Placement, Texts, Units, moved_lines
+from suspectra_server.documents import Disk, Document, Placement, Texts, Units, moved_lines
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "    d"]), max_size=12)
 TEXT = st.text(st.sampled_from("ab\n\r\x0c\u2028é😀"), max_size=30)
@@ -169,8 +169,15 @@ def test_lines_end_only_where_lsp_says():
 
 
 @pytest.fixture
-def texts(tmp_path):
-    return Texts(tmp_path)
+def texts():
+    return Texts()
+
+
+@pytest.fixture
+def load(texts, tmp_path):
+    """Read a measured file, as a worker thread does, and have the loop take it."""
+    disk = Disk(tmp_path)
+    return lambda file: texts.take([file], disk.read([file.path]))
 
 
 def measured(path, data, *, digest=""):
@@ -178,36 +185,36 @@ def measured(path, data, *, digest=""):
     return MeasuredFile(path, hashlib.sha256(data).hexdigest() if digest == "" else digest, none, none, none, ())
 
 
-def test_a_text_is_kept_from_the_moment_its_digest_fits(texts, tmp_path):
+def test_a_text_is_kept_from_the_moment_its_digest_fits(texts, load, tmp_path):
     (tmp_path / "a.py").write_bytes(b"x\n")
     file = measured("a.py", b"x\n")
-    texts.load(file)
+    load(file)
     (tmp_path / "a.py").write_bytes(b"new\nx\n")
-    texts.load(file)
+    load(file)
     assert texts.placement(file).place(Location("a.py", 1, 1)) == (1, 1)
     # another run, of the new text: the old one is of no use once nothing is shown of it
     again = measured("a.py", b"new\nx\n")
-    texts.load(again)
+    load(again)
     assert texts.placement(again).place(Location("a.py", 1, 1)) == (0, 0)
     texts.forget_except([again])
     assert texts.placement(file) is None
 
 
-def test_evidence_without_digests_is_taken_at_the_text_met_first(texts, tmp_path):
+def test_evidence_without_digests_is_taken_at_the_text_met_first(texts, load, tmp_path):
     (tmp_path / "a.py").write_bytes(b"x\n")
     file = measured("a.py", b"", digest=None)
-    texts.load(file)
+    load(file)
     (tmp_path / "a.py").write_bytes(b"new\nx\n")
-    texts.load(file)
+    load(file)
     assert texts.placement(file).place(Location("a.py", 1, 1)) == (1, 1)
 
 
 @pytest.mark.parametrize("path", ["../outside.py", "gone.py", "folder.py"])
-def test_what_can_not_be_read_has_no_placement(texts, tmp_path, path):
+def test_what_can_not_be_read_has_no_placement(texts, load, tmp_path, path):
     (tmp_path.parent / "outside.py").write_bytes(b"x\n")
     (tmp_path / "folder.py").mkdir()
     file = measured(path, b"x\n")
-    texts.load(file)
+    load(file)
     assert texts.placement(file) is None
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from suspectra.cli import main
 from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
+from suspectra_server.ranker import Ranker
 from suspectra_server.workspace import Folder
 
 EVIL = (
@@ -136,8 +137,8 @@ def revision(name, files):
 
 def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, monkeypatch):
     rankings, loads = [], []
-    count(monkeypatch, "_rank", rankings)
-    count(monkeypatch, "_load", loads)
+    count(monkeypatch, Ranker, "rank", rankings)
+    count(monkeypatch, Folder, "sources_changed", loads)
     (log,) = (shop / ".suspectra/recording").glob("*.log")
     recorded = {log.relative_to(shop).as_posix(): log.read_bytes()}
     sources = {path.relative_to(shop).as_posix(): path.read_bytes() for path in shop.glob("shop/**/*.py")}
@@ -161,9 +162,9 @@ def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, 
     assert len(loads) < 20  # of the texts on the marks, of which there are few
 
 
-def count(monkeypatch, name, calls):
-    original = getattr(Folder, name)
-    monkeypatch.setattr(Folder, name, lambda *arguments: calls.append(time.monotonic()) or original(*arguments))
+def count(monkeypatch, owner, name, calls):
+    original = getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda *arguments: calls.append(time.monotonic()) or original(*arguments))
 
 
 def settled(client, *calls):

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from suspectra_server import watching
+from suspectra_server.evidence_files import EvidenceFiles
 from suspectra_server.jobs import Cancelled, Jobs
 from suspectra_server.watching import Settling, Watcher, state_of
 
@@ -94,22 +95,56 @@ def test_the_state_of_what_is_not_there_or_not_finite(tmp_path):
     assert state_of(str(tmp_path)) is not None
 
 
-def test_settling_waits_until_nothing_changes(tmp_path):
+def test_settling_waits_until_nothing_happens():
+    async def run():
+        acted = asyncio.Event()
+        settling = Settling(asyncio.get_running_loop(), acted.set)
+        for _ in range(8):
+            settling.touched(0.1)
+            await asyncio.sleep(0.03)
+        assert not acted.is_set()
+        await asyncio.wait_for(acted.wait(), PATIENCE)
+        assert not settling.waiting
+
+    asyncio.run(run())
+
+
+def test_a_state_that_is_given_is_what_later_ones_are_compared_with(tmp_path):
+    file = tmp_path / "evidence"
+    file.write_text("as it was read")
+    read = {str(file): state_of(str(file))}
+    file.write_text("changed before the watch was in place")
+
+    async def run():
+        told = asyncio.Queue()
+        watcher = Watcher(asyncio.get_running_loop(), told.put_nowait)
+        watcher.watch("key", [str(file)], read)
+        assert await asyncio.wait_for(told.get(), PATIENCE) == "key"
+        watcher.stop()
+
+    asyncio.run(run())
+
+
+def test_evidence_is_ranked_once_it_rests(tmp_path):
     file = tmp_path / "evidence"
     file.write_text("")
 
     async def run():
-        acted = asyncio.Event()
-        settling = Settling(asyncio.get_running_loop(), lambda: state_of(str(file)), acted.set)
-        settling.touched(0.1)
-        for _ in range(8):
+        loop, ranked = asyncio.get_running_loop(), asyncio.Event()
+        jobs = Jobs(loop)
+        watcher = Watcher(loop, lambda key: evidence.changed())
+        evidence = EvidenceFiles("folder", jobs, watcher, ranked.set)
+        evidence.watch([str(file)], {str(file): state_of(str(file))})
+        for _ in range(10):
             # the system may tell of the first change only
-            await asyncio.sleep(0.03)
             with open(file, "a") as growing:
                 growing.write("x")
-        assert not acted.is_set()
-        await asyncio.wait_for(acted.wait(), PATIENCE)
-        assert not settling.waiting
+            await asyncio.sleep(0.05)
+            assert not ranked.is_set()
+        await asyncio.wait_for(ranked.wait(), PATIENCE)
+        evidence.close()
+        watcher.stop()
+        jobs.stop()
 
     asyncio.run(run())
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pygls.exceptions import JsonRpcInvalidParams
 
+from suspectra.location import Location
 from suspectra.output.chain_svg import Picture
 from suspectra_server.convert import plain
+from suspectra_server.documents import Placement, Reading
 from suspectra_server.features.places import place
 from suspectra_server.guide import Guide
 from suspectra_server.protocol import CHAIN
+from suspectra_server.snapshot import Ranking, Snapshot
+from suspectra_server.statement import Statement
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
@@ -30,14 +34,64 @@ def register(server: SuspectraServer) -> None:
         if found is None:
             return None
         folder, path = found
-        element = folder.current().element_at(path, line)
+        snapshot = folder.current()
+        element = snapshot.element_at(path, line)
         if element is None:
             return None
-        picture = await folder.guidance.ask(lambda guide, token: _picture(folder, guide, element, limit))
-        return _answer(server, folder, picture) if picture else None
+        texts = _Texts(folder, snapshot)
+        answer = await folder.guidance.ask(
+            snapshot.ranking, lambda guide, token: _picture(texts, guide, element, limit)
+        )
+        if answer is None:
+            return None
+        picture, reading = answer
+        folder.take(reading)
+        return _answer(server, folder, snapshot.ranking, picture)
 
 
-def _picture(folder: Folder, guide: Guide, element: int, limit: int) -> Picture | None:
+class _Texts:
+    """Where statements of a ranking stand, for the picture that a worker thread makes.
+
+    Parameters
+    ----------
+    folder : Folder
+    snapshot : Snapshot
+        What was known when the picture was asked for.
+    """
+
+    def __init__(self, folder: Folder, snapshot: Snapshot):
+        self._folder = folder
+        self._ranking = snapshot.ranking
+        self._placements = dict(snapshot.placements)
+
+    def read(self, elements: Iterable[int]) -> Reading:
+        """Read the files of statements, in whatever worker thread this is."""
+        files = self._ranking.files
+        paths = {self._ranking.place_of(element)[0] for element in elements}
+        reading = self._folder.read_in_worker(path for path in paths if path in files)
+        for path, source in reading.found.items():
+            if path not in self._placements and source is not None and files[path].digest in (None, source.digest):
+                self._placements[path] = Placement(source.lines, source.lines, path)
+        return reading
+
+    def label(self, element: int) -> str:
+        """File and line of a statement, as it stands now where that is known."""
+        where, line = self._now(element)
+        return f"{where.file}:{where.line if line is None else line + 1}"
+
+    def source(self, element: int) -> str:
+        """The first line of a statement."""
+        where, line = self._now(element)
+        return "" if line is None else self._placements[where.file].now[line]
+
+    def _now(self, element: int) -> tuple[Location, int | None]:
+        where = self._ranking.report.spectrum.elements.location(element)
+        placement = self._placements.get(where.file)
+        lines = placement.place(where) if placement else None
+        return where, lines[0] if lines else None
+
+
+def _picture(texts: _Texts, guide: Guide, element: int, limit: int) -> tuple[Picture, Reading] | None:
     """In the worker thread."""
     if guide.model is None:
         return None
@@ -45,34 +99,14 @@ def _picture(folder: Folder, guide: Guide, element: int, limit: int) -> Picture 
         around = guide.model.neighbourhood(element, limit)
     except KeyError:
         return None
-    folder.read_texts(folder.place_of(node.number)[0] for node in around.nodes if node.kind == "location")
-    return Picture.of(
-        guide.model,
-        element,
-        lambda one: _label(folder, one),
-        lambda one: _source(folder, one),
-        limit,
-    )
+    reading = texts.read(node.number for node in around.nodes if node.kind == "location")
+    return Picture.of(guide.model, element, texts.label, texts.source, limit), reading
 
 
-def _now(folder: Folder, element: int) -> tuple[str, int, str]:
-    """File, line counted from 1, and text of a statement: as it stands now where that is known."""
-    where = folder.snapshot.ranking.report.spectrum.elements.location(element)
-    placement = folder.placement(where.file)
-    lines = placement.place(where) if placement else None
-    return (where.file, where.line, "") if lines is None else (where.file, lines[0] + 1, placement.now[lines[0]])
+def _answer(server: SuspectraServer, folder: Folder, ranking: Ranking, picture: Picture) -> dict[str, Any]:
+    def place_of(element: int | None) -> dict[str, Any] | None:
+        return None if element is None else place(server, Statement(folder, ranking, element))
 
-
-def _label(folder: Folder, element: int) -> str:
-    file, line, _ = _now(folder, element)
-    return f"{file}:{line}"
-
-
-def _source(folder: Folder, element: int) -> str:
-    return _now(folder, element)[2]
-
-
-def _answer(server: SuspectraServer, folder: Folder, picture: Picture) -> dict[str, Any]:
     return {
         "svg": picture.svg(),
         "nodes": [
@@ -80,7 +114,7 @@ def _answer(server: SuspectraServer, folder: Folder, picture: Picture) -> dict[s
                 "id": node.state,
                 "kind": node.kind,
                 "label": plain(node.label),
-                "place": None if node.element is None else place(server, folder, node.element),
+                "place": place_of(node.element),
             }
             for node in picture.nodes
         ],

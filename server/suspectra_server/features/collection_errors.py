@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra.evidence.sources import inside
 from suspectra_server.convert import LONGEST_MESSAGE, plain, position
 from suspectra_server.documents import Units
 from suspectra_server.snapshot import ErrorMark, many
@@ -30,7 +29,7 @@ def collection_diagnostics(folder: Folder, units: Units) -> dict[str, list[lsp.D
     """One diagnostic for each line and error, whatever number of test files meets it."""
     met: dict[tuple[str, int, str], list[ErrorMark]] = {}
     for mark in folder.snapshot.errors:
-        if mark.line is not None and inside(folder.root, mark.error.file) is not None:
+        if mark.line is not None and mark.error.file in folder.snapshot.ranking.inside:
             met.setdefault((mark.error.file, mark.line, mark.error.what), []).append(mark)
     wanted: dict[str, list[lsp.Diagnostic]] = {}
     for (file, _, what), marks in met.items():

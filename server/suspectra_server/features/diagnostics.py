@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra.evidence.sources import inside
 from suspectra_server.convert import first_line_of, plain, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
@@ -35,10 +34,11 @@ class Published:
     def __init__(self, server: SuspectraServer):
         self._server = server
         self._files: dict[str, dict[str, tuple[str, list[lsp.Diagnostic]]]] = {}
-        self._inside: dict[str, str | None] = {}  # while one state is put into words
 
     def publish(self, folder: Folder) -> None:
         """Publish the files of a folder whose diagnostics differ from what the client has."""
+        if folder.removed:
+            return
         known = self._files.setdefault(folder.uri, {})
         wanted = self._diagnostics(folder) if folder.settings.diagnostics else {}
         for path in [*wanted, *(path for path in known if path not in wanted)]:
@@ -64,7 +64,6 @@ class Published:
 
     def _diagnostics(self, folder: Folder) -> dict[str, list[lsp.Diagnostic]]:
         snapshot = folder.snapshot
-        self._inside.clear()
         wanted: dict[str, list[lsp.Diagnostic]] = {path: [] for path in snapshot.by_file}
         for region in snapshot.regions:
             wanted.setdefault(region.marks[0].file, []).append(self._region(folder, region))
@@ -73,7 +72,7 @@ class Published:
             alone = [mark for mark in marks if not mark.examined and mark.suspect.element not in within]
             wanted[path] += [self._diagnostic(folder, mark) for mark in alone]
         for path, count in snapshot.unplaceable.items():
-            if (folder.root / path).is_file():
+            if folder.texts.on_disk(path):
                 wanted[path] = [_lost(count)]
         for path, errors in collection_diagnostics(folder, self._server.units).items():
             wanted[path] = [*errors, *wanted.get(path, ())]
@@ -136,22 +135,16 @@ class Published:
         related = []
         for name in mark.suspect.failing_tests:
             test = folder.snapshot.ranking.failing.get(name)
-            if test is None or test.location is None or (uri := self._uri_inside(folder, test.location.file)) is None:
+            if test is None or test.location is None or test.location.file not in folder.snapshot.ranking.inside:
                 continue
             if len(related) == MOST_RELATED:
                 more = len(mark.suspect.failing_tests) - MOST_RELATED
                 last = related[-1]
                 related[-1] = lsp.DiagnosticRelatedInformation(last.location, f"{last.message} (and {more} more)")
                 break
-            place = lsp.Location(uri, whole_line(test.location.line - 1))
+            place = lsp.Location(folder.uri_of(test.location.file), whole_line(test.location.line - 1))
             related.append(lsp.DiagnosticRelatedInformation(place, plain(f"fails: {name}")))
         return related or None
-
-    def _uri_inside(self, folder: Folder, path: str) -> str | None:
-        """The URI of a file, None where it leads out of the workspace; asking the file system is what takes time."""
-        if path not in self._inside:
-            self._inside[path] = folder.uri_of(path) if inside(folder.root, path) is not None else None
-        return self._inside[path]
 
 
 def _lost(count: int) -> lsp.Diagnostic:

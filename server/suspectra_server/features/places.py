@@ -10,12 +10,19 @@ from suspectra_server.convert import plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.statement import Statement
 
 
-def location_of(server: SuspectraServer, folder: Folder, element: int) -> lsp.Location | None:
-    """Where a statement stands now; None where it was edited, or its file's text was never seen."""
-    where = folder.snapshot.ranking.report.spectrum.elements.location(element)
+def location_of(server: SuspectraServer, statement: Statement) -> lsp.Location | None:
+    """Where a statement of this or an earlier ranking stands now.
+
+    None where it was edited, or its file's text was never seen.
+    """
+    now = statement.now()
+    if now is None:
+        return None
+    folder = now.folder
+    where = now.ranking.report.spectrum.elements.location(now.element)
     placement = folder.placement(where.file)
     if placement is None or (lines := placement.place(where)) is None:
         return None
@@ -30,24 +37,22 @@ def location_of(server: SuspectraServer, folder: Folder, element: int) -> lsp.Lo
     )
 
 
-def place(server: SuspectraServer, folder: Folder, element: int) -> dict[str, Any] | None:
+def place(server: SuspectraServer, statement: Statement) -> dict[str, Any] | None:
     """A `Place` of the protocol; None where it is not known where the statement stands."""
-    location = location_of(server, folder, element)
-    if location is None:
+    location, now = location_of(server, statement), statement.now()
+    if location is None or now is None:
         return None
-    snapshot = folder.snapshot
-    report = snapshot.ranking.report
-    elements = report.spectrum.elements
-    file, line = elements.files[elements.file[element]], location.range.start.line
-    suspect = report.suspect_of(element) if report.level[element] >= 0 else None
+    elements = now.ranking.report.spectrum.elements
+    file, line = elements.files[elements.file[now.element]], location.range.start.line
+    suspect = now.suspect
     return {
         "uri": location.uri,
         "range": location.range,
         "file": file,
         "line": line + 1,
-        "function": plain(elements.function_name(element)),
-        "source": plain(folder.placement(file).now[line].strip()),
+        "function": plain(elements.function_name(now.element)),
+        "source": plain(now.folder.placement(file).now[line].strip()),
         "rankBest": suspect.rank_best if suspect else None,
         "rankWorst": suspect.rank_worst if suspect else None,
-        "steps": snapshot.steps(element) if suspect else None,
+        "steps": now.folder.snapshot.steps(now.element) if suspect else None,
     }

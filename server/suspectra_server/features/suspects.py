@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from suspectra.evidence.sources import inside
 from suspectra.techniques import technique_infos
 from suspectra_server.convert import LONGEST_MESSAGE, LONGEST_NAME, plain, problem_dict, range_of
 from suspectra_server.features.collection_errors import range_of_error
@@ -75,8 +74,8 @@ def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
 
 def _collection_error(server: SuspectraServer, folder: Folder, mark: ErrorMark) -> dict[str, Any]:
     error = mark.error
-    there = bool(error.file) and inside(folder.root, error.file) is not None
-    home = bool(error.home) and inside(folder.root, error.home) is not None
+    there = error.file in folder.snapshot.ranking.inside
+    home = error.home in folder.snapshot.ranking.inside
     return {
         "collector": plain(error.collector, LONGEST_NAME),
         "exception": plain(error.exception, LONGEST_NAME),

@@ -10,12 +10,11 @@ import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
-from suspectra.evidence.sources import inside
-from suspectra.location import Location
 from suspectra_server.convert import number, plain
 from suspectra_server.features.places import place
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
-from suspectra_server.snapshot import Snapshot
+from suspectra_server.snapshot import Ranking, Snapshot
+from suspectra_server.statement import Statement
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
@@ -39,31 +38,36 @@ def register(server: SuspectraServer) -> None:
 
     @server.feature(TEST_RESULTS)
     async def test_results(params: Any) -> list[dict[str, Any]]:
-        folders = [(folder, evidence) for folder in server.folders if (evidence := _evidence(folder))]
-        executed = await asyncio.gather(*(asyncio.to_thread(_by_file, evidence) for _, evidence in folders))
+        rankings = [(folder, folder.snapshot.ranking) for folder in server.folders]
+        rankings = [(folder, ranking) for folder, ranking in rankings if ranking.evidence]
+        executed = await asyncio.gather(*(asyncio.to_thread(_by_file, ranking.evidence) for _, ranking in rankings))
         return [
             {
                 "folder": folder.uri,
-                "tests": _tests(folder, evidence.tests),
+                "tests": _tests(folder, ranking, ranking.evidence.tests),
                 "files": [{"uri": folder.uri_of(path), **counts} for path, counts in files.items()],
             }
-            for (folder, evidence), files in zip(folders, executed, strict=True)
+            for (folder, ranking), files in zip(rankings, executed, strict=True)
         ]
 
     @server.feature(COVERAGE)
-    def coverage(params: Any) -> list[dict[str, int]]:
+    async def coverage(params: Any) -> list[dict[str, int]]:
         given = params if isinstance(params, Mapping) else {}
         uri, test = given.get("uri"), given.get("test")
         if not isinstance(uri, str) or not isinstance(test, (str, type(None))):
             raise JsonRpcInvalidParams("the params are {uri, test?}")
         found = server.folders.of(uri)
-        return _coverage(*found, test) if found else []
+        if found is None:
+            return []
+        folder, path = found
+        await folder.read([path])
+        return _coverage(folder, path, test)
 
 
 def _explanation(server: SuspectraServer, folder: Folder, path: str, line: int, limit: int) -> dict[str, Any] | None:
     snapshot = folder.current()
     suspect = snapshot.suspect_at(path, line)
-    where = place(server, folder, suspect.element) if suspect else None
+    where = place(server, Statement(folder, snapshot.ranking, suspect.element)) if suspect else None
     if suspect is None or where is None:
         return None
     ranking = snapshot.ranking
@@ -73,7 +77,7 @@ def _explanation(server: SuspectraServer, folder: Folder, path: str, line: int, 
         [ranking.tests[name] for name in names[:limit] if name in ranking.tests]
         for names in (suspect.failing_tests, passing)
     )
-    as_run = folder.place_of(suspect.element)
+    as_run = ranking.place_of(suspect.element)
     return {
         "place": where,
         "technique": ranking.technique.info.title,
@@ -86,18 +90,14 @@ def _explanation(server: SuspectraServer, folder: Folder, path: str, line: int, 
         "sentences": [plain(sentence) for sentence in told.sentences],
         "formula": plain(told.formula),
         "substituted": plain(told.substituted),
-        "failing": _tests(folder, failing),
-        "passing": _tests(folder, passing),
+        "failing": _tests(folder, ranking, failing),
+        "passing": _tests(folder, ranking, passing),
         "examined": as_run in snapshot.examined | snapshot.innocent,
         "innocent": as_run in snapshot.innocent,
     }
 
 
-def _evidence(folder: Folder) -> Evidence | None:
-    return folder.snapshot.ranking.evidence
-
-
-def _tests(folder: Folder, tests: Iterable[TestResult]) -> list[dict[str, Any]]:
+def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> list[dict[str, Any]]:
     """Tests of the protocol; one defined outside the folder has no place."""
     return [
         {
@@ -109,12 +109,8 @@ def _tests(folder: Folder, tests: Iterable[TestResult]) -> list[dict[str, Any]]:
             "line": there.line if there else None,
         }
         for test in tests
-        for there in [_inside(folder, test.location)]
+        for there in [test.location if test.location and test.location.file in ranking.inside else None]
     ]
-
-
-def _inside(folder: Folder, location: Location | None) -> Location | None:
-    return location if location and inside(folder.root, location.file) is not None else None
 
 
 def _by_file(evidence: Evidence) -> dict[str, dict[str, Any]]:
@@ -143,7 +139,6 @@ def _coverage(folder: Folder, path: str, test: str | None) -> list[dict[str, int
     """How many tests executed each statement of a file that can be placed in its text now."""
     snapshot: Snapshot = folder.current()
     evidence = snapshot.ranking.evidence
-    folder.read_texts([path])
     placement = folder.placement(path)
     if evidence is None or placement is None:
         return []

@@ -1,0 +1,125 @@
+"""Deciding when changed evidence is complete enough to be ranked from. The files are looked at in a worker thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from suspectra_server.jobs import Jobs
+from suspectra_server.ranker import Ranked
+from suspectra_server.watching import Watcher, state_of
+
+log = logging.getLogger(__name__)
+
+QUIET = 0.2  # seconds without a change after which a file that is rewritten as a whole is taken as complete
+REST = 3.0  # an update is followed by a pause of this many times its own length, so that a test run is not slowed
+LONGEST_REST = 2.0  # seconds
+
+States = Mapping[str, object]
+
+
+class EvidenceFiles:
+    """The files that one workspace folder is ranked from, and those that may be the next. Belongs to the loop.
+
+    Parameters
+    ----------
+    key : str
+        What tells the folder's jobs and watches from those of others.
+    files : Jobs
+        Where files are looked at.
+    watcher : Watcher
+    rank : callable
+        Called when there is something to rank.
+    """
+
+    def __init__(self, key: str, files: Jobs, watcher: Watcher, rank: Callable[[], None]):
+        self._key = ("evidence", key)
+        self._files = files
+        self._watcher = watcher
+        self._rank = rank
+        self._loop = asyncio.get_running_loop()
+        self._paths: frozenset[str] = frozenset()
+        self._ranked: States = MappingProxyType({})
+        self._recorded = False
+        self._seen: States | None = None  # at the last look, while files settle
+        self._rested = 0.0  # loop time from which evidence may be ranked again
+        self._timer: asyncio.TimerHandle | None = None
+        self._resting: asyncio.TimerHandle | None = None
+
+    def watch(self, paths: Iterable[str], states: States | None = None) -> None:
+        """Watch these files, which were in these states when they were last looked at."""
+        self._paths = frozenset(paths)
+        self._watcher.watch(self._key, self._paths, states)
+
+    def ranked(self, result: Ranked) -> None:
+        """A ranking was made."""
+        self._rested = self._loop.time() + min(REST * result.seconds, LONGEST_REST)
+        self._recorded = bool(result.recorded_by)
+        if result.states is not None:
+            self._ranked = result.states
+
+    def changed(self) -> None:
+        """Something happened to the files."""
+        if self._resting is None:
+            self._look(waited=False)
+
+    async def behind(self) -> bool:
+        """Whether the files are others than those that were ranked from."""
+        paths = self._paths
+        return self._differ(await self._files.run(lambda: _states(paths)))
+
+    def wait_no_more(self) -> None:
+        """Forget what happened: a ranking is on its way, or nobody wants one."""
+        self._files.cancel(self._key)
+        self._stop_timer()
+        if self._resting:
+            self._resting.cancel()
+        self._resting = self._seen = None
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self.wait_no_more()
+        self.watch(())
+
+    def _look(self, waited: bool) -> None:
+        self._stop_timer()
+        paths = self._paths
+        self._files.submit(self._key, lambda token: _states(paths), lambda found: self._looked(found, waited))
+
+    def _stop_timer(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+
+    def _looked(self, states: States | Exception, waited: bool) -> None:
+        if isinstance(states, Exception) or not self._differ(states):
+            self._seen = None
+        elif self._grew(states) or (waited and states == self._seen):
+            self._seen = None
+            self._resting = self._loop.call_at(max(self._rested, self._loop.time()), self._rank)
+        else:
+            self._seen = states
+            self._stop_timer()
+            self._timer = self._loop.call_later(QUIET, self._look, True)
+
+    def _differ(self, states: States) -> bool:
+        return any(self._ranked.get(path) != state for path, state in states.items())
+
+    def _grew(self, states: States) -> bool:
+        """Whether records were added to a recording and nothing else: as records are whole, any moment will do."""
+        return self._recorded and _inodes(self._ranked).items() <= _inodes(states).items()
+
+
+def _states(paths: Iterable[str]) -> States:
+    return {path: state_of(path) for path in paths}
+
+
+def _inodes(states: States) -> dict[str, int]:
+    """The inodes of all files, out of the states of files and of folders."""
+    found: dict[str, object] = {}
+    for path, state in states.items():
+        if isinstance(state, tuple) and state:
+            found.update(state if isinstance(state[0], tuple) else {path: state})
+    return {path: signature[-1] for path, signature in found.items() if signature}

@@ -1,0 +1,216 @@
+"""From the evidence of a workspace folder to a ranking. All of it runs in the thread of the jobs."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from suspectra.cancellation import Token
+from suspectra.errors import EvidenceError, NothingToRank
+from suspectra.evidence.discovery import find_source, recorded_by
+from suspectra.evidence.evidence import Evidence, EvidenceSource
+from suspectra.evidence.recording import RecordingSource
+from suspectra.evidence.sources import inside
+from suspectra.localizer import Localizer
+from suspectra_server.documents import Disk, Reading
+from suspectra_server.protocol import State
+from suspectra_server.settings import Settings
+from suspectra_server.snapshot import Ranking
+from suspectra_server.watching import state_of
+
+MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to rank, and with which technique.
+
+    Parameters
+    ----------
+    settings : Settings
+        With the technique to use.
+    candidates : frozenset of str
+        Where evidence may appear.
+    texts : tuple of str
+        Files whose texts are needed besides those that hold suspects.
+    """
+
+    settings: Settings
+    candidates: frozenset[str]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A ranking, and what it was made from.
+
+    Parameters
+    ----------
+    ranking : Ranking
+    watched : tuple of str
+        The files of the evidence.
+    states : mapping of str to object
+        Of these files and of all places where evidence may appear, before they were read.
+    recorded_by : str
+        The command whose recording it was; empty for what other tools left.
+    reading : Reading, optional
+        The texts that its marks need.
+    seconds : float
+        How long it took.
+    """
+
+    ranking: Ranking
+    watched: tuple[str, ...] = ()
+    states: Mapping[str, object] | None = None
+    recorded_by: str = ""
+    reading: Reading | None = None
+    seconds: float = 0.0
+
+
+class Ranker:
+    """Ranks one workspace folder, again and again, each time with all that can be taken over.
+
+    Parameters
+    ----------
+    root : Path
+    disk : Disk
+    """
+
+    def __init__(self, root: Path, disk: Disk):
+        self._root = root
+        self._disk = disk
+        self._source: EvidenceSource | None = None
+        self._source_of_edges: RecordingSource | None = None
+        self._localizer: Localizer | None = None
+        self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
+
+    def rank(self, wanted: Wanted, token: Token) -> Ranked:
+        """Read the evidence and rank it.
+
+        Raises
+        ------
+        Cancelled
+        """
+        started = time.monotonic()
+        settings = wanted.settings
+        states = {path: state_of(path) for path in wanted.candidates}
+        technique = settings.make_technique()
+        watched: tuple[str, ...] = ()
+        reading = None
+        try:
+            source = self._find(settings, edges=technique.info.needs != "lines")
+            watched = tuple(source.watched())
+            states |= {path: state_of(path) for path in set(watched) - states.keys()}
+            evidence = self._read(source, watched)
+            token.check()
+            if self._localizer is None:
+                self._localizer = Localizer(technique)
+            self._localizer.technique = technique
+            self._localizer.include_tests = settings.include_tests
+            report = self._localizer.update(evidence)
+            token.check()
+            problems = self._localizer.problems()
+            ranking = Ranking.of(technique, evidence, report, problems, settings.top, self._inside(evidence))
+            reading = self._disk.read(texts_of(ranking, wanted.texts), token)
+        except EvidenceError as error:
+            there = any(os.path.exists(path) for path in watched)
+            state = State.ERROR if there else State.NO_EVIDENCE
+            ranking = Ranking(state, str(error.problem), technique, (error.problem,))
+        except NothingToRank as error:
+            state = _state_without_ranking(evidence)
+            errors = evidence.collection_errors  # which are shown in places of their own
+            # that no test fails any more is what the reader was after: no problem to tell them
+            own = () if state is State.NO_FAILING_TESTS or errors else (error.problem,)
+            ranking = Ranking(
+                state,
+                error.problem.cause,
+                technique,
+                (*own, *evidence.problems),
+                evidence,
+                collection_errors=errors,
+                inside=self._inside(evidence),
+            )
+            reading = self._disk.read(texts_of(ranking, ()), token)
+        seconds = time.monotonic() - started
+        return Ranked(ranking, watched, states, recorded_by(self._source), reading, seconds)
+
+    def edged(self) -> EvidenceSource | None:
+        """The recording with its edges, read beside the ranking's own source so as not to delay rankings."""
+        used = self._source
+        if not isinstance(used, RecordingSource) or used.edges:
+            return None
+        kept = self._source_of_edges
+        if kept is None or kept.folder != used.folder:
+            folder = used.folder if used.given else None
+            self._source_of_edges = RecordingSource(used.workspace, folder, edges=True)
+        return self._source_of_edges
+
+    def growing(self) -> bool:
+        """Whether the run that is ranked is still being recorded."""
+        return isinstance(self._source, RecordingSource) and self._source.growing()
+
+    def _find(self, settings: Settings, edges: bool) -> EvidenceSource:
+        """The source to read: the one in use, with all it remembers, as long as it is still the one to use."""
+        given = {
+            name: Path(path) for name, path in (("coverage", settings.coverage), ("junit", settings.junit)) if path
+        }
+        found = find_source(self._root, **given)
+        used = self._source
+        if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
+            found = used
+        if edges and isinstance(found, RecordingSource) and not found.edges:
+            found = RecordingSource(found.workspace, found.folder, edges=True)
+        self._source = found
+        return found
+
+    def _read(self, source: EvidenceSource, watched: Iterable[str]) -> Evidence:
+        """The evidence; what was read before as long as its files are the same.
+
+        Reading again could only mistake sources that were edited since for those that ran.
+        """
+        state = [state_of(path) for path in watched]
+        known = self._last_read
+        if known is None or known[0] is not source or known[1] != state:
+            known = self._last_read = (source, state, source.read())
+        return known[2]
+
+    def _inside(self, evidence: Evidence) -> frozenset[str]:
+        """The files with tests or collection errors that lie in the folder: links may lead out of it."""
+        files = {test.location.file for test in evidence.tests if test.location}
+        files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
+        return frozenset(file for file in files if inside(self._root, file) is not None)
+
+
+def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:
+    """The files whose texts the marks of a ranking need, and what else is wanted of the measured ones."""
+    wanted = dict.fromkeys([*(suspect.location.file for suspect in ranking.suspects), *others])
+    failed = dict.fromkeys(error.file for error in ranking.collection_errors if error.file)
+    return list({**failed, **{path: None for path in wanted if path in ranking.files}})
+
+
+def texts_to_compare_with(ranking: Ranking) -> list[str]:
+    """The files that a failing test executes: later edits are followed by comparing with their texts."""
+    if ranking.report is None:
+        return []
+    elements = ranking.report.spectrum.elements
+    executed = set(elements.file[ranking.report.spectrum.counts.ef > 0].tolist())
+    return [elements.files[index] for index in sorted(executed)[:MOST_TEXTS]]
+
+
+def with_technique(settings: Settings, chosen: tuple[str, bool] | None) -> Settings:
+    """The settings with a technique that was chosen instead of theirs."""
+    return settings if chosen is None else replace(settings, technique=chosen[0], clone_failed=chosen[1])
+
+
+def _state_without_ranking(evidence: Evidence) -> State:
+    """Why readable evidence gave no ranking."""
+    if evidence.collection_errors:
+        return State.ERROR
+    if not evidence.tests:
+        return State.NO_EVIDENCE
+    # with a failing test at hand it is the technique that wants more than the evidence holds
+    failing = any(test.verdict.failing for test in evidence.tests)
+    return State.ERROR if failing else State.NO_FAILING_TESTS

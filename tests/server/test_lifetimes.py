@@ -1,0 +1,232 @@
+"""What is under way when a ranking or a folder goes: nothing of it may reach the one that comes next."""
+
+import os
+import shutil
+import threading
+import time
+
+import pytest
+
+from suspectra_server import learned as learned_module
+from suspectra_server.ranker import Ranker
+from suspectra_server.workspace import Folder
+
+PATIENCE = 30
+FAULT = "off = off - amount"
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path, monkeypatch):
+    """A state folder of this test's own, so that nobody's habits are touched."""
+    monkeypatch.setattr(learned_module.platformdirs, "user_state_path", lambda *names, **how: tmp_path / "state")
+    return tmp_path / "state" / "learned-jumps.json"
+
+
+class Gate:
+    """Holds back rankings while it is shut."""
+
+    def __init__(self):
+        self.open = threading.Event()
+        self.open.set()
+        self.reached = threading.Event()
+        self.passed = threading.Event()
+
+    def shut(self):
+        self.reached.clear()
+        self.passed.clear()
+        self.open.clear()
+
+
+@pytest.fixture
+def gate(monkeypatch):
+    gate, rank, ranked = Gate(), Ranker.rank, Folder._ranked
+
+    def held_back(self, wanted, token):
+        gate.reached.set()
+        assert gate.open.wait(PATIENCE)
+        return rank(self, wanted, token)
+
+    def told(self, result):
+        ranked(self, result)
+        gate.passed.set()
+
+    monkeypatch.setattr(Ranker, "rank", held_back)
+    monkeypatch.setattr(Folder, "_ranked", told)
+    yield gate
+    gate.open.set()
+
+
+@pytest.fixture
+def ask_behind_a_ranking(client, shop, gate, record):
+    """Ask something while a ranking that numbers all statements anew is queued ahead."""
+
+    def ask(method, params):
+        gate.shut()
+        # sorts before every other file of the program, so that all of their statements get other numbers
+        (shop / "shop/__about__.py").write_text("".join(f"def f{n}():\n    return {n}\n\n" for n in range(20)))
+        (shop / "tests/test_about.py").write_text(
+            "from shop import __about__\n\n\ndef test_about():\n    assert __about__.f1() + __about__.f19() == 20\n"
+        )
+        record(shop)
+        client.command("localize")
+        assert gate.reached.wait(PATIENCE)
+        client.send({"id": "asked", "method": method, "params": params})
+        client.request("suspectra/techniques")  # messages are taken in their order
+        gate.open.set()
+        answer = client.response("asked")
+        assert gate.passed.is_set(), "the ranking came first"
+        return answer
+
+    return ask
+
+
+def execute(name, *arguments):
+    return {"command": f"suspectra.{name}", "arguments": list(arguments)}
+
+
+def at(path, line):
+    return {"uri": path.as_uri(), "position": {"line": line, "character": 0}}
+
+
+def places(found):
+    return [(move["file"], move["line"], move["source"]) for move in found["moves"]]
+
+
+def test_a_jump_leads_to_the_lines_it_would_have_led_to(client, shop, find_line, ask_behind_a_ranking):
+    client.start(shop)
+    cursor = at(shop / "shop/vouchers.py", find_line(shop / "shop/vouchers.py", FAULT))
+    before = client.command("jump", cursor, {"ask": False})
+    found = ask_behind_a_ranking("workspace/executeCommand", execute("jump", cursor, {"ask": False}))
+    assert places(before)
+    assert places(found) == places(before)
+    assert found["origin"]["line"] == before["origin"]["line"]
+    assert [move["function"] for move in found["moves"]] == [move["function"] for move in before["moves"]]
+
+
+def test_a_choice_made_after_a_new_run_leads_where_it_said(client, shop, find_line, record, gate, capable):
+    """The question stays on the screen while tests are run, with another source."""
+    del capable["experimental"]
+    path = shop / "shop/vouchers.py"
+    chosen = []
+
+    def choose(params):
+        gate.shut()
+        gate.open.set()
+        path.write_text("# a new line\n# and another\n" + path.read_text())
+        record(shop)
+        assert gate.passed.wait(PATIENCE)
+        chosen.extend(item["title"] for item in params["actions"] if item["title"].startswith("shop/vouchers.py"))
+        return {"title": chosen[0]}
+
+    client.answers["window/showMessageRequest"] = choose
+    client.start(shop, capabilities=capable)
+    line = find_line(path, FAULT)
+    wanted = path.read_text().splitlines()
+    found = client.command("jump", at(path, line))
+    number = int(chosen[0].split(" ")[0].rpartition(":")[2])
+    there = path.read_text().splitlines()[found["chosen"]["range"]["start"]["line"]]
+    assert there == wanted[number - 1]
+
+
+def test_the_picture_shows_the_lines_it_was_asked_for(client, shop, find_line, ask_behind_a_ranking):
+    client.start(shop)
+    params = {"uri": (shop / "shop/vouchers.py").as_uri(), "line": find_line(shop / "shop/vouchers.py", FAULT)}
+    before = client.request("suspectra/chain", params)
+    after = ask_behind_a_ranking("suspectra/chain", params)
+    assert [node["label"] for node in after["nodes"]] == [node["label"] for node in before["nodes"]]
+    for node in after["nodes"]:
+        if node["place"]:
+            assert node["label"] == f"{node['place']['file']}:{node['place']['line']}"
+
+
+def test_the_next_suspect_by_steps_is_a_suspect(client, shop, ask_behind_a_ranking):
+    client.configuration = {"order": "steps"}
+    client.start(shop)
+    assert client.command("nextSuspect")
+    found = ask_behind_a_ranking("workspace/executeCommand", execute("nextSuspect"))
+    suspects = {(s["uri"], s["range"]["start"]["line"]) for s in client.suspects()["suspects"]}
+    assert (found["uri"], found["range"]["start"]["line"]) in suspects
+    visited = client.command("explain")["location"]
+    assert visited == found, "the reader stands where they were led"
+
+
+# folders that are removed
+
+
+def remove(client, folder):
+    removed = [{"uri": folder.as_uri(), "name": folder.name}]
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": removed}})
+    marked = [uri for uri in client.diagnostics if uri.startswith(folder.as_uri())]
+    assert marked
+    client.wait(lambda: not any(client.diagnostics[uri] for uri in marked))
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
+def test_a_folder_that_is_removed_while_it_is_ranked_is_heard_of_no_more(client, shop, tmp_path, gate):
+    other = tmp_path / "other"
+    shutil.copytree(shop, other)
+    client.start(shop, other)
+    client.wait(lambda: client.marks(shop) and client.statuses[-1]["failed"] == 6)
+    gate.shut()
+    client.command("localize")
+    assert gate.reached.wait(PATIENCE)
+    remove(client, other)
+    seen = len(client.published)
+    gate.open.set()
+    client.wait_for_state("ready", after=len(client.statuses))
+    assert not any(uri.startswith(other.as_uri()) for uri in client.published[seen:])
+    assert client.diagnostics[(other / "shop/vouchers.py").as_uri()] == []
+
+
+def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no_more(client, shop, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(shop, other)
+    (other / "tests/test_slow.py").write_text(
+        "import os, pathlib, time\n\ndef test_slow():\n"
+        "    pathlib.Path('running.txt').write_text(str(os.getpid()))\n    time.sleep(60)\n"
+    )
+    client.start(shop, other)
+    client.wait(lambda: client.marks(shop) and client.statuses[-1]["failed"] == 6)
+    client.command("runTests", [other.as_uri()])
+    wait_until((other / "running.txt").exists)
+    wait_until((other / "running.txt").read_text)
+    pid = int((other / "running.txt").read_text())
+    remove(client, other)
+    seen = len(client.published)
+    wait_until(lambda: not alive(pid))
+    client.wait(lambda: client.progress and client.progress[-1]["kind"] == "end")
+    (other / ".suspectra/recording/touched.log").write_bytes(b"")
+    client.command("localize")
+    client.wait_for_state("ready", after=len(client.statuses) - 1)
+    time.sleep(1)  # longer than any timer of the folder
+    assert not any(uri.startswith(other.as_uri()) for uri in client.published[seen:])
+    assert client.diagnostics[(other / "shop/vouchers.py").as_uri()] == []
+    assert client.statuses[-1]["failed"] == 3
+
+
+def test_a_folder_removed_and_added_again_is_watched(client, shop, tmp_path, record):
+    other = tmp_path / "other"
+    shutil.copytree(shop, other)
+    client.start(shop, other)
+    client.wait(lambda: client.marks(shop) and client.statuses[-1]["failed"] == 6)
+    again = [{"uri": other.as_uri(), "name": "other"}]
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": again, "removed": again}})
+    client.wait(lambda: client.diagnostics[(other / "shop/vouchers.py").as_uri()])
+    source = other / "shop/vouchers.py"
+    source.write_text(source.read_text().replace(FAULT, "off = amount"))
+    record(other)
+    client.wait(lambda: client.statuses[-1]["failed"] == 3)

@@ -1,0 +1,129 @@
+"""A workspace on a disk that takes its time: the loop never touches it."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+FAULT = "off = off - amount"
+EACH = 0.2  # seconds a look at a file takes
+
+
+@pytest.fixture(scope="session")
+def slow_disk(tmp_path_factory):
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.fail("gcc is missing: apt-get install gcc")
+    library = tmp_path_factory.mktemp("slow") / "slow_disk.so"
+    source = Path(__file__).with_name("slow_disk.c")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+@pytest.fixture
+def server(process, client_of, slow_disk, shop, tmp_path):
+    """A client of a server that finds the shop on a slow disk, and what its loop did with that disk."""
+
+    def start(seconds, **how):
+        notes = tmp_path / "notes.txt"
+        own = {
+            "LD_PRELOAD": str(slow_disk),
+            "SLOW_DISK": str(shop),
+            "SLOW_DISK_SECONDS": str(seconds),
+            "SLOW_DISK_LOG": str(notes),
+            "XDG_STATE_HOME": str(shop / "state"),
+        }
+        server = process(env={**os.environ, **own})
+        client = client_of(server.stdout, server.stdin)
+        client.notes = notes
+        return client.start(shop, **how)
+
+    return start
+
+
+def looked_at(client, thread):
+    """What a thread of the server did with the disk."""
+    return [line for line in client.notes.read_text().splitlines() if line.split()[0] == thread]
+
+
+def everything(uri, line):
+    """Each request that editors send, and each command."""
+    document, position = {"uri": uri}, {"line": line, "character": 4}
+    here = {"textDocument": document, "position": position}
+    span = {"start": {"line": 0, "character": 0}, "end": {"line": 300, "character": 0}}
+    cursor = {"uri": uri, "position": position}
+    commands = {
+        "nextSuspect": [cursor],
+        "previousSuspect": [cursor],
+        "firstSuspect": [],
+        "explain": [uri, line],
+        "jump": [cursor, {"ask": False}],
+        "back": [],
+        "markExamined": [uri, line],
+        "markInnocent": [uri, line, "function"],
+        "clearExamined": [],
+        "showLearned": [],
+        "resetLearned": [],
+        "selectTechnique": ["tarantula"],
+        "localize": [],
+        "runTests": [],
+        "cancelTests": [],
+    }
+    yield "textDocument/hover", here
+    yield "textDocument/codeLens", {"textDocument": document}
+    yield "textDocument/inlayHint", {"textDocument": document, "range": span}
+    yield "textDocument/codeAction", {"textDocument": document, "range": span, "context": {"diagnostics": []}}
+    yield "workspace/symbol", {"query": ""}
+    yield "suspectra/suspects", {}
+    yield "suspectra/techniques", {}
+    yield "suspectra/chain", {"uri": uri, "line": line}
+    yield "suspectra/explanation", {"uri": uri, "line": line}
+    yield "suspectra/testResults", {}
+    yield "suspectra/coverage", {"uri": uri}
+    for name, arguments in commands.items():
+        yield "workspace/executeCommand", {"command": f"suspectra.{name}", "arguments": arguments}
+
+
+def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, shop, find_line, tmp_path):
+    from suspectra_server.protocol import COMMANDS
+
+    client = server(0, options={"learnJumps": True, "order": "steps", "inlayHints": True})
+    path = shop / "shop/vouchers.py"
+    uri, line = client.open(path), find_line(path, FAULT)
+    client.edit(uri, (0, 0), (0, 0), "# new\n")
+    wanted = list(everything(uri, line + 1))
+    assert {params["command"] for method, params in wanted if "command" in params} == {c.id for c in COMMANDS}
+    for method, params in wanted:
+        client.request(method, params)
+    client.notify("textDocument/didSave", {"textDocument": {"uri": uri}})
+    client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": uri, "type": 2}]})
+    client.configuration = {"top": 3}
+    client.notify("workspace/didChangeConfiguration", {"settings": {}})
+    folders = [{"uri": shop.as_uri(), "name": "shop"}]
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": folders, "removed": folders}})
+    (shop / ".suspectra/recording/new.log").write_bytes(b"")
+    path.write_text("# new\n" + path.read_text())
+    client.wait_for_state("ready", "stale", after=len(client.statuses))
+    time.sleep(2)  # longer than any timer of the server
+    client.request("suspectra/suspects")
+    assert looked_at(client, "worker")
+    assert looked_at(client, "loop") == []
+
+
+def test_a_hover_does_not_wait_for_the_disk(server, shop, find_line):
+    client = server(EACH)
+    path = shop / "shop/vouchers.py"
+    uri, line = client.open(path), find_line(path, FAULT)
+    slowest, logs = 0.0, shop / ".suspectra/recording"
+    for number in range(40):
+        (logs / f"{number % 3}.log").write_bytes(b"")  # evidence changes all the while
+        asked = time.monotonic()
+        client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": line, "character": 4}})
+        slowest = max(slowest, time.monotonic() - asked)
+        time.sleep(0.02)
+    assert looked_at(client, "worker")
+    assert looked_at(client, "loop") == [], f"the slowest hover took {slowest:.2f} s"
