@@ -164,6 +164,13 @@ one that was edited since the run is left out:
 
 {_fields(protocol.COVERAGE_RESULT)}
 
+## `{protocol.COMMAND_LINE}` (request)
+
+Params: `{{"folder"?: DocumentUri}}`, the first workspace folder unless given. What records its tests in a terminal there, just as
+`suspectra.runTests` does; null without a folder:
+
+{_fields(protocol.COMMAND_LINE_RESULT)}
+
 ## `{protocol.TECHNIQUES}` (request)
 
 No params. All techniques, in the order in which to list them:

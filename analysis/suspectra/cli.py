@@ -28,7 +28,9 @@ from suspectra.console import (
     build_options,
     evidence_options,
     localize,
+    only_option,
     place,
+    progress_option,
     say,
     technique_options,
     warn,
@@ -41,6 +43,7 @@ from suspectra.markov_command import register as register_markov
 from suspectra.recording.settings import RECORDERS
 
 if TYPE_CHECKING:
+    from suspectra.evidence.evidence import TestResult
     from suspectra.localizer import Localizer
     from suspectra.output.ranking import Ranking
     from suspectra.recording.c_suites import CSuite
@@ -197,6 +200,8 @@ def techniques(form: str) -> None:
 @click.option("--recorder", type=click.Choice(RECORDERS), help="By probes, by sys.monitoring, or by what costs less.")
 @click.option("--failed-and-affected", is_flag=True, help="Only tests that failed, are new, or that changes can reach.")
 @click.option("--since", metavar="REV", help="With it: changes since this git revision, too.")
+@only_option
+@progress_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
 def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
     """Run the tests and record what each executes.
@@ -238,6 +243,8 @@ def affected(workspace: Path, since: str | None, form: str) -> None:
 @click.option("--junit", type=_PATH, metavar="FILE", help="Believe this JUnit XML, not the exit codes.")
 @build_options
 @click.option("--select", multiple=True, metavar="NAME", help="Only tests of this name or glob (repeatable).")
+@only_option
+@progress_option
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a test may take.  [default: 300]")
 @click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Tests at the same time.")
 @click.option("--no-crash-handler", is_flag=True, help="Do not load the handler that keeps the profile of crashes.")
@@ -349,24 +356,39 @@ def _record_c(
     build: Sequence[Path],
     mapping: Sequence[str],
     select: Sequence[str],
+    only: Path | None,
+    progress: Path | None,
     no_crash_handler: bool,
     **limits: Any,
 ) -> int:
     from suspectra.evidence.source_paths import parse_mapping
     from suspectra.output.progress import Progress
+    from suspectra.recording.launch import named_tests
+    from suspectra.recording.progress import Progress as ProgressFile
 
     stop = threading.Event()
-    progress = Progress(sys.stderr)
-    with _stopped_by_signals(stop), progress:
+    shown, told = Progress(sys.stderr), ProgressFile(str(progress.absolute()) if progress else "")
+    names = [case.name for case in suite.cases]
+    if only is not None:
+        wanted = set(named_tests(only))
+        names = [name for name in names if name in wanted]
+
+    def ended(done: int, total: int, test: TestResult) -> None:
+        if done == 1:
+            told.collected(total)
+        told.ended(test.verdict.failing)
+        shown(done, total, test)
+
+    with _stopped_by_signals(stop), shown:
         run = record(
             workspace,
             suite,
             build=[folder.absolute() for folder in build],
             junit=junit and junit.absolute(),
-            select=_matching(select, [case.name for case in suite.cases]) if select else None,
+            select=_matching(select, names) if select else names if only is not None else None,
             mapping=parse_mapping(mapping),
             crash_handler=not no_crash_handler,
-            progress=progress,
+            progress=ended,
             cancel=stop,
             **limits,
         )

@@ -42,6 +42,12 @@ workspace_option = click.option(
     default=".",
     help="The project's folder; suspects are files in it.  [default: the current one]",
 )
+only_option = click.option(
+    "--only", type=_PATH, metavar="FILE", help="Only the tests that this file names, one a line."
+)
+progress_option = click.option(
+    "--progress", type=_PATH, metavar="FILE", help="Add a line of JSON to this file as each test ends."
+)
 build_options = options(
     click.option("--build", type=_PATH, multiple=True, help="A folder that holds .gcno files (repeatable)."),
     click.option(

@@ -213,10 +213,13 @@ class Commands:
             folder.choose(name, clone)
         return name
 
-    async def run_tests(self, uris: Any = None) -> bool:
-        """Record the tests in each folder, or in those named."""
+    async def run_tests(self, uris: Any = None, tests: Any = None) -> bool:
+        """Record the tests in each folder, or in those named; of a folder all tests, or those named for it."""
         if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
             raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
+        tests = {} if tests is None else tests
+        if not isinstance(tests, Mapping) or not all(map(_are_names, tests.values())):
+            raise JsonRpcInvalidParams("runTests takes the names of tests by the URI of their folder")
         if not self._server.trusted:
             cure = "trust it in your editor first" if self._server.trusting else "start the server with --trusted"
             raise RequestFailed(f"Tests are run only in a workspace you trust: {cure}.")
@@ -225,7 +228,7 @@ class Commands:
         folders = [folder for folder in self._server.folders if uris is None or folder.uri in uris]
         if not folders:
             raise RequestFailed("No folder is open." if uris is None else "None of these is a folder of the workspace.")
-        await self._server.test_run.start(folders)
+        await self._server.test_run.start(folders, tests)
         return True
 
     def cancel_tests(self) -> bool:
@@ -498,6 +501,11 @@ def _moves(here: Statement, guide: Guide, limit: int) -> tuple[list[Move], Readi
     ranking = here.ranking
     paths = {ranking.place_of(one)[0] for one in (here.element, *(move.element for move in moves))}
     return moves, here.folder.read_in_worker(path for path in paths if path in ranking.files)
+
+
+def _are_names(names: Any) -> bool:
+    """Whether these can be names of tests, of which a file holds one a line."""
+    return isinstance(names, list) and all(isinstance(name, str) and "\n" not in name for name in names)
 
 
 def _stop(found: Found) -> Stop:

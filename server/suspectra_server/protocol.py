@@ -16,6 +16,7 @@ CHAIN = "suspectra/chain"
 EXPLANATION = "suspectra/explanation"
 TEST_RESULTS = "suspectra/testResults"
 COVERAGE = "suspectra/coverage"
+COMMAND_LINE = "suspectra/commandLine"
 
 
 class State(str, Enum):
@@ -190,12 +191,19 @@ COMMANDS = (
     Command(
         "runTests",
         "Run Tests and Localize",
-        (Field("folders?", "DocumentUri[]", "The workspace folders whose tests to run; without them, every one."),),
+        (
+            Field("folders?", "DocumentUri[]", "The workspace folders whose tests to run; without them, every one."),
+            Field(
+                "tests?",
+                "{[folder: DocumentUri]: string[]}",
+                "The tests to run of a folder, by their names in `suspectra/testResults`; without, all its tests.",
+            ),
+        ),
         "boolean",
         "Start `suspectra record -- testCommand` in each of the folders, or `suspectra record-c cTests` for C and"
-        " C++, with a progress bar that can cancel it. True once it has started. A client that does not take"
-        " `suspectra/status` is told by `window/showMessage` how it ended. Refused in a workspace the client does not"
-        " trust.",
+        " C++, with a progress bar that can cancel it; its output comes as `window/logMessage`. True once it has"
+        " started. A client that does not take `suspectra/status` is told by `window/showMessage` how it ended. Refused"
+        " in a workspace the client does not trust.",
     ),
     Command(
         "cancelTests",
@@ -220,6 +228,12 @@ SUSPECTS_RESULT = (
         "number",
         "Lines that have the same score as the last suspect and are not among them, as the setting `top` or `limit`"
         " ends the list within a tie.",
+    ),
+    Field(
+        "failedRuns",
+        "{folder: DocumentUri, message: string}[]",
+        "Test runs that `suspectra.runTests` started and that ended without running the tests, where no collection"
+        " error says why. Until the next run.",
     ),
     Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
 )
@@ -255,6 +269,11 @@ STATUS_PARAMS = (
     Field("suspects", "number", "Suspects that can be shown."),
     Field("failed, passed", "number", "Tests that failed and that passed."),
     Field("collectionErrors", "number", "What could not be collected; `suspectra/suspects` lists it."),
+    Field(
+        "progress",
+        "{done: number, failed: number, total: number} | null",
+        "While tests run: how many ended and how many of these failed; `total` is 0 while it is not known.",
+    ),
 )
 
 COLLECTION_ERROR = (
@@ -369,6 +388,12 @@ TEST_RESULTS_RESULT = (
         "{uri, statements, executed, tests}[]",
         "Its measured files, but for test code: how many statements there are, how many of them were executed, and the"
         " indices in `tests` of the tests that executed any.",
+    ),
+)
+
+COMMAND_LINE_RESULT = (
+    Field(
+        "commandLine", "string", "Quoted for a shell. It names the program by its path, so it need not be on `PATH`."
     ),
 )
 

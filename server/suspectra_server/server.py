@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from suspectra_server.features import (
     chain,
     code_actions,
     code_lens,
+    command_line,
     diagnostics,
     hover,
     inlay_hints,
@@ -306,8 +308,9 @@ class SuspectraServer(LanguageServer):
         state = next((state for state in _URGENT if state in states.values()), State.NO_EVIDENCE)
         speaking = next((folder for folder in folders if states[folder] is state), None)
         message = speaking.snapshot.message if speaking else "No folder is open"
+        run = self.test_run
         if state in (State.RUNNING_TESTS, State.RANKING):
-            message = "Running the tests" if state is State.RUNNING_TESTS else "Ranking"
+            message = f"Running the tests: {run.counts}" if state is State.RUNNING_TESTS else "Ranking"
         named = speaking or next(iter(folders), None)
         return {
             "state": state.value,
@@ -317,6 +320,7 @@ class SuspectraServer(LanguageServer):
             "failed": sum(folder.snapshot.ranking.failed for folder in folders),
             "passed": sum(folder.snapshot.ranking.passed for folder in folders),
             "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
+            "progress": asdict(run.counts) if state is State.RUNNING_TESTS else None,
         }
 
     def state_of(self, folder: Folder) -> State:
@@ -528,6 +532,7 @@ def make_server(*, trusting: bool = True) -> SuspectraServer:
         suspects,
         chain,
         test_results,
+        command_line,
         commands,
     ):
         part.register(server)

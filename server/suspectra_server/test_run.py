@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import signal
 import subprocess
 import sys
-import uuid
-from collections import deque
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
 from suspectra.recording.endings import in_words
-from suspectra_server.convert import LONGEST_MESSAGE, plain
 from suspectra_server.protocol import State
+from suspectra_server.run_output import Output, lines_of
+from suspectra_server.run_progress import Counts, Events, ProgressBar
 from suspectra_server.snapshot import many
 
 if TYPE_CHECKING:
@@ -29,21 +30,31 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 GRACE = 3.0  # seconds a test process has to end by itself after it was asked to
-KEPT_LINES = 200  # of its output
-_PERCENT = re.compile(r"\[\s*(\d{1,3})%\]")
 # -m and -c put the current folder first, where a project's suspectra.py or json.py would be taken for the real one
 _SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.cli import main; main()"
+PACE = 0.25  # seconds between two words on how a run gets on
 _USAGE = 2  # from here on pytest's exit status says that no tests were run to their end
 
 
 class TestRun:
-    """At most one run of the tests at a time, folder after folder."""
+    """At most one run of the tests at a time, folder after folder.
+
+    Attributes
+    ----------
+    counts : Counts
+        How far the run of the present folder is.
+    failures : dict of str to str
+        Why the last run of a folder, by its URI, was not one that tests can be ranked from.
+    """
 
     def __init__(self, server: SuspectraServer):
         self._server = server
         self._folders: list[Folder] = []
         self._process: asyncio.subprocess.Process | None = None
         self._cancelled = False
+        self._tests: Mapping[str, Sequence[str]] = {}
+        self.counts = Counts()
+        self.failures: dict[str, str] = {}
         self._untold: set[Folder] = set()  # whose tests have run, but whose ranking is not there yet
 
     @property
@@ -55,10 +66,14 @@ class TestRun:
         """Whether the tests of a folder are running, or wait for others to end."""
         return folder in self._folders
 
-    async def start(self, folders: list[Folder]) -> None:
-        """Start, and come back while it runs."""
+    async def start(self, folders: list[Folder], tests: Mapping[str, Sequence[str]]) -> None:
+        """Start, and come back while it runs; `tests` names those to run of a folder, by its URI, where not all are."""
         self._folders = folders
+        self._tests = tests
         self._cancelled = False
+        self.counts = Counts()
+        for folder in folders:
+            self.failures.pop(folder.uri, None)
         self._server.say_status()
         self._server.hold(asyncio.ensure_future(self._run()))
 
@@ -91,7 +106,7 @@ class TestRun:
             self._server.answer(f"{folder.root.name}: {snapshot.message}{suspects}")
 
     async def _run(self) -> None:
-        progress = await _Progress.begin(self._server, self.cancel)
+        progress = await ProgressBar.begin(self._server, self.cancel)
         try:
             while self._folders and not self._cancelled:
                 ended = await self._record(self._folders[0], progress)
@@ -104,98 +119,82 @@ class TestRun:
             progress.end("cancelled" if self._cancelled else "done")
             self._server.say_status()
 
-    async def _record(self, folder: Folder, progress: _Progress) -> bool:
+    async def _record(self, folder: Folder, progress: ProgressBar) -> bool:
         """Run the tests of a folder; whether they came to their end."""
-        command, environ = await self._server.files.run(lambda: (folder.test_arguments, environment()))
-        progress.report(" ".join(command), None)
-        output: deque[str] = deque(maxlen=KEPT_LINES)
-        try:
-            self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", _SUSPECTRA, *command),
-                cwd=folder.root,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                **_GROUP,
+        with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
+            shown, command, path, environ = await self._server.files.run(
+                lambda: (folder.test_arguments, *self._prepared(folder, Path(scratch)), environment())
             )
-            if self._cancelled:
-                self.cancel()
-            async for line in _lines(self._process.stdout):
-                output.append(line)
-                if match := _PERCENT.search(line):
-                    progress.report(None, int(match[1]))
-            status = await self._process.wait()
-        except OSError as error:
-            output.append(str(error))
-            status = _USAGE
-        finally:
-            self._process = None
-        text = "\n".join(plain(line, LONGEST_MESSAGE) for line in output)
-        self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
+            ended = asyncio.Event()
+            self.counts = Counts()
+            progress.report(" ".join(shown), None)
+            output = Output(
+                lambda text: self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
+            )
+            following = asyncio.ensure_future(self._follow(Events(path), output, progress, ended))
+            try:
+                self._process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-c", _SUSPECTRA, *command),
+                    cwd=folder.root,
+                    env=environ,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    **_GROUP,
+                )
+                if self._cancelled:
+                    self.cancel()
+                async for line in lines_of(self._process.stdout):
+                    output.add(line)
+                status = await self._process.wait()
+            except OSError as error:
+                output.add(str(error))
+                status = _USAGE
+            finally:
+                self._process = None
+                ended.set()
+                await following
+                output.end()
         if self._cancelled:
             return False
         if status >= _USAGE:
-            self._server.answer(_failure(command, status, output), lsp.MessageType.Error)
+            failure = _failure(shown, status, output.last)
+            self.failures[folder.uri] = failure
+            self._server.answer(failure, lsp.MessageType.Error)
         return status < _USAGE
 
+    def _prepared(self, folder: Folder, scratch: Path) -> tuple[list[str], Path]:
+        """The arguments of the command line, and the file that will say how it gets on; not for the loop."""
+        events = scratch / "progress"
+        events.touch()
+        tests = self._tests.get(folder.uri)
+        kind, *rest = folder.arguments_for(chosen=tests is not None)
+        options = ["--progress", str(events)]
+        if tests is not None:
+            listing = scratch / "tests"
+            listing.write_text("".join(f"{name}\n" for name in tests), "utf-8")
+            options += ["--only", str(listing)]
+        return [kind, *options, *rest], events
 
-def _failure(command: Sequence[str], status: int, output: Iterable[str]) -> str:
+    async def _follow(self, events: Events, output: Output, progress: ProgressBar, ended: asyncio.Event) -> None:
+        """Say how the run gets on, until it has ended."""
+        while not ended.is_set():
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(ended.wait(), PACE)
+            counts = await asyncio.to_thread(events.counts)
+            if counts != self.counts:
+                self.counts = counts
+                self._server.say_status()
+                progress.report(str(counts), counts.percentage)
+            output.flush()
+
+
+def _failure(command: Sequence[str], status: int, last: str) -> str:
     """Why the tests did not come to their end: what the command said last, which is why."""
-    last = next((line.strip() for line in reversed([*output]) if line.strip()), "no output")
+    last = last.strip()
     if last.startswith("suspectra: "):
         return last.removeprefix("suspectra: ").removeprefix("error: ")
-    return f"{' '.join(command)}: {in_words(status)}: {last}"
-
-
-class _Progress:
-    """The client's progress bar, or nothing where it has none."""
-
-    def __init__(self, server: SuspectraServer, token: str | None):
-        self._server = server
-        self._token = token
-        self._last: tuple[str | None, int | None] = (None, None)
-
-    @classmethod
-    async def begin(cls, server: SuspectraServer, cancel: object) -> _Progress:
-        if not server.can("window.work_done_progress"):
-            return cls(server, None)
-        token = str(uuid.uuid4())
-        try:
-            await server.work_done_progress.create_async(token)
-        except Exception as error:  # a client may decline
-            log.info("no progress bar: %s", error)
-            return cls(server, None)
-        server.work_done_progress.begin(
-            token, lsp.WorkDoneProgressBegin("Suspectra: running tests", cancellable=True, percentage=0)
-        )
-        server.work_done_progress.tokens[token].add_done_callback(lambda future: future.cancelled() and cancel())
-        return cls(server, token)
-
-    def report(self, message: str | None, percentage: int | None) -> None:
-        if self._token and (message, percentage) != self._last:
-            self._last = (message, percentage)
-            report = lsp.WorkDoneProgressReport(cancellable=True, message=message, percentage=percentage)
-            self._server.work_done_progress.report(self._token, report)
-
-    def end(self, message: str) -> None:
-        if self._token:
-            self._server.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
-            self._server.work_done_progress.tokens.pop(self._token, None)
-
-
-async def _lines(stream: asyncio.StreamReader) -> object:
-    """Lines of output, overlong ones in pieces."""
-    rest = b""
-    while data := await stream.read(2**16):
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield line.decode(errors="replace").rstrip("\r")
-        if len(rest) > 2**16:
-            yield rest.decode(errors="replace")
-            rest = b""
-    if rest:
-        yield rest.decode(errors="replace")
+    return f"{' '.join(command)}: {in_words(status)}: {last or 'no output'}"
 
 
 def environment() -> dict[str, str]:

@@ -168,8 +168,13 @@ class Folder:
 
     @property
     def test_arguments(self) -> tuple[str, ...]:
-        """What of the command line records the tests. Not for the loop: it may look for a build folder.
+        """What of the command line records the tests."""
+        return self.arguments_for(chosen=False)
 
+    def arguments_for(self, *, chosen: bool) -> tuple[str, ...]:
+        """What of the command line records the tests, or those of them that the user has chosen.
+
+        Not for the loop: it may look for a build folder.
         Where nothing is set, CTest's tests are taken of a build folder in the workspace if C or C++ was recorded last,
         or if nothing was and there is no test of Python.
         """
@@ -182,7 +187,7 @@ class Folder:
             return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
         python = self.settings.test_interpreter
         interpreter = ("--python", python) if python else ()
-        fewer = ("--failed-and-affected",) if self.settings.affected_only else ()
+        fewer = ("--failed-and-affected",) if self.settings.affected_only and not chosen else ()
         return ("record", *interpreter, *fewer, "--", *self.settings.test_command)
 
     def close(self) -> None:

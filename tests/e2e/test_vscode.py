@@ -91,7 +91,7 @@ def test_the_whole_story(unrecorded, workbench, wait):
     bench.picture("7-stale")
     bench.pick("Run Tests and Localize")
     wait(lambda: bench.status() == "Suspectra: No failing test", "the status item says that no test fails", 90)
-    bench.see(SIDEBAR, "nobody to suspect")
+    bench.see(SIDEBAR, "nothing to suspect")
     assert bench.suspects() == []
     for mark in (".codelens-decoration a", ".squiggly-warning", ".squiggly-info", "[class*='cgmr']"):
         wait(lambda mark=mark: not page.locator(f".editor-instance {mark}").count(), f"{mark} is gone")

@@ -11,6 +11,7 @@ import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
 import { ask, candidates, type Interpreter, interpreterSetting, type NotFound, search, shown } from './python';
 import { activeInterpreter } from './pythonExtension';
+import { RunNotification } from './runNotification';
 import type { Condition } from './words';
 
 const DOCUMENTS = ['python', 'c', 'cpp'].map((language) => ({ scheme: 'file', language }));
@@ -32,6 +33,7 @@ export class Server implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Condition>();
   private readonly executed = new vscode.EventEmitter<{ command: string; result: unknown }>();
   private readonly crashes = new Crashes();
+  private readonly runs = new RunNotification((token) => this.client?.sendNotification('window/workDoneProgress/cancel', { token }));
   private again: NodeJS.Timeout | undefined;
   private making: AbortController | undefined;
   private readonly notified = new Set<string>();
@@ -73,7 +75,9 @@ export class Server implements vscode.Disposable {
     return this.queue;
   }
 
+  /** Ask the server. What is asked while it is being installed or started waits for it. */
   async request<Result>(method: string, params: unknown): Promise<Result> {
+    await this.queue;
     if (!this.client) {
       throw new Error(t('The Suspectra server is not running. See the output “Suspectra” for the reason.'));
     }
@@ -95,6 +99,10 @@ export class Server implements vscode.Disposable {
   }
 
   private async start(): Promise<void> {
+    if (!vscode.workspace.workspaceFolders?.length) {
+      this.changed.fire({ state: 'noFolder' }); // there is nothing to serve, and nothing to install for it
+      return;
+    }
     this.changed.fire({ state: 'starting' });
     const interpreter = await this.interpreter();
     if ('problem' in interpreter) {
@@ -136,6 +144,7 @@ export class Server implements vscode.Disposable {
   private async stop(): Promise<void> {
     const client = this.client;
     this.client = undefined;
+    this.runs.end();
     await client?.dispose().catch((error: unknown) => this.output.warn(String(error)));
   }
 
@@ -208,6 +217,8 @@ export class Server implements vscode.Disposable {
         closed: () => this.closed(),
       },
       middleware: {
+        // the only work the server reports is a test run: who waits for it sees it, and may end it there
+        handleWorkDoneProgress: (token, params) => this.runs.take(token, params),
         workspace: {
           configuration: async (params, token, next) => {
             const answers = await next(params, token);

@@ -4,12 +4,13 @@ import * as vscode from 'vscode';
 
 import type { Chains } from './chains';
 import type { Server } from './client';
+import type { Card } from './failureCards';
 import { GROUPINGS } from './grouping';
 import { jump } from './jumpPicker';
 import { t } from './l10n';
 import type { Model } from './model';
 import { type Cursor, cursor, open, placeOf } from './places';
-import { type Learned, serverCommands, type Suspect } from './protocol';
+import { type Learned, methods, serverCommands, type Suspect } from './protocol';
 import type { StatusItem } from './status';
 import { suspectOf, type SuspectsView } from './suspectsView';
 import { selectTechnique } from './techniquePicker';
@@ -84,6 +85,13 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     restart: () => server.restart(),
     cancelInstallation: async () => server.cancelInstallation(),
     showOutput: async () => server.output.show(),
+    goToError: async (_, card) => isCard(card) && card.place && open(card.place.uri, card.place.line, card.place.character),
+    runAgain: async (_, card) => (isCard(card) ? server.command(serverCommands.runTests, [card.folder]) : runTests(server)),
+    recordInTerminal: () => recordInTerminal(server),
+    copyCommandLine: async () => {
+      await vscode.env.clipboard.writeText((await commandLine(server)).line);
+      say(t('The command line is in the clipboard'));
+    },
   };
   for (const grouping of GROUPINGS) {
     commands[`groupBy.${grouping}`] = () => view.group(grouping);
@@ -125,6 +133,29 @@ async function runTests(server: Server): Promise<void> {
   if (picked) {
     await server.command(serverCommands.runTests, picked.uris);
   }
+}
+
+/** Record in a terminal, where the reader sees the command line and can change it. */
+async function recordInTerminal(server: Server): Promise<void> {
+  const { line, folder } = await commandLine(server);
+  const terminal = vscode.window.createTerminal({ name: 'Suspectra', ...(folder ? { cwd: folder.uri } : {}) });
+  terminal.show();
+  terminal.sendText(line);
+}
+
+/** What records the tests of the folder in use, or of the first one. */
+async function commandLine(server: Server): Promise<{ line: string; folder: vscode.WorkspaceFolder | undefined }> {
+  const editor = vscode.window.activeTextEditor;
+  const folder = (editor && vscode.workspace.getWorkspaceFolder(editor.document.uri)) ?? vscode.workspace.workspaceFolders?.[0];
+  const answer = await server.request<{ commandLine: string } | null>(methods.commandLine, folder ? { folder: folder.uri.toString() } : {});
+  if (!answer) {
+    throw new Error(t('No folder is open.'));
+  }
+  return { line: answer.commandLine, folder };
+}
+
+function isCard(argument: unknown): argument is Card {
+  return typeof argument === 'object' && argument !== null && 'key' in argument && 'folder' in argument;
 }
 
 function say(words: string): void {

@@ -46,6 +46,12 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
       }
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
+    vscode.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+      const folders = vscode.workspace.workspaceFolders?.length ?? 0;
+      if (folders === added.length || (!folders && removed.length)) {
+        restart(); // the first folders came, or the last ones went
+      }
+    }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (['interpreter', 'importStrategy'].some((name) => event.affectsConfiguration(`suspectra.${name}`))) {
         restart();

@@ -9,6 +9,7 @@ import type { Condition } from './words';
 
 export class Model implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
+  private readonly progressed = new vscode.EventEmitter<void>();
   private readonly listener: vscode.Disposable;
   private readonly heat = new Map<Suspect, Heat>();
   private fetching = false;
@@ -19,6 +20,9 @@ export class Model implements vscode.Disposable {
 
   /** Fires after every change of the condition or of the report. */
   readonly onDidChange = this.changed.event;
+
+  /** Fires when a run of the tests got on, and nothing else changed. */
+  readonly onDidProgress = this.progressed.event;
 
   constructor(private readonly server: Server) {
     this.listener = server.onDidChange((condition) => this.take(condition));
@@ -42,17 +46,21 @@ export class Model implements vscode.Disposable {
   dispose(): void {
     this.listener.dispose();
     this.changed.dispose();
+    this.progressed.dispose();
   }
 
   private take(condition: Condition): void {
+    const before = this.condition;
     this.condition = condition;
     switch (condition.state) {
       case 'starting':
+      case 'noFolder':
       case 'installing':
       case 'noServer':
         return this.show(undefined);
-      case 'ranking':
       case 'runningTests':
+        return before.state === 'runningTests' ? this.progressed.fire() : this.changed.fire();
+      case 'ranking':
         return this.changed.fire();
       default:
         void this.fetch();

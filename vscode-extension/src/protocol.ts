@@ -19,6 +19,15 @@ export interface Status {
   suspects: number;
   failed: number;
   passed: number;
+  /** While tests run. */
+  progress: Progress | null;
+}
+
+/** How far a run of the tests is; `total` is 0 while it is not known. */
+export interface Progress {
+  done: number;
+  failed: number;
+  total: number;
 }
 
 /** Result of the `suspectra/suspects` request. */
@@ -30,7 +39,30 @@ export interface Suspects {
   elements: number;
   state: State;
   problems: Problem[];
+  collectionErrors: CollectionError[];
+  failedRuns: FailedRun[];
   suspects: Suspect[];
+}
+
+/** What kept tests from being collected. */
+export interface CollectionError {
+  /** Node id of the file, folder or class; empty where the whole run failed. */
+  collector: string;
+  exception: string;
+  message: string;
+  folder: string;
+  uri: string | null;
+  range: Range | null;
+  file: string;
+  /** Counted from 1; 0 without a file. */
+  line: number;
+  test: string | null;
+}
+
+/** A run that ended without running the tests. */
+export interface FailedRun {
+  folder: string;
+  message: string;
 }
 
 /** What is wrong with the evidence, and how to fix it. */
@@ -180,6 +212,7 @@ export const methods = {
   explanation: 'suspectra/explanation',
   testResults: 'suspectra/testResults',
   coverage: 'suspectra/coverage',
+  commandLine: 'suspectra/commandLine',
 } as const;
 
 /** Commands the server executes. The extension's own are `suspectra.ui.*`: the client library claims the server's ids for itself. */

@@ -17,7 +17,10 @@ export class StatusItem implements vscode.Disposable {
   constructor(private readonly model: Model) {
     this.item.name = 'Suspectra';
     this.item.command = 'suspectra.ui.menu';
-    this.listener = model.onDidChange(() => this.show());
+    this.listener = vscode.Disposable.from(
+      model.onDidChange(() => this.show()),
+      model.onDidProgress(() => this.show()),
+    );
     this.show();
     this.item.show();
   }
@@ -59,6 +62,8 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
   switch (condition.state) {
     case 'starting':
       return [output];
+    case 'noFolder':
+      return [action('folder-opened', t('Open a Folder'), 'vscode.openFolder'), output];
     case 'installing':
       return [output, action('stop-circle', t('Cancel the Installation of the Server'), 'suspectra.ui.cancelInstallation')];
     case 'noServer':

@@ -3,6 +3,7 @@
 import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
 
+import { type Card, cards } from './failureCards';
 import { emptiness, filtered, type Group, grouped, type Grouping, GROUPINGS, groupingWords } from './grouping';
 import { t } from './l10n';
 import { picture } from './pictures';
@@ -20,7 +21,18 @@ export interface SuspectRow {
   parent: GroupRow | undefined;
 }
 
-type Row = GroupRow | SuspectRow;
+interface CardRow {
+  card: Card;
+}
+
+interface ActionRow {
+  parent: CardRow;
+  label: string;
+  icon: string;
+  command: string;
+}
+
+type Row = GroupRow | SuspectRow | CardRow | ActionRow;
 
 const GROUPING = 'suspectra.grouping';
 const DONE = 'suspectra-done';
@@ -106,14 +118,23 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   }
 
   getChildren(parent?: Row): Row[] {
-    return parent ? ('group' in parent ? parent.rows : []) : this.rows;
+    if (!parent) {
+      return this.rows;
+    }
+    return 'group' in parent ? parent.rows : 'card' in parent ? actions(parent) : [];
   }
 
   getParent(row: Row): Row | undefined {
-    return 'group' in row ? undefined : row.parent;
+    return 'parent' in row ? row.parent : undefined;
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
+    if ('card' in row) {
+      return this.cardItem(row.card);
+    }
+    if ('icon' in row) {
+      return actionItem(row);
+    }
     return 'group' in row ? this.groupItem(row) : this.suspectItem(row);
   }
 
@@ -140,7 +161,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.showDone &&= done;
     const shown = done && !this.showDone ? [] : filtered(suspects, this.filter);
     this.rowsOf.clear();
-    this.rows =
+    const suspectRows =
       this.grouping === 'none'
         ? shown.map((suspect) => this.row(suspect, undefined))
         : grouped(shown, this.grouping).map((group) => {
@@ -148,6 +169,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
             parent.rows = group.suspects.map((suspect) => this.row(suspect, parent));
             return parent;
           });
+    this.rows = [...cards(report).map((card) => ({ card })), ...suspectRows];
     this.view.description = groupingWords(this.grouping);
     this.view.message = report && shown.length ? this.message(shown.length) : '';
     this.context('state', this.model.condition.state);
@@ -204,6 +226,17 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return item;
   }
 
+  private cardItem(card: Card): vscode.TreeItem {
+    const item = new vscode.TreeItem(card.label, vscode.TreeItemCollapsibleState.Expanded);
+    item.id = card.key;
+    item.description = card.description;
+    item.tooltip = card.tooltip;
+    item.contextValue = 'failure';
+    item.iconPath = new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'));
+    item.accessibilityInformation = { label: [t('Error'), card.label, card.description].filter(Boolean).join(', ') };
+    return item;
+  }
+
   private followCursor(): void {
     const editor = vscode.window.activeTextEditor;
     if (editor) {
@@ -228,6 +261,25 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private context(name: string, value: unknown): void {
     void vscode.commands.executeCommand('setContext', `suspectra.${name}`, value);
   }
+}
+
+/** What can be done about a run that failed. */
+function actions(parent: CardRow): ActionRow[] {
+  const action = (label: string, icon: string, command: string): ActionRow => ({ parent, label, icon, command });
+  return [
+    ...(parent.card.place ? [action(t('Go to Error'), 'go-to-file', 'suspectra.ui.goToError')] : []),
+    action(t('Show Output'), 'output', 'suspectra.ui.showOutput'),
+    action(t('Run Again'), 'run-all', 'suspectra.ui.runAgain'),
+  ];
+}
+
+function actionItem({ parent, label, icon, command }: ActionRow): vscode.TreeItem {
+  const item = new vscode.TreeItem(label);
+  item.id = `${parent.card.key} ${command}`;
+  item.iconPath = new vscode.ThemeIcon(icon);
+  item.contextValue = 'action';
+  item.command = { command, title: label, arguments: [parent.card] };
+  return item;
 }
 
 /** Whether a command was given on a row of the view, and on which suspect's. */

@@ -9,6 +9,7 @@ import type { Server } from './client';
 import { t } from './l10n';
 import type { Model } from './model';
 import { type Executed, methods, serverCommands, type Test, type TestResults } from './protocol';
+import { type Chosen, chosenTests, type TestNode, treeOf } from './testTree';
 import { runMessage } from './words';
 
 const PUBLISH_PAUSE = 500;
@@ -79,48 +80,55 @@ export class Testing implements vscode.Disposable {
       throw new Error(t('Tests are run only in a workspace you trust.'));
     }
     const run = this.controller.createTestRun(request, t('Localize Fault'));
-    const items = this.roots(request);
+    const all = [...this.controller.items].map(([, item]) => item);
+    const chosen = chosenTests(all, (item) => this.nameOf.get(item), request.include, request.exclude);
+    if (!chosen.size) {
+      return run.end(); // all of it is excluded
+    }
+    const items = [...chosen].flatMap(([root, names]) => (names ? this.named(root, names) : [root]));
     for (const item of items) {
       run.started(item);
     }
     token.onCancellationRequested(() => void this.server.command(serverCommands.cancelTests));
+    const ended = this.ended();
     try {
-      const ended = this.ended();
-      await this.server.command(serverCommands.runTests, items.map(({ id }) => id));
-      await ended;
-      const all = await this.server.request<TestResults[]>(methods.testResults, {});
-      const results = all.filter(({ folder }) => items.some((item) => item === this.root(folder)));
+      const tests = Object.fromEntries([...chosen].flatMap(([{ id }, names]) => (names ? [[id, names]] : [])));
+      await this.server.command(serverCommands.runTests, [...chosen.keys()].map(({ id }) => id), tests);
+      await ended.promise;
+      const results = await this.server.request<TestResults[]>(methods.testResults, {});
+      const own = results.filter(({ folder }) => chosen.has(this.root(folder) as vscode.TestItem));
       if (token.isCancellationRequested) {
         items.forEach((item) => run.skipped(item));
       } else {
-        this.tell(run, results);
+        this.tell(run, own, chosen);
       }
       if (request.profile === this.coverage || this.publishing) {
-        this.addCoverage(run, results);
+        this.addCoverage(run, own);
       }
-      this.published = JSON.stringify(all);
+      this.published = JSON.stringify(results);
     } catch (error) {
       const message = new vscode.TestMessage(error instanceof Error ? error.message : String(error));
       items.forEach((item) => run.errored(item, message));
     } finally {
+      ended.dispose();
       run.end();
     }
   }
 
-  /** Resolves when tests that are about to start have been run and ranked. */
-  private ended(): Promise<void> {
+  /** The end of tests that are about to start: they have been run and ranked. */
+  private ended(): vscode.Disposable & { promise: Promise<void> } {
     let started = false;
-    return new Promise((done) => {
-      const listener = this.model.onDidChange(() => {
+    let listener: vscode.Disposable | undefined;
+    const promise = new Promise<void>((done) => {
+      listener = this.model.onDidChange(() => {
         const { state } = this.model.condition;
         started ||= state === 'runningTests';
-        const over = state !== 'runningTests' && state !== 'ranking';
-        if (started && over) {
-          listener.dispose();
+        if (started && state !== 'runningTests' && state !== 'ranking') {
           done();
         }
       });
     });
+    return { promise, dispose: () => listener?.dispose() };
   }
 
   /** Publish the last recording, once, where this is wanted: it may have been made in a terminal. */
@@ -149,15 +157,17 @@ export class Testing implements vscode.Disposable {
     run.end();
   }
 
-  /** Say how the tests ended: each one if they are listed, else all of a folder in one. */
-  private tell(run: vscode.TestRun, results: TestResults[]): void {
-    for (const { folder, tests } of results) {
+  /** Say how the tests ended, of some folders only that of the chosen ones: each if they are listed, else all in one. */
+  private tell(run: vscode.TestRun, results: TestResults[], chosen?: ReadonlyMap<vscode.TestItem, Chosen>): void {
+    for (const { folder, tests: all } of results) {
       const root = this.root(folder);
       if (!root) {
         continue;
       }
+      const names = chosen?.get(root);
+      const tests = names ? all.filter(({ name }) => names.includes(name)) : all;
       if (this.publishing) {
-        this.list(root, tests);
+        this.list(root, all);
       }
       const items = this.itemsOf(root);
       for (const test of this.publishing ? tests : []) {
@@ -202,30 +212,25 @@ export class Testing implements vscode.Disposable {
     );
   }
 
-  /** The tests of a folder, by file. */
+  /** List the tests of a folder, below their files and classes. */
   private list(root: vscode.TestItem, tests: Test[]): void {
-    const files = new Map<string, { uri: string | null; items: vscode.TestItem[] }>();
-    for (const { name, uri, line } of tests) {
-      const file = name.includes('::') ? name.replace(/::.*$/, '') : '';
-      const item = this.controller.createTestItem(name, name.replace(/^.*?::/, ''), uri ? vscode.Uri.parse(uri) : undefined);
-      if (line) {
-        item.range = new vscode.Range(line - 1, 0, line - 1, 0);
+    const item = ({ id, label, uri, test, children }: TestNode): vscode.TestItem => {
+      const made = this.controller.createTestItem(id, label, uri ? vscode.Uri.parse(uri) : undefined);
+      if (test) {
+        this.nameOf.set(made, test.name);
       }
-      this.nameOf.set(item, name);
-      const known = files.get(file) ?? { uri, items: [] };
-      known.items.push(item);
-      files.set(file, known);
-    }
-    root.children.replace(
-      [...files].flatMap(([file, { uri, items }]) => {
-        if (!file) {
-          return items;
-        }
-        const parent = this.controller.createTestItem(file, file, uri ? vscode.Uri.parse(uri) : undefined);
-        parent.children.replace(items);
-        return [parent];
-      }),
-    );
+      if (test?.line) {
+        made.range = new vscode.Range(test.line - 1, 0, test.line - 1, 0);
+      }
+      made.children.replace(children.map(item));
+      return made;
+    };
+    root.children.replace(treeOf(tests).map(item));
+  }
+
+  private named(root: vscode.TestItem, names: readonly string[]): vscode.TestItem[] {
+    const items = this.itemsOf(root);
+    return names.map((name) => items.get(name)).filter((item) => item !== undefined);
   }
 
   private itemsOf(parent: vscode.TestItem, found = new Map<string, vscode.TestItem>()): Map<string, vscode.TestItem> {
@@ -237,14 +242,6 @@ export class Testing implements vscode.Disposable {
       this.itemsOf(item, found);
     }
     return found;
-  }
-
-  /** The folders a request is about: whichever test is chosen, its folder is recorded whole. */
-  private roots({ include, exclude }: vscode.TestRunRequest): vscode.TestItem[] {
-    const all = [...this.controller.items].map(([, item]) => item);
-    const rootOf = (item: vscode.TestItem): vscode.TestItem => (item.parent ? rootOf(item.parent) : item);
-    const wanted = include?.map(rootOf) ?? all;
-    return all.filter((item) => wanted.includes(item) && !exclude?.includes(item));
   }
 
   private root(folder: string): vscode.TestItem | undefined {

@@ -2,12 +2,13 @@
 
 import { bar, type Heat } from './heat';
 import { t } from './l10n';
-import type { Jump, Learned, Move, Place, Status, Suspect, Suspects } from './protocol';
+import type { Jump, Learned, Move, Place, Progress, Status, Suspect, Suspects } from './protocol';
 
 /** What the extension itself may add to the server's states: it is on its way, or it can't be started. */
 export type Condition =
   | Status
   | { state: 'starting' }
+  | { state: 'noFolder' }
   | { state: 'installing'; message: string }
   | { state: 'noServer'; problem: string; cure: string };
 
@@ -31,6 +32,8 @@ export function statusWords(condition: Condition): StatusWords {
   switch (condition.state) {
     case 'starting':
       return words('loading~spin', 'Suspectra', t('Starting the server'));
+    case 'noFolder':
+      return words('search', 'Suspectra', t('Open a folder to rank what its tests execute'));
     case 'installing':
       return words('loading~spin', t('Installing'), t('{0}. Click to see the progress', condition.message));
     case 'noServer':
@@ -40,7 +43,7 @@ export function statusWords(condition: Condition): StatusWords {
     case 'ranking':
       return words('loading~spin', t('Ranking'), condition.message || t('Ranking the suspects'));
     case 'runningTests':
-      return words('loading~spin', t('Running tests'), condition.message || t('Recording a test run'));
+      return words('loading~spin', progressWords(condition.progress), condition.message || t('Recording a test run'));
     case 'noFailingTests':
       return words('pass', t('No failing test'), condition.message || t('No test failed in the last run'));
     case 'error':
@@ -54,6 +57,16 @@ export function statusWords(condition: Condition): StatusWords {
         condition.message || t('{0}. The sources have changed since', runWords(condition)),
       );
   }
+}
+
+/** How far a run of the tests is. */
+export function progressWords(progress: Progress | null): string {
+  if (!progress?.done) {
+    return t('Running tests');
+  }
+  const { done, total, failed } = progress;
+  const counted = total ? t('{0} of {1} tests', done, total) : done === 1 ? t('1 test') : t('{0} tests', done);
+  return failed ? t('{0}, {1} failed', counted, failed) : counted;
 }
 
 function countWords(suspects: number): string {

@@ -15,7 +15,7 @@ const again = { ...total, line: 20, endLine: 20 };
 const all = [tax, total, again];
 
 describe('an empty list', () => {
-  const report = { technique: 'ochiai', cloneFailed: false, passed: 1, failed: 1, elements: 9, problems: [] };
+  const report = { technique: 'ochiai', cloneFailed: false, passed: 1, failed: 1, elements: 9, problems: [], collectionErrors: [], failedRuns: [] };
 
   it('means that nothing is suspected only once there is a ranking', () => {
     expect(emptiness(undefined, 0, false)).toBe('unknown');

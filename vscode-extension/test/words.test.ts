@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Move, State, Status } from '../src/protocol';
+import type { Move, State, Progress, Status } from '../src/protocol';
 import {
   learnedWords,
   moveWords,
@@ -17,7 +17,7 @@ import {
 } from '../src/words';
 import { suspect } from './samples';
 
-const status: Status = { state: 'ready', message: '', technique: 'ochiai', suspects: 1, failed: 3, passed: 45 };
+const status: Status = { state: 'ready', message: '', technique: 'ochiai', suspects: 1, failed: 3, passed: 45, progress: null };
 
 describe('statusWords', () => {
   it('counts suspects and names the run', () => {
@@ -38,6 +38,18 @@ describe('statusWords', () => {
     }
   });
 
+  it('counts the tests of a run', () => {
+    const said = (progress: Progress) => statusWords({ ...status, state: 'runningTests', progress }).text;
+    expect(said({ done: 0, failed: 0, total: 0 })).toBe('$(loading~spin) Running tests');
+    expect(said({ done: 12, failed: 0, total: 817 })).toBe('$(loading~spin) 12 of 817 tests');
+    expect(said({ done: 400, failed: 3, total: 817 })).toBe('$(loading~spin) 400 of 817 tests, 3 failed');
+    expect(said({ done: 1, failed: 1, total: 0 })).toBe('$(loading~spin) 1 test, 1 failed');
+  });
+
+  it('asks for a folder where there is none', () => {
+    expect(statusWords({ state: 'noFolder' })).toMatchObject({ warning: false, tooltip: 'Open a folder to rank what its tests execute' });
+  });
+
   it('warns, with the cure, when there is no server', () => {
     const words = statusWords({ state: 'noServer', problem: 'No Python was found', cure: 'Install one' });
     expect(words).toMatchObject({ warning: true, tooltip: 'No Python was found. Fix: Install one' });
@@ -46,7 +58,7 @@ describe('statusWords', () => {
 
 describe('the line above the suspects', () => {
   it('tells what ranked them', () => {
-    const report = { technique: 'ochiai', cloneFailed: true, passed: 4, failed: 1, elements: 9 };
+    const report = { technique: 'ochiai', cloneFailed: true, passed: 4, failed: 1, elements: 9, collectionErrors: [], failedRuns: [] };
     expect(reportWords({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
       'ochiai with cloning · 1 failed, 4 passed',
     );

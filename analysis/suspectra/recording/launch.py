@@ -60,6 +60,8 @@ def run(
     recorder: str | None = None,
     failed_and_affected: bool = False,
     since: str | None = None,
+    only: Path | None = None,
+    progress: Path | None = None,
     report: TextIO | None = None,
 ) -> int:
     """Run a test command and record it.
@@ -89,6 +91,10 @@ def run(
         Leave out the tests that passed last time and that nothing that changed since can reach.
     since : str, optional
         A git revision: what differs from it counts as changed too.
+    only : path, optional
+        A file that names the tests to run, one a line; the others that the command collects are left out.
+    progress : path, optional
+        An existing file that takes a line for each test that ends; see :mod:`suspectra.recording.progress`.
     report : text stream, optional
         Where a few lines about the recording go, stderr by default; the command's own output is its own.
 
@@ -112,7 +118,9 @@ def run(
         print(f"suspectra: running the tests with {chosen.python} ({chosen.reason})", file=report, flush=True)
     if since is not None and not failed_and_affected:
         raise UsageError(Problem("--since", "", "it goes with --failed-and-affected", "give both"))
-    selection = _selection(root, since, report) if failed_and_affected else ""
+    if only is not None and failed_and_affected:
+        raise UsageError(Problem("--only", "", "it does not go with --failed-and-affected", "give one of them"))
+    selection = _selection(root, since, report) if failed_and_affected else _selected(only) if only else ""
     handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
     os.close(handle)
     try:
@@ -126,6 +134,7 @@ def run(
             run=os.urandom(16).hex(),
             status=status,
             selection=selection,
+            progress=str(progress.absolute()) if progress else "",
         )
         carry(settings, environment)
         logs = _logs(root)
@@ -149,9 +158,33 @@ def _selection(root: str, since: str | None, report: TextIO) -> str:
     print(f"suspectra: {selection.summary()}", file=report, flush=True)
     if notice := selection.notice():
         print(f"suspectra: {notice}", file=report, flush=True)
+    return _written({"left_out": selection.left_out, "chosen": [*selection.failed, *selection.affected]})
+
+
+def _selected(only: Path) -> str:
+    """Write down for the plugin which tests a file names."""
+    return _written({"left_out": {}, "chosen": [], "only": named_tests(only)})
+
+
+def named_tests(file: Path) -> list[str]:
+    """The names in a file, one a line.
+
+    Raises
+    ------
+    UsageError
+        When the file can't be read.
+    """
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(Problem(str(file), "", f"it can't be read: {error}", "name a file of tests")) from None
+    return [line for line in text.split("\n") if line]
+
+
+def _written(selection: dict[str, Any]) -> str:
     handle, path = tempfile.mkstemp(prefix="suspectra-", suffix=".selection")
     with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        json.dump({"left_out": selection.left_out, "chosen": [*selection.failed, *selection.affected]}, stream)
+        json.dump(selection, stream)
     return path
 
 

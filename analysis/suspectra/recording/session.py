@@ -19,11 +19,13 @@ from suspectra.recording.choice import Choice, choose
 from suspectra.recording.collection import describe
 from suspectra.recording.failure import record_failure, tell
 from suspectra.recording.foundations import SharedSetup, TestFiles
+from suspectra.recording.progress import Progress
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import VARIABLE, Settings, carry, drop, recording_folder
 from suspectra.recording.verdict import Attempts, failure_message
 
+_FAILING = ("failed", "error")
 _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
 
 
@@ -50,6 +52,7 @@ def start(config: pytest.Config) -> None:
         status=asked.status,
         recorder=asked.recorder or getattr(options, "suspectra_recorder", None) or config.getini("suspectra_recorder"),
         selection=asked.selection,
+        progress=asked.progress,
         environment=asked.environment,
     )
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -129,6 +132,7 @@ class _Session:
         self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
         self.left_out = _read_selection(settings)
         self.new = 0
+        self.progress = Progress(settings.progress)
         self.test_files = TestFiles(recorder)
         self.shared = SharedSetup(recorder)
         self.shares: tuple[str, ...] = ()
@@ -201,6 +205,12 @@ class _Session:
             self.test_files.of(item)  # as they are now that they have been imported
         self.test_files.imported()
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        # each worker of pytest-xdist collects all tests, and the process that starts them none
+        if self.worker in ("", "gw0") and not self.config.pluginmanager.has_plugin("dsession"):
+            self.progress.collected(len(session.items))
+
     @property
     def _last_failed(self) -> bool:
         """Whether pytest leaves out files in which nothing failed."""
@@ -219,14 +229,17 @@ class _Session:
 
     def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
         """Deselect the tests that need not run; what they did under another Python says nothing about this one."""
-        python = sys.version.split()[0]
-        needless = [item for item in items if selection["left_out"].get(item.nodeid) == python]
+        python, only = sys.version.split()[0], selection.get("only")
+        if only is not None:
+            needless = [item for item in items if item.nodeid not in only]
+        else:
+            needless = [item for item in items if selection["left_out"].get(item.nodeid) == python]
         if needless:
             gone = set(map(id, needless))
             self.config.hook.pytest_deselected(items=needless)
             items[:] = [item for item in items if id(item) not in gone]
         known = {*selection["left_out"], *selection["chosen"]}
-        self.new = sum(item.nodeid not in known for item in items)
+        self.new = 0 if only is not None else sum(item.nodeid not in known for item in items)
 
     # each test
 
@@ -255,6 +268,7 @@ class _Session:
             ),
             self.test_files.of(item),
         )
+        self.progress.ended(last.verdict in _FAILING)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
@@ -286,6 +300,7 @@ class _Session:
         elif report.when == "???":  # pytest-xdist: the worker died while it ran this test
             message = failure_message(report)
             self.recorder.lost(TestRecord(report.nodeid, "failed", {"call": "failed"}, message))
+            self.progress.ended(failed=True)
 
     # after the tests
 

@@ -60,6 +60,8 @@ class Settings:
         A file that each process adds a line to when it is done; empty for none.
     selection : str
         A file that says which tests need not run; empty to run all.
+    progress : str
+        A file that takes a line for each test that ends; empty for none.
     environment : dict of str to (str or None)
         What the variables that carried the recorder held before.
     """
@@ -73,6 +75,7 @@ class Settings:
     run: str = ""
     status: str = ""
     selection: str = ""
+    progress: str = ""
     environment: dict[str, str | None] = field(default_factory=dict)
 
     def to_json(self) -> str:

@@ -43,6 +43,11 @@ def register(server: SuspectraServer) -> None:
             "collectionErrors": [
                 _collection_error(server, folder, mark) for folder in folders for mark in folder.current().errors
             ][:MOST_ERRORS],
+            "failedRuns": [
+                {"folder": folder.uri, "message": plain(why, LONGEST_MESSAGE)}
+                for folder in folders
+                if (why := server.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
+            ],
             "suspects": [_suspect(server, folder, mark) for folder, mark in found[:limit]],
         }
 

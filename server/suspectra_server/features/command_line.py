@@ -1,0 +1,44 @@
+"""The request for a command line that records the tests in a terminal."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from suspectra_server.convert import LONGEST_MESSAGE, plain
+from suspectra_server.protocol import COMMAND_LINE
+
+if TYPE_CHECKING:
+    from suspectra_server.server import SuspectraServer
+
+
+def register(server: SuspectraServer) -> None:
+    """Answer `suspectra/commandLine`."""
+
+    @server.feature(COMMAND_LINE)
+    async def command_line(params: Any) -> dict[str, str] | None:
+        uri = params.get("folder") if isinstance(params, Mapping) else None
+        folder = server.folders.get(uri) if isinstance(uri, str) else next(iter(server.folders), None)
+        if folder is None:
+            return None
+        words = await server.files.run(lambda: (*_program(), *folder.test_arguments))
+        return {"commandLine": plain(_quoted(words), LONGEST_MESSAGE)}
+
+
+def _program() -> tuple[str, ...]:
+    """The command `suspectra` of the server's environment, by its path: it need not be on the reader's `PATH`."""
+    script = Path(sys.executable).parent / ("suspectra.exe" if os.name == "nt" else "suspectra")
+    return (str(script),) if script.is_file() else (sys.executable, "-m", "suspectra")
+
+
+def _quoted(words: Sequence[str]) -> str:
+    """For the shell that a terminal most likely has."""
+    if os.name != "nt":
+        return shlex.join(words)
+    line = subprocess.list2cmdline(words)
+    return f"& {line}" if line.startswith('"') else line  # PowerShell takes a quoted word for a text otherwise

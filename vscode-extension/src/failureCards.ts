@@ -1,0 +1,48 @@
+/** What the Suspects view says of runs that failed: why, and what can be done. Knows nothing of VS Code. */
+
+import { t } from './l10n';
+import type { Suspects } from './protocol';
+
+export interface Card {
+  /** Unlike that of any other card. */
+  key: string;
+  label: string;
+  description: string;
+  /** All of it. */
+  tooltip: string;
+  /** The workspace folder whose tests were run. */
+  folder: string;
+  /** Where the error is, the line counted from 0. */
+  place: { uri: string; line: number; character: number } | undefined;
+}
+
+const MOST = 20;
+
+/** One card for each error that kept tests from running. */
+export function cards(report: Suspects | undefined): Card[] {
+  if (!report) {
+    return [];
+  }
+  const errors = report.collectionErrors.map(({ collector, exception, message, folder, uri, range, file, line }): Card => {
+    const what = [exception, message].filter(Boolean).join(': ');
+    const where = file ? `${file}:${line}` : '';
+    const whose = collector ? t('{0} could not be collected', collector) : t('The tests could not be run');
+    return {
+      key: `error ${folder} ${collector} ${where} ${what}`,
+      label: what || whose,
+      description: where || collector,
+      tooltip: [whose, what, where].filter(Boolean).join('\n'),
+      folder,
+      place: uri ? { uri, line: range?.start.line ?? Math.max(line - 1, 0), character: range?.start.character ?? 0 } : undefined,
+    };
+  });
+  const runs = report.failedRuns.map(({ folder, message }): Card => ({
+    key: `run ${folder}`,
+    label: t('The tests could not be run'),
+    description: message,
+    tooltip: message,
+    folder,
+    place: undefined,
+  }));
+  return [...errors, ...runs].filter(({ key }, at, all) => all.findIndex((other) => other.key === key) === at).slice(0, MOST);
+}

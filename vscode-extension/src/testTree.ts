@@ -1,0 +1,99 @@
+/** The tests of a folder as a tree, and which of them a request is about. Knows nothing of VS Code. */
+
+import type { Test } from './protocol';
+
+/** A file, a class or a test. */
+export interface TestNode {
+  /** Unlike that of any other node of the folder: of a test its name. */
+  id: string;
+  label: string;
+  /** What is a test itself has one. */
+  test?: Test;
+  uri: string | null;
+  children: TestNode[];
+}
+
+/** Tests below their files and classes, each in the order of the run. */
+export function treeOf(tests: readonly Test[]): TestNode[] {
+  const roots: TestNode[] = [];
+  const groups = new Map<string, TestNode>();
+  for (const test of tests) {
+    const parts = partsOf(test.name);
+    let siblings = roots;
+    for (let depth = 1; depth < parts.length; depth++) {
+      const id = parts.slice(0, depth).join('::');
+      let group = groups.get(id);
+      if (!group) {
+        group = { id, label: parts[depth - 1] as string, uri: test.uri, children: [] };
+        groups.set(id, group);
+        siblings.push(group);
+      }
+      siblings = group.children;
+    }
+    siblings.push({ id: test.name, label: parts.at(-1) as string, test, uri: test.uri, children: [] });
+  }
+  return roots;
+}
+
+/** A node id by its parts; a parameter may hold what separates them. */
+function partsOf(name: string): string[] {
+  const bracket = name.indexOf('[');
+  const plain = bracket < 0 ? name : name.slice(0, bracket);
+  const parts = plain.split('::');
+  parts.push((parts.pop() as string) + name.slice(plain.length));
+  return parts;
+}
+
+/** As much of a `TestItem` as is needed to say what was chosen. */
+export interface Item<Self> {
+  readonly id: string;
+  readonly parent: Self | undefined;
+  readonly children: Iterable<[string, Self]>;
+}
+
+/** The tests to run: `undefined` for all, also those that are not known yet. */
+export type Chosen = readonly string[] | undefined;
+
+/**
+ * What a request is about, by folder.
+ *
+ * @param roots - The items of the folders.
+ * @param nameOf - The name of the test that an item is; nothing for files and classes.
+ */
+export function chosenTests<Self extends Item<Self>>(
+  roots: readonly Self[],
+  nameOf: (item: Self) => string | undefined,
+  include: readonly Self[] | undefined,
+  exclude: readonly Self[] = [],
+): Map<Self, Chosen> {
+  const left = new Set(exclude.map(({ id }) => id));
+  const found = new Map<Self, Chosen>();
+  for (const root of roots) {
+    const own = (include ?? roots).filter((item) => rootOf(item).id === root.id);
+    if (!own.length || left.has(root.id)) {
+      continue;
+    }
+    const names = new Set(own.flatMap((item) => namesBelow(item, nameOf, left)));
+    const whole = own.some((item) => item.id === root.id) && ![...exclude].some((item) => rootOf(item).id === root.id);
+    if (whole || names.size) {
+      found.set(root, whole ? undefined : [...names]);
+    }
+  }
+  return found;
+}
+
+function rootOf<Self extends Item<Self>>(item: Self): Self {
+  return item.parent ? rootOf(item.parent) : item;
+}
+
+function namesBelow<Self extends Item<Self>>(
+  item: Self,
+  nameOf: (item: Self) => string | undefined,
+  left: ReadonlySet<string>,
+): string[] {
+  if (left.has(item.id)) {
+    return [];
+  }
+  const name = nameOf(item);
+  return name !== undefined ? [name] : [...item.children].flatMap(([, child]) => namesBelow(child, nameOf, left));
+}

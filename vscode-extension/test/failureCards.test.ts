@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+
+import { cards } from '../src/failureCards';
+import type { CollectionError, Suspects } from '../src/protocol';
+
+const error: CollectionError = {
+  collector: 'tests/test_a.py',
+  exception: 'ModuleNotFoundError',
+  message: "No module named 'nowhere'",
+  folder: 'file:///project',
+  uri: 'file:///project/src/a.py',
+  range: { start: { line: 3, character: 4 }, end: { line: 3, character: 18 } },
+  file: 'src/a.py',
+  line: 4,
+  test: 'file:///project/tests/test_a.py',
+};
+const report: Suspects = {
+  technique: 'ochiai',
+  cloneFailed: false,
+  passed: 1,
+  failed: 0,
+  elements: 0,
+  state: 'error',
+  problems: [],
+  collectionErrors: [],
+  failedRuns: [],
+  suspects: [],
+};
+
+describe('the cards of failed runs', () => {
+  it('are none where nothing failed', () => {
+    expect(cards(undefined)).toEqual([]);
+    expect(cards(report)).toEqual([]);
+  });
+
+  it('say what is wrong, and lead there', () => {
+    const [card] = cards({ ...report, collectionErrors: [error] });
+    expect(card).toMatchObject({
+      label: "ModuleNotFoundError: No module named 'nowhere'",
+      description: 'src/a.py:4',
+      folder: 'file:///project',
+      place: { uri: 'file:///project/src/a.py', line: 3, character: 4 },
+    });
+    expect(card?.tooltip).toContain('tests/test_a.py could not be collected');
+  });
+
+  it('lead to the line as it was run where it was edited, and nowhere where there is no place', () => {
+    const [edited] = cards({ ...report, collectionErrors: [{ ...error, range: null }] });
+    expect(edited?.place).toEqual({ uri: error.uri, line: 3, character: 0 });
+    const [elsewhere] = cards({ ...report, collectionErrors: [{ ...error, uri: null, range: null, file: '', line: 0 }] });
+    expect(elsewhere).toMatchObject({ place: undefined, description: 'tests/test_a.py' });
+  });
+
+  it('say each thing once, and why a run never began', () => {
+    const failed = { folder: 'file:///project', message: 'record -- pytest ended with status 2: no pytest' };
+    const all = cards({ ...report, collectionErrors: [error, error], failedRuns: [failed] });
+    expect(all.map(({ label }) => label)).toEqual([expect.stringContaining('nowhere'), 'The tests could not be run']);
+    expect(all[1]?.description).toBe(failed.message);
+  });
+});
