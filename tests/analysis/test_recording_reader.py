@@ -17,7 +17,8 @@ from suspectra.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
 from suspectra.instrumentation.rewriting import instrument
 from suspectra.recording.compaction import compact
-from suspectra.recording.log import MAGIC, FrameKind, LogWriter, frame, pack_rows, with_json
+from suspectra.recording.log import FRAME, MAGIC, FrameKind, LogWriter, frame, frames, pack_rows, with_json
+from suspectra.recording.memory import remember
 
 SOURCE = b"""\
 def f(a):
@@ -251,6 +252,42 @@ def test_a_recording_grows_until_its_last_writer_lets_go(tmp_path, log):
     assert source.growing()
     log.close()
     assert not source.growing()
+
+
+def names(folder):
+    return {test.name for test in RecordingSource(folder).read().tests}
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_test_that_was_deleted_stays_deleted_whatever_log_could_not_be_tidied(tmp_path, damaged):
+    old = Log(tmp_path, "0", "old", 0)
+    old.file("a.py")
+    for name in ("t.py::gone", "t.py::renamed", "t.py::kept", "u.py::other"):
+        old.test(name, "failed", lines={0: {2}}, time=1)
+    if damaged:
+        old.close()
+        with old.path.open("ab") as stream:
+            stream.write(FRAME.pack(1, 0, FrameKind.TEST))  # a wrong checksum
+    for number, kept in enumerate((["t.py::kept"], ["t.py::kept", "t.py::renamed"], ["t.py::kept"]), 1):
+        log = Log(tmp_path, str(number), f"run{number}", number)
+        log.file("a.py")
+        log.scope(10 * number, t=kept)
+        log.test("t.py::kept", lines={0: {2}}, time=10 * number + 1)
+        log.close()
+    replaced = Log(tmp_path, "4", "run4", 4)
+    replaced.file("a.py")
+    replaced.test("t.py::kept", lines={0: {2}}, time=50)
+    replaced.close()
+    assert names(tmp_path) == {"t.py::kept", "u.py::other"}
+    chosen_before = remember(old.folder).tests.keys()
+    for _ in range(2):
+        compact(str(old.folder), most_logs=0)
+        assert len(list(old.folder.iterdir())) == 2
+        assert names(tmp_path) == {"t.py::kept", "u.py::other"}
+        assert remember(old.folder).tests.keys() == chosen_before == {"t.py::kept", "u.py::other"}
+    merged = next(path for path in old.folder.iterdir() if "merged" in path.name)
+    assert [f.kind for f in frames(merged.read_bytes())].count(FrameKind.SCOPE) == 1
+    old.close()
 
 
 def test_damaged_logs_survive_tidying(tmp_path, log):

@@ -29,7 +29,7 @@ from suspectra.instrumentation.outline import Outline, difference
 from suspectra.instrumentation.probes import Kind
 from suspectra.location import Location
 from suspectra.recording.collection import CollectionError
-from suspectra.recording.history import WholeFiles, inflate, newest, newest_errors
+from suspectra.recording.history import WholeFiles, current, inflate, newest, newest_errors
 from suspectra.recording.log import (
     DAMAGE,
     MAGIC,
@@ -493,7 +493,7 @@ class _Live:
         if not grown or collected or (appended and appended[0].time < self._latest):
             self._start_over(logs)
             return
-        collections = [c for log in logs for c in log.collections]
+        collections = current(c for log in logs for c in log.collections)
         for record in appended:
             if not any(c.forgets(record.result.name, record.time) for c in collections):
                 self._add(record)

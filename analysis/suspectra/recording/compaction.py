@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 
 from suspectra.recording.collection import CollectionError
-from suspectra.recording.history import WholeFiles, newest, newest_errors
+from suspectra.recording.history import WholeFiles, current, newest, newest_errors
 from suspectra.recording.log import (
     DAMAGE,
     MAGIC,
@@ -51,6 +51,7 @@ class _Section:
     shared: list[tuple[str, bytes]] = field(default_factory=list)
     problems: list[bytes] = field(default_factory=list)
     errors: list[CollectionError] = field(default_factory=list)
+    collections: list[WholeFiles] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -64,7 +65,11 @@ class _Log:
     descriptor: int
     sections: list[_Section] = field(default_factory=list)
     tests: list[_Test] = field(default_factory=list)
-    collections: list[WholeFiles] = field(default_factory=list)
+
+    @property
+    def collections(self) -> list[WholeFiles]:
+        """Those of all sections."""
+        return [collection for section in self.sections for collection in section.collections]
 
 
 def compact(folder: str, *, most_logs: int = MOST_LOGS, least_waste: int = LEAST_WASTE) -> None:
@@ -122,7 +127,7 @@ def _read(log: _Log, data: bytes) -> None:
         elif kind == FrameKind.SHARED:
             log.sections[-1].shared.append((str(split_json(payload)[0]["name"]), payload))
         elif kind == FrameKind.SCOPE:
-            log.collections.append(WholeFiles.from_payload(payload, log.sections[-1].name))
+            log.sections[-1].collections.append(WholeFiles.from_payload(payload, log.sections[-1].name))
         elif kind == FrameKind.PROBLEM:
             log.sections[-1].problems.append(payload)
         elif kind == FrameKind.ERROR:
@@ -135,6 +140,7 @@ def _tidy(folder: str, logs: list[_Log], most_logs: int, least_waste: int) -> No
     live = newest(((t.name, t.time) for log in logs for t in log.tests), [c for log in logs for c in log.collections])
     latest = max(_order(s) for log in logs for s in log.sections)[1]
     _drop_old_errors(logs)
+    _drop_old_collections(logs)
     kept: list[_Log] = []
     waste = 0
     for log in logs:
@@ -157,6 +163,13 @@ def _drop_old_errors(logs: list[_Log]) -> None:
         section.errors = [error for error in section.errors if error in live]
 
 
+def _drop_old_collections(logs: list[_Log]) -> None:
+    """Keep what counts of collections: a log that can't be tidied now may hold tests that they found no more."""
+    live = {(c.time, c.run): c for c in current([c for log in logs for c in log.collections])}
+    for section in (section for log in logs for section in log.sections):
+        section.collections = [live[c.time, c.run] for c in section.collections if (c.time, c.run) in live]
+
+
 def _split(log: _Log, live) -> tuple[list[_Test], int]:
     kept = [t for t in log.tests if live.get(t.name) == t.time]
     return kept, sum(t.size for t in log.tests) - sum(t.size for t in kept)
@@ -170,11 +183,18 @@ def _merge(folder: str, logs: list[_Log]) -> None:
         for log in logs
         for number, section in enumerate(log.sections)
     ]
-    kept = [(section, tests) for section, tests in kept if tests or section.errors or _order(section) == latest]
+    kept = [
+        (section, tests)
+        for section, tests in kept
+        if tests or section.errors or section.collections or _order(section) == latest
+    ]
     numbers: dict[bytes, int] = {}
     out = [MAGIC]
     for section, tests in sorted(kept, key=lambda pair: _order(pair[0])):
         out.append(frame(FrameKind.RUN, json.dumps(section.run).encode()))
+        out += [frame(FrameKind.SCOPE, collection.payload()) for collection in section.collections]
+        if not tests and not section.errors and _order(section) != latest:
+            continue
         for payload in section.files:
             if payload in numbers:
                 out.append(frame(FrameKind.SAME, struct.pack("<I", numbers[payload])))

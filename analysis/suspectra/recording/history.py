@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suspectra.recording.collection import CollectionError
 from suspectra.recording.log import read_json
@@ -48,10 +49,33 @@ class WholeFiles:
         files = {str(file): frozenset(map(str, names)) for file, names in data["files"].items()}
         return cls(int(data["time"]), files, frozenset(map(str, data.get("tried", ()))), run)
 
+    def payload(self) -> bytes:
+        """What a ``SCOPE`` frame holds of it; the run is that of its section."""
+        files = {file: sorted(names) for file, names in self.files.items()}
+        data = {"files": files, "tried": sorted(self.tried), "time": self.time}
+        return zlib.compress(json.dumps(data).encode(), 1)
+
     def forgets(self, name: str, time: int) -> bool:
         """Whether a test recorded at `time` is gone by this collection."""
         names = self.files.get(name.partition("::")[0])
         return names is not None and time < self.time and name not in names
+
+
+def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
+    """What counts of collections, the oldest first: of each file, and of all that was tried, the last one."""
+    of_file: dict[str, WholeFiles] = {}
+    of_try: dict[str, WholeFiles] = {}
+    ordered = sorted(collections, key=lambda collection: collection.time)
+    for collection in ordered:
+        of_file.update(dict.fromkeys(collection.files, collection))
+        of_try.update(dict.fromkeys(collection.tried, collection))
+    found = []
+    for collection in ordered:
+        files = {file: names for file, names in collection.files.items() if of_file[file] is collection}
+        tried = frozenset(node for node in collection.tried if of_try[node] is collection)
+        if files or tried:
+            found.append(replace(collection, files=files, tried=tried))
+    return found
 
 
 def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) -> Mapping[str, int]:
@@ -60,10 +84,12 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
     for name, time in times:
         if time >= last.get(name, -1):
             last[name] = time
-    for collection in collections:
-        for name in [n for n, time in last.items() if collection.forgets(n, time)]:
-            del last[name]
-    return last
+    of_file = {file: collection for collection in current(collections) for file in collection.files}
+    return {
+        name: time
+        for name, time in last.items()
+        if (collection := of_file.get(name.partition("::")[0])) is None or not collection.forgets(name, time)
+    }
 
 
 def newest_errors(

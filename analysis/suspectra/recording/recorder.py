@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import time
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,6 +18,7 @@ from suspectra.instrumentation.monitoring import Monitor
 from suspectra.recording.adoption import Adoption, Imported
 from suspectra.recording.children import CHILDREN, Children
 from suspectra.recording.collection import CollectionError
+from suspectra.recording.history import WholeFiles
 from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import CACHE, FOLDER, RECORDING, recording_folder
@@ -243,9 +243,8 @@ class Recorder:
 
         And all that the run tried to collect: what older runs could not collect of that is gone too.
         """
-        names = {file: list(tests) for file, tests in files.items()}
-        payload = {"files": names, "tried": sorted(tried), "time": self._now()}
-        self._write(FrameKind.SCOPE, zlib.compress(json.dumps(payload).encode(), 1))
+        names = {file: frozenset(tests) for file, tests in files.items()}
+        self._write(FrameKind.SCOPE, WholeFiles(self._now(), names, frozenset(tried)).payload())
 
     def not_collected(self, error: CollectionError) -> None:
         """What kept tests from being collected."""
