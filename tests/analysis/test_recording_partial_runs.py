@@ -1,0 +1,106 @@
+"""Recording some tests again leaves what all tests execute as it was, and with it the ranking."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from suspectra.evidence.recording import RecordingSource
+
+MODULES, TESTS = 4, 6
+CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV", "PYTHONPATH"))}
+
+
+@st.composite
+def projects(draw):
+    """Modules that import each other late or early and call each other then, and tests that import them."""
+    files = {}
+    for number in range(MODULES):
+        lines = []
+        for other in draw(st.lists(st.integers(0, number - 1), max_size=2, unique=True)) if number else ():
+            lines += [f"import m{other}", f"CALLED_{other} = m{other}.work({draw(st.integers(0, 3))})"]
+        lines += ["def work(n):", "    if n > 1:", "        return n"]
+        if number and draw(st.booleans()):
+            lines += [f"    import m{draw(st.integers(0, number - 1))} as late", "    return late.work(n + 1)"]
+        lines += ["    return 0"]
+        if draw(st.integers(0, 5)) == 0:
+            lines += ["raise ImportError"]
+        files[f"m{number}.py"] = lines
+    tests = ["import importlib, subprocess, sys, threading", ""]
+    for number in range(TESTS):
+        tests += [f"def test_{number}():"]
+        for _ in range(draw(st.integers(1, 3))):
+            module, n = f"m{draw(st.integers(0, MODULES - 1))}", draw(st.integers(0, 3))
+            tests += ["    try:", f"        import {module}"]
+            tests += [
+                {
+                    "call": f"        {module}.work({n})",
+                    "reload": f"        importlib.reload({module})",
+                    "thread": f"        thread = threading.Thread(target={module}.work, args=({n},))\n"
+                    "        thread.start()\n        thread.join()",
+                    "child": f"        subprocess.run([sys.executable, '-c', 'import {module}'], stderr=-3)",
+                }[draw(st.sampled_from(["call", "call", "reload", "thread", "child"]))]
+            ]
+            tests += ["    except ImportError:", "        pass"]
+        tests += [f"    assert {draw(st.booleans())}", ""]
+    files["test_app.py"] = tests
+    return {name: "\n".join(lines) + "\n" for name, lines in files.items()}
+
+
+@st.composite
+def runs(draw):
+    """Some tests in some order, and how they are run."""
+    names = draw(st.lists(st.integers(0, TESTS - 1), min_size=1, unique=True))
+    ways = [(), ("-n", "2", "-p", "xdist.plugin"), ("--suspectra-counts",)]
+    if sys.version_info >= (3, 12):
+        ways.append(("--suspectra-recorder", "monitoring"))
+    return [*draw(st.sampled_from(ways)), *(f"test_app.py::test_{n}" for n in names)]
+
+
+def record(folder, arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "suspectra", *arguments],
+        cwd=folder,
+        env={**CLEAN, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+
+
+def executed(folder):
+    """What each test executed, and the ranking."""
+    evidence = RecordingSource(folder).read()
+    assert evidence.problems == ()
+    lines = {
+        test.name: (test.verdict, [str(evidence.elements.location(i)) for i in row.tolist()])
+        for test, row in zip(evidence.tests, evidence.rows, strict=True)
+    }
+    ranked = subprocess.run(
+        [sys.executable, "-m", "suspectra", "rank", "--format", "json"], cwd=folder, capture_output=True, text=True
+    )
+    suspects = json.loads(ranked.stdout)["suspects"] if ranked.returncode == 0 else []
+    for suspect in suspects:
+        suspect["failing_tests"].sort()  # they are listed in the order in which they ran
+    return lines, suspects, ranked.returncode, ranked.stderr
+
+
+@settings(
+    max_examples=6, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+)
+@given(projects(), st.lists(runs(), min_size=1, max_size=2))
+def test_a_partial_run_changes_nothing(tmp_path_factory, files, partial_runs):
+    folder = tmp_path_factory.mktemp("partial")
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    record(folder, ())
+    before = executed(folder)
+    for arguments in partial_runs:
+        record(folder, arguments)
+        assert executed(folder) == before, arguments
+    shutil.rmtree(folder)
