@@ -15,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from types import CodeType
 
-VERSION = 9
+VERSION = 10
 """Raised whenever the same source would be instrumented differently."""
 
 _HEAD = struct.Struct("<32s32sII")  # checksum of the rest, key, cells, size of the map

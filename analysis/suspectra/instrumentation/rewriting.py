@@ -114,7 +114,7 @@ class _Scope:
     sure_names: frozenset[str] | None = None  # in a function, the local names that are always bound
 
 
-@dataclass
+@dataclass(eq=False)
 class _Behind:
     """What comes behind a ``finally``: `normal` where nothing was on its way out, else `abrupt`.
 
