@@ -7,15 +7,15 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from suspectra.recording.log import SUFFIX, held
 from suspectra_server.jobs import Jobs
+from suspectra_server.pace import LONGEST_REST, Pace
 from suspectra_server.ranker import Ranked
 from suspectra_server.watching import Watcher, state_of
 
 log = logging.getLogger(__name__)
 
 QUIET = 0.2  # seconds without a change after which a file that is rewritten as a whole is taken as complete
-REST = 3.0  # an update is followed by a pause of this many times its own length, so that a test run is not slowed
-LONGEST_REST = 2.0  # seconds
 
 States = Mapping[str, object]
 
@@ -32,19 +32,30 @@ class EvidenceFiles:
     watcher : Watcher
     rank : callable
         Called when there is something to rank.
+    complete : callable
+        Called when a recording that still grew when it was ranked has ended without anything more to rank.
     """
 
-    def __init__(self, key: str, files: Jobs, watcher: Watcher, rank: Callable[[], None]):
+    def __init__(
+        self,
+        key: str,
+        files: Jobs,
+        watcher: Watcher,
+        rank: Callable[[], None],
+        complete: Callable[[], None] = lambda: None,
+    ):
         self._key = ("evidence", key)
         self._files = files
         self._watcher = watcher
         self._rank = rank
+        self._complete = complete
         self._loop = asyncio.get_running_loop()
         self._paths: frozenset[str] = frozenset()
         self._ranked: States = MappingProxyType({})
         self._recorded = False
         self._seen: States | None = None  # at the last look, while files settle
-        self._rested = 0.0  # loop time from which evidence may be ranked again
+        self._growing = False  # when it was ranked
+        self._pace = Pace(self._loop.time)
         self._timer: asyncio.TimerHandle | None = None
         self._resting: asyncio.TimerHandle | None = None
 
@@ -55,10 +66,13 @@ class EvidenceFiles:
 
     def ranked(self, result: Ranked) -> None:
         """A ranking was made."""
-        self._rested = self._loop.time() + min(REST * result.seconds, LONGEST_REST)
+        self._pace.end()
+        self._growing = result.growing
         self._recorded = bool(result.recorded_by)
         if result.states is not None:
             self._ranked = result.states
+        if self._growing and self._resting is None:
+            self._look_later()
 
     def changed(self) -> None:
         """Something happened to the files."""
@@ -72,6 +86,7 @@ class EvidenceFiles:
 
     def wait_no_more(self) -> None:
         """Forget what happened: a ranking is on its way, or nobody wants one."""
+        self._pace.start()
         self._files.cancel(self._key)
         self._stop_timer()
         if self._resting:
@@ -86,19 +101,40 @@ class EvidenceFiles:
     def _look(self, waited: bool) -> None:
         self._stop_timer()
         paths = self._paths
-        self._files.submit(self._key, lambda token: _states(paths), lambda found: self._looked(found, waited))
+        self._files.submit(self._key, lambda token: _states_growing(paths), lambda found: self._looked(found, waited))
+
+    def _look_later(self) -> None:
+        """Look again when a run may have ended; what happens until then waits."""
+        self._resting = self._loop.call_later(LONGEST_REST, self._look_again)
+
+    def _look_again(self) -> None:
+        self._resting = None
+        self._look(waited=True)
 
     def _stop_timer(self) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
 
-    def _looked(self, states: States | Exception, waited: bool) -> None:
-        if isinstance(states, Exception) or not self._differ(states):
+    def _looked(self, found: tuple[States, bool] | Exception, waited: bool) -> None:
+        if isinstance(found, Exception):
             self._seen = None
+            return
+        states, growing = found
+        if not self._differ(states):
+            self._seen = None
+            if growing and self._growing:
+                self._look_later()
+            elif self._growing:
+                self._growing = False
+                self._complete()
         elif self._grew(states) or (waited and states == self._seen):
             self._seen = None
-            self._resting = self._loop.call_at(max(self._rested, self._loop.time()), self._rank)
+            due = self._pace.due(growing)
+            if due > self._loop.time() + LONGEST_REST:
+                self._look_later()
+            else:
+                self._resting = self._loop.call_at(due, self._rank)
         else:
             self._seen = states
             self._stop_timer()
@@ -114,6 +150,12 @@ class EvidenceFiles:
 
 def _states(paths: Iterable[str]) -> States:
     return {path: state_of(path) for path in paths}
+
+
+def _states_growing(paths: Iterable[str]) -> tuple[States, bool]:
+    """The states of files, and whether tests are still being recorded in any of them."""
+    states = _states(paths)
+    return states, any(path.endswith(SUFFIX) and held(path) for path in _inodes(states))
 
 
 def _inodes(states: States) -> dict[str, int]:

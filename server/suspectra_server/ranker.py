@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,8 +57,8 @@ class Ranked:
         The command whose recording it was; empty for what other tools left.
     reading : Reading, optional
         The texts that its marks need.
-    seconds : float
-        How long it took.
+    growing : bool
+        Whether tests were still being recorded.
     """
 
     ranking: Ranking
@@ -67,7 +66,7 @@ class Ranked:
     states: Mapping[str, object] | None = None
     recorded_by: str = ""
     reading: Reading | None = None
-    seconds: float = 0.0
+    growing: bool = False
 
 
 class Ranker:
@@ -94,7 +93,6 @@ class Ranker:
         ------
         Cancelled
         """
-        started = time.monotonic()
         settings = wanted.settings
         states = {path: state_of(path) for path in wanted.candidates}
         technique = settings.make_technique()
@@ -134,8 +132,7 @@ class Ranker:
                 inside=self._inside(evidence),
             )
             reading = self._disk.read(texts_of(ranking, ()), token)
-        seconds = time.monotonic() - started
-        return Ranked(ranking, watched, states, recorded_by(self._source), reading, seconds)
+        return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing())
 
     def edged(self) -> EvidenceSource | None:
         """The recording with its edges, read beside the ranking's own source so as not to delay rankings."""

@@ -109,7 +109,7 @@ class Folder:
         self._next: WeakKeyDictionary[Ranking, tuple[Ranking, Moved]] = WeakKeyDictionary()
         self.guidance = Guidance(uri, jobs, Guides(self._ranker.edged), self._terms, self._lay_out)
         self._edits = Settling(self._loop, self._lay_out)
-        self._evidence = EvidenceFiles(uri, files, watcher, self.rank)
+        self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._go_on)
         self._evidence.watch(self._candidates())
 
     # evidence in
@@ -154,6 +154,7 @@ class Folder:
             self.chosen = None
         matters = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
         if any(getattr(before, name) != getattr(settings, name) for name in matters):
+            self._jobs.cancel(("rank", self.uri))  # nobody waits for it any more
             self.rank()
         elif not self.removed:
             self.snapshot = replace(self.snapshot, by_steps=settings.order == "steps")
@@ -164,6 +165,7 @@ class Folder:
         """Rank with another technique than the settings', until those change; without a word on clones as before."""
         before = self.chosen[1] if self.chosen else self.settings.clone_failed
         self.chosen = (technique, before if clone_failed is None else clone_failed)
+        self._jobs.cancel(("rank", self.uri))  # nobody waits for it any more
         self.rank()
 
     @property
@@ -344,6 +346,11 @@ class Folder:
         self._lay_out(ranking)
         self.guidance.follow()
         self._evidence.watch({*result.watched, *self._candidates()}, result.states)
+        if not result.growing:  # else the tests have the machine
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Do what a ranking is followed by."""
         self.sources_changed()
         self.guidance.renew()
 

@@ -8,15 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from suspectra.cancellation import check, checked
 from suspectra.errors import Problem, UsageError
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Spectrum, batches
 from suspectra.techniques.catalogue import NEAREST_NEIGHBOUR as INFO
+from suspectra.techniques.effort import MOST_GB, MOST_SECONDS, Effort
 from suspectra.techniques.flow_report import FlowReport, by_distance, headline, require_counts
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.technique import Technique
+
+# measured: what each block costs in a distance, and each edge that a run took in the matrix of all profiles
+_BLOCK_SECONDS, _HIT_SECONDS, _HIT_BYTES = 5e-7, 1e-8, 60.0
+_LOOK = 1 << 16  # blocks of a distance after which to see whether anybody still waits
 
 
 @dataclass(frozen=True)
@@ -44,14 +50,17 @@ class NearestNeighbour(Technique):
     ) -> RankedReport:
         """Rank the statements of the reports first, then the others by their distance from these."""
         require_failure(spectrum)
-        spectrum, flow = control_flow(INFO.title, spectrum, program)
         require_counts(INFO.title, spectrum)
+        self.require_bearable(spectrum)
+        spectrum, flow = control_flow(INFO.title, spectrum, program)
         profiles = block_counts(flow, spectrum)
+        executed = profiles.astype(bool).astype(np.int32)
         failed = np.flatnonzero(spectrum.failed)
         reported = np.zeros(flow.blocks)
         nearest: dict[int, tuple[int, int]] = {}
         for run in failed.tolist():
-            found = self._nearest(profiles, run, np.flatnonzero(~spectrum.failed))
+            check()
+            found = self._nearest(profiles, executed, run, np.flatnonzero(~spectrum.failed))
             if found is not None:
                 other, moved = found
                 nearest[run] = other, len(moved)
@@ -64,9 +73,35 @@ class NearestNeighbour(Technique):
         scores = np.where(share > 0, share, around)
         return FlowReport.of(self, spectrum, scores, tuple(notes), nearest)
 
-    def _nearest(self, profiles: sparse.csr_array, run: int, passed: np.ndarray) -> tuple[int, np.ndarray] | None:
+    def effort(self, spectrum: Spectrum) -> Effort:
+        """What all distances take: each looks at every block, of which there are nearly as many as statements."""
+        counts = spectrum.counts
+        compared = min(self.candidates or counts.passed, counts.passed)
+        hits = float(spectrum.edge_hit_counts.ef.sum(dtype=np.int64) + spectrum.edge_hit_counts.ep.sum(dtype=np.int64))
+        seconds = counts.failed * (compared * len(spectrum.elements) * _BLOCK_SECONDS + hits * _HIT_SECONDS)
+        return Effort(seconds, hits * _HIT_BYTES / 2**30)
+
+    def require_bearable(self, spectrum: Spectrum) -> None:
+        """Refuse suites for which this would take for ever.
+
+        Raises
+        ------
+        NothingToRank
+        """
+        effort, counts = self.effort(spectrum), spectrum.counts
+        few = int(MOST_SECONDS / max(counts.failed * len(spectrum.elements) * _BLOCK_SECONDS, 1e-9))
+        fewer = f"compare fewer passed runs (candidates {few}), or " if 0 < few and effort.gb <= MOST_GB else ""
+        effort.require(
+            INFO.title,
+            f"it compares each of {counts.failed:,} failed runs with up to {self.candidates or counts.passed:,} passed"
+            f" ones, statement by statement ({len(spectrum.elements):,})",
+            f"{fewer}take Branch or CBI, which look at control flow too, or a formula; or record fewer tests",
+        )
+
+    def _nearest(
+        self, profiles: sparse.csr_array, executed: sparse.csr_array, run: int, passed: np.ndarray
+    ) -> tuple[int, np.ndarray] | None:
         """The nearest passed run, and the blocks that must be moved."""
-        executed = profiles.astype(bool).astype(np.int32)
         size = np.diff(profiles.indptr)
         common = np.asarray((executed[passed] @ executed[[run]].T).todense()).ravel()
         unlike = size[passed] + size[run] - 2 * common
@@ -75,7 +110,7 @@ class NearestNeighbour(Technique):
         order = _order(profiles, run)
         best: tuple[int, np.ndarray] | None = None
         seen: set[bytes] = set()
-        for other in chosen.tolist():
+        for other in checked(chosen.tolist()):
             candidate = _order(profiles, other)
             if (key := candidate.tobytes()) in seen:
                 continue
@@ -116,11 +151,16 @@ def block_counts(flow: ControlFlow, spectrum: Spectrum) -> sparse.csr_array:
         (np.ones(len(known), np.int64), (flow.edge[known], flow.target[known])),
         shape=(len(spectrum.edges), flow.blocks),
     )
-    starts = np.concatenate([[0], np.cumsum([len(row) for row in spectrum.edge_rows])])
-    columns = np.concatenate([np.zeros(0, np.int64), *spectrum.edge_rows])
-    times = np.concatenate([np.zeros(0, np.int64), *spectrum.edge_counts])
-    taken = sparse.csr_array((times, columns, starts), shape=(len(spectrum.tests), len(spectrum.edges)))
-    return (taken @ into).tocsr()
+    parts = [sparse.csr_array((0, flow.blocks), dtype=np.int64)]
+    for tests in batches(spectrum):
+        rows, times = spectrum.edge_rows[tests], spectrum.edge_counts[tests]
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        taken = sparse.csr_array(
+            (np.concatenate(times).astype(np.int64), np.concatenate(rows), starts),
+            shape=(len(rows), len(spectrum.edges)),
+        )
+        parts.append((taken @ into).tocsr())
+    return sparse.vstack(parts, format="csr")
 
 
 def _order(profiles: sparse.csr_array, run: int) -> np.ndarray:
@@ -143,6 +183,8 @@ def moved_blocks(order: np.ndarray, other: np.ndarray) -> np.ndarray:
     at_length: list[int] = []
     before = [-1] * len(sequence)
     for i, value in enumerate(sequence):
+        if i % _LOOK == 0:
+            check()
         length = bisect_left(tails, value)
         before[i] = at_length[length - 1] if length else -1
         if length == len(tails):

@@ -20,9 +20,11 @@ from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport
 from suspectra.spectrum import Counts, Spectrum, batches
 from suspectra.techniques.catalogue import SBBFL as INFO
+from suspectra.techniques.effort import Effort
 from suspectra.techniques.formulas import FORMULAS, Four, in_words, require_failure, substitute
 from suspectra.techniques.technique import Technique
 
+_BIT_SECONDS, _HIT_SECONDS = 4e-10, 2e-8  # measured: for each test and edge, and for each edge that a test took
 _ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai", "jaccard")
 
@@ -77,6 +79,11 @@ class SBBFL(Technique):
             When the evidence holds no edges, or fewer failing tests than `min_fails`.
         """
         require_failure(spectrum)
+        self.effort(spectrum).require(
+            INFO.title,
+            f"it keeps for each edge which of {len(spectrum.tests):,} tests traverse it",
+            "take Branch or CBI, which look at control flow too, or a formula; or record fewer tests",
+        )
         spectrum, flow = control_flow(INFO.title, spectrum, program)
         failed = spectrum.counts.failed
         if failed < self.min_fails:
@@ -99,6 +106,18 @@ class SBBFL(Technique):
         return SubgraphReport.from_subgraphs(
             self, spectrum, [shown[i] for i in suspicious], scores[np.array(suspicious, int)]
         )
+
+    def effort(self, spectrum: Spectrum) -> Effort:
+        """What it takes to know who traverses which edge of the files that failing tests enter."""
+        if spectrum.edges is None or spectrum.edge_rows is None:
+            return Effort(0.0, 0.0)
+        counts, file = spectrum.edge_hit_counts, spectrum.edges.file
+        entered = np.bincount(file, counts.ef > 0, len(spectrum.elements.files)) > 0
+        told = int(np.count_nonzero(entered[file] & (counts.ef + counts.ep > 0)))
+        edges = told if spectrum.edges.complete else 1.5 * told  # and those that the statements imply
+        bits = edges * len(spectrum.tests)
+        hits = float(counts.ef.sum(dtype=np.int64) + counts.ep.sum(dtype=np.int64))
+        return Effort(bits * _BIT_SECONDS + hits * _HIT_SECONDS, bits / 8 / 2**30)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The best subgraph that holds the element, and the measure with its numbers."""

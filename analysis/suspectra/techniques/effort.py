@@ -1,0 +1,65 @@
+"""What a technique would take, told before it starts: who chooses it should not wait for what can't come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suspectra.errors import NothingToRank, Problem
+
+MOST_SECONDS, MOST_GB = 30.0, 4.0
+"""What a technique may take: beyond, a reader has long looked elsewhere, and an editor's machine has no room left."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """An estimate from the sizes of the evidence.
+
+    Parameters
+    ----------
+    seconds : float
+        Of a processor of 2020 or so.
+    gb : float
+        Memory at the peak, beside the evidence.
+
+    Examples
+    --------
+    >>> str(Effort(7300.0, 0.25))
+    'about 2 hours and 0.2 GB'
+    """
+
+    seconds: float
+    gb: float
+
+    def __str__(self) -> str:
+        return f"about {_in_words(self.seconds)} and {self.gb:.1f} GB"
+
+    @property
+    def bearable(self) -> bool:
+        """Whether it is worth while to start."""
+        return self.seconds <= MOST_SECONDS and self.gb <= MOST_GB
+
+    def require(self, technique: str, cause: str, cure: str) -> None:
+        """Refuse what would take too long, or too much memory.
+
+        Parameters
+        ----------
+        technique : str
+            Its title.
+        cause, cure : str
+            Why it takes so much, and what to do instead.
+
+        Raises
+        ------
+        NothingToRank
+        """
+        if not self.bearable:
+            limits = f"{MOST_SECONDS:.0f} seconds and {MOST_GB:.0f} GB"
+            said = f"{technique} would take {self}, more than the {limits} it is given: {cause}"
+            raise NothingToRank(Problem("", "", said, cure))
+
+
+def _in_words(seconds: float) -> str:
+    for unit, length in (("hour", 3600.0), ("minute", 60.0), ("second", 1.0)):
+        if seconds >= 1.5 * length:
+            return f"{seconds / length:,.0f} {unit}s"
+    return f"{seconds:.1g} seconds"
