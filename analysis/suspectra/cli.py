@@ -254,11 +254,13 @@ def record_c(workspace: Path, make: str | None, **chosen: Any) -> int:
     The program must be built with --coverage. For example: suspectra record-c --ctest build
     """
     from suspectra.recording import c_tests
+    from suspectra.recording.watchdog import Watchdog
 
-    if make is not None:
-        _make(make, workspace)
-    suite = _c_suite(workspace, **{name: chosen.pop(name) for name in _SUITE_OPTIONS})
-    return _record_c(c_tests.record_c, workspace, suite, **chosen)
+    with Watchdog(os.environ):  # the build and the tests end with this program, also if that is killed
+        if make is not None:
+            _make(make, workspace)
+        suite = _c_suite(workspace, **{name: chosen.pop(name) for name in _SUITE_OPTIONS})
+        return _record_c(c_tests.record_c, workspace, suite, **chosen)
 
 
 @cli.command()

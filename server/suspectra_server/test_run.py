@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from suspectra.recording.endings import in_words
+from suspectra.recording.watchdog import Watchdog
 from suspectra_server.protocol import State
 from suspectra_server.run_output import Output, lines_of
 from suspectra_server.run_progress import Counts, Events, ProgressBar
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-GRACE = 3.0  # seconds a test process has to end by itself after it was asked to
 # -m and -c put the current folder first, where a project's suspectra.py or json.py would be taken for the real one
 _SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.cli import main; main()"
 PACE = 0.25  # seconds between two words on how a run gets on
@@ -51,6 +50,7 @@ class TestRun:
         self._server = server
         self._folders: list[Folder] = []
         self._process: asyncio.subprocess.Process | None = None
+        self._watchdog: Watchdog | None = None
         self._cancelled = False
         self._tests: Mapping[str, Sequence[str]] = {}
         self.counts = Counts()
@@ -84,8 +84,9 @@ class TestRun:
 
     def _end(self) -> None:
         if self._process and self._process.returncode is None:
-            _signal(self._process, signal.SIGINT)
-            asyncio.get_running_loop().call_later(GRACE, _kill, self._process)
+            self._watchdog.end()  # which does not need this loop to go on
+            if os.name == "nt":
+                self._process.terminate()
 
     def leave_out(self, folder: Folder) -> None:
         """The folder was removed: end its run, or don't begin it."""
@@ -122,8 +123,8 @@ class TestRun:
     async def _record(self, folder: Folder, progress: ProgressBar) -> bool:
         """Run the tests of a folder; whether they came to their end."""
         with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
-            shown, command, path, environ = await self._server.files.run(
-                lambda: (folder.test_arguments, *self._prepared(folder, Path(scratch)), environment())
+            shown, command, path, environ, self._watchdog = await self._server.files.run(
+                lambda: (folder.test_arguments, *self._prepared(folder, Path(scratch)), *_watched_environment())
             )
             ended = asyncio.Event()
             self.counts = Counts()
@@ -142,11 +143,12 @@ class TestRun:
                     stderr=subprocess.STDOUT,
                     **_GROUP,
                 )
-                if self._cancelled:
-                    self.cancel()
+                if self._cancelled or folder.removed:
+                    self._end()
                 async for line in lines_of(self._process.stdout):
                     output.add(line)
                 status = await self._process.wait()
+                self._watchdog.release()
             except OSError as error:
                 output.add(str(error))
                 status = _USAGE
@@ -197,6 +199,12 @@ def _failure(command: Sequence[str], status: int, last: str) -> str:
     return f"{' '.join(command)}: {in_words(status)}: {last or 'no output'}"
 
 
+def _watched_environment() -> tuple[dict[str, str], Watchdog]:
+    """The environment of a run, and who ends it should this server be gone; in a worker thread."""
+    environ = environment()
+    return environ, Watchdog(environ)
+
+
 def environment() -> dict[str, str]:
     """The server's environment, with output as it comes.
 
@@ -215,18 +223,3 @@ _GROUP = (
     if os.name == "nt"
     else {"start_new_session": True}
 )
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    try:
-        if os.name == "nt":
-            process.terminate()
-        else:
-            os.killpg(process.pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass
-
-
-def _kill(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))

@@ -19,6 +19,7 @@ from suspectra.recording.endings import in_words
 from suspectra.recording.failure import record_failure
 from suspectra.recording.log import SUFFIX
 from suspectra.recording.settings import Settings, carry, recording_folder
+from suspectra.recording.watchdog import Watchdog
 
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
 _PYTEST = ("pytest", "py.test")
@@ -138,7 +139,8 @@ def run(
         )
         carry(settings, environment)
         logs = _logs(root)
-        code = _wait(_start(chosen.arguments, environment))
+        with Watchdog(environment):  # the tests end with this program, also if that is killed
+            code = _wait(_start(chosen.arguments, environment))
         told = _read_status(status)
         if code == USAGE_ERROR and not told and chosen.python:
             told = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))

@@ -1,0 +1,164 @@
+"""Ending the processes of a test run when the program that started it is gone, however it went.
+
+A watchdog is a process of its own that waits for its program at the end of a pipe. The kernel closes the pipe when the
+program ends, also by SIGKILL, and nobody else holds its other end. Then the watchdog asks what is left of the run to
+end, and kills what has not after a while.
+
+What belongs to a run is told by a mark in the environment, which processes hand on to those they start, in whatever
+group or session these are; descendants of a marked process that cleared its environment are found by their parents.
+This file is the watchdog's program too, so it uses nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, MutableMapping
+from contextlib import suppress
+
+VARIABLE = "SUSPECTRA_WATCHDOGS"
+"""Names the watchdogs of a process, the innermost last."""
+GRACE = 3.0  # seconds a process has to end by itself after it was asked to
+_EVERY = 0.05  # seconds between two looks
+
+Process = tuple[int, int, bool]
+"""Number, number of the parent, and whether it is marked."""
+
+
+class Watchdog:
+    """Watches over whatever is started with an environment, until it is released.
+
+    Parameters
+    ----------
+    environ : mutable mapping of str to str
+        The environment, which gets the mark; it loses it again when the watchdog is released.
+
+    Raises
+    ------
+    OSError
+        When the watchdog can't be started.
+    """
+
+    def __init__(self, environ: MutableMapping[str, str]):
+        self._environ = environ
+        self._before = environ.get(VARIABLE)
+        mark = os.urandom(12).hex()
+        own = {name: value for name, value in os.environ.items() if name != VARIABLE}
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, mark],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=own,
+            start_new_session=True,  # what ends its program must not end it
+        )
+        environ[VARIABLE] = f"{self._before}:{mark}" if self._before else mark
+
+    def end(self) -> None:
+        """End the run: ask first, and kill what has not ended after `GRACE`. Comes back at once."""
+        self._say(b"end\n")
+
+    def release(self) -> None:
+        """The run has ended by itself: what it left running stays."""
+        self._say(b"done\n")
+        with suppress(OSError):
+            self._process.stdin.close()
+        if self._before is None:
+            self._environ.pop(VARIABLE, None)
+        else:
+            self._environ[VARIABLE] = self._before
+
+    def __enter__(self) -> Watchdog:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        if kind is not None:
+            self.end()
+        self.release()
+
+    def _say(self, word: bytes) -> None:
+        with suppress(OSError, ValueError):  # it has ended already
+            self._process.stdin.write(word)
+            self._process.stdin.flush()
+
+
+def marked(mark: str) -> list[int]:
+    """The processes of a run, descendants included."""
+    processes = list(_of_proc(mark.encode()) if os.path.isdir("/proc/self") else _of_ps(mark))
+    return sorted(_with_descendants(processes) - {os.getpid()})
+
+
+def _of_proc(mark: bytes) -> Iterator[Process]:
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                state, parent = file.read().rpartition(b")")[2].split()[:2]
+        except OSError:
+            continue  # it has ended
+        try:
+            with open(f"/proc/{name}/environ", "rb") as file:
+                own = mark in file.read()
+        except OSError:
+            own = False  # it is somebody else's
+        if state not in (b"Z", b"X"):
+            yield int(name), int(parent), own
+
+
+def _of_ps(mark: str) -> Iterator[Process]:
+    """The same where there is no /proc, as on macOS."""
+    options = ["-Aww", "-E"] if sys.platform == "darwin" else ["axeww"]
+    command = ["ps", *options, "-o", "pid=,ppid=,stat=,command="]
+    done = subprocess.run(command, capture_output=True, check=False)
+    for line in done.stdout.decode(errors="replace").splitlines():
+        number, parent, state, *rest = line.split(None, 3)
+        if not state.startswith("Z"):
+            yield int(number), int(parent), mark in "".join(rest)
+
+
+def _with_descendants(processes: Iterable[Process]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    found: set[int] = set()
+    left = []
+    for number, parent, own in processes:
+        children.setdefault(parent, []).append(number)
+        if own:
+            left.append(number)
+    while left:
+        number = left.pop()
+        if number not in found:
+            found.add(number)
+            left += children.get(number, ())
+    return found
+
+
+def end_all(mark: str) -> None:
+    """Ask the processes of a run to end, and kill those that have not after a while."""
+    for number, patience in ((signal.SIGINT, GRACE), (getattr(signal, "SIGKILL", signal.SIGTERM), GRACE)):
+        end = time.monotonic() + patience
+        asked: set[int] = set()
+        while (left := marked(mark)) and time.monotonic() < end:
+            for process in left:
+                if process not in asked:
+                    with suppress(OSError):
+                        os.kill(process, number)
+            asked.update(left)
+            time.sleep(_EVERY)
+        if not left:
+            return
+
+
+def main() -> None:
+    """Wait for the program's word or its end."""
+    for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
+        signal.signal(number, signal.SIG_IGN)
+    if sys.stdin.buffer.readline() != b"done\n":
+        end_all(sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()
