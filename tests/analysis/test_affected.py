@@ -163,6 +163,26 @@ def test_a_module_that_could_not_be_imported_before(tmp_path):
     assert list(select(str(tmp_path)).affected.values()) == [("fast.py: what runs at import",)]
 
 
+def test_a_function_that_a_late_import_calls_again_reaches_the_users_of_the_module(tmp_path):
+    (tmp_path / "app.py").write_text("def f():\n    return 1\n")
+    (tmp_path / "late.py").write_text("import app\n\nVALUE = app.f()\n")
+    (tmp_path / "other.py").write_text("import app\n\n\ndef g():\n    return 1\n")
+    tests = {
+        "first": "import app\n\n\ndef test_first():\n    assert app.f()\n    import late\n",
+        "second": "def test_second():\n    from late import VALUE\n\n    assert VALUE == 1\n",
+        "third": "import other\n\n\ndef test_third():\n    assert other.g()\n",
+    }
+    for name, text in tests.items():
+        (tmp_path / f"test_{name}.py").write_text(text)
+    record(tmp_path)
+    edit(tmp_path, "app.py", "return 1", "return 2")
+    # test_third imports the file of the function, but not the module whose import called it
+    assert short(select(str(tmp_path)).affected) == {"test_first", "test_second"}
+    status, _ = record(tmp_path, failed_and_affected=True)
+    assert status == 1
+    assert short(select(str(tmp_path)).failed) == {"test_second"}
+
+
 @pytest.mark.parametrize(
     "names",
     ["__import__('plug' + 'in')", "importlib.import_module('plug' + 'in')", "importlib.import_module('plugin')"],
