@@ -6,17 +6,17 @@ python3.13 benchmarks/probe_cost.py
 from __future__ import annotations
 
 import argparse
-import builtins
 import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import LoadedFile
 from suspectra.instrumentation.monitoring import Monitor, unavailable
 from suspectra.instrumentation.rewriting import instrument
 from suspectra.recording.choice import MICROSECONDS_PER_PROBE
@@ -48,10 +48,9 @@ def main() -> None:
     source = "def g(n): pass\n" + "".join(FUNCTION.format(number) for number in range(FUNCTIONS))
     tree, module_map = instrument(source.encode(), "generated.py", CELLS)
     code = compile(tree, "generated.py", "exec")
-    file = SimpleNamespace(cells=[0] * module_map.cells)
-    setattr(builtins, CELLS, file.cells)
+    file = LoadedFile("generated.py", "", [0] * module_map.cells, b"")
     monitor = Monitor()
-    plain, probed = calls(compile(source, "generated.py", "exec")), calls(code)
+    plain, probed = calls(compile(source, "generated.py", "exec")), calls(with_cells(code, CELLS, file))
     watched = calls(monitor.watch(code, CELLS, file))
     file.cells[:] = [0] * module_map.cells
     probed()

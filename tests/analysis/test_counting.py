@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import os
 import shutil
 import subprocess
@@ -19,7 +18,8 @@ import pytest
 
 from suspectra.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
-from suspectra.instrumentation.imports import ImportHook
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import ImportHook, LoadedFile
 from suspectra.instrumentation.probes import Kind
 from suspectra.instrumentation.rewriting import instrument
 from suspectra.instrumentation.source import LogicalLines
@@ -83,7 +83,7 @@ def traced(path):
 def counted(path):
     tree, module_map = instrument(path.read_bytes(), str(path), CELLS, counting=True)
     cells = [0] * module_map.cells
-    setattr(builtins, CELLS, cells)
+    file = LoadedFile(path.name, "", cells, b"")
     arcs = {(p.cell, p.line, p.target) for p in module_map.probes if p.kind in ARCS and p.target > 0}
 
     def run(act, *arguments):
@@ -95,7 +95,8 @@ def counted(path):
         return +counts
 
     module = types.ModuleType("zoo")
-    found = {"import": run(exec, compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)}
+    code = with_cells(compile(tree, str(path), "exec", dont_inherit=True), CELLS, file)
+    found = {"import": run(exec, code, module.__dict__)}
     return found | {name: run(getattr(module, name)) for name in cases(module)[1:]}, {arc[1:] for arc in arcs}
 
 

@@ -1,6 +1,5 @@
 """Instrumented code does what it did, and shows no difference where a program may look."""
 
-import builtins
 import dataclasses
 import gc
 import importlib.util
@@ -16,7 +15,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from suspectra.instrumentation.cache import CodeCache
-from suspectra.instrumentation.imports import ImportHook
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import ImportHook, LoadedFile
 from suspectra.instrumentation.rewriting import instrument
 
 CELLS = "__suspectra_behaviour_cells__"
@@ -28,8 +28,8 @@ def run(source, *, probes):
     name = {"__name__": "generated", "log": [], "tick": lambda: next(ticks, None) is not None}
     if probes:
         tree, module_map = instrument(source.encode(), "generated.py", CELLS)
-        setattr(builtins, CELLS, [0] * module_map.cells)
-        code = compile(tree, "generated.py", "exec", dont_inherit=True)
+        file = LoadedFile("generated.py", "", [0] * module_map.cells, b"")
+        code = with_cells(compile(tree, "generated.py", "exec", dont_inherit=True), CELLS, file)
     else:
         code = compile(source, "generated.py", "exec", dont_inherit=True)
     try:
@@ -364,10 +364,10 @@ def test_what_cannot_be_instrumented_runs_as_it_is_and_is_reported(tmp_path, hoo
 
     monkeypatch.setattr("suspectra.instrumentation.rewriting.instrument", refuse)
     (tmp_path / "a.py").write_text("x = 1\n")
-    failures = []
-    hooked(on_failure=lambda name, error: failures.append((name, type(error))))
+    hook = hooked()
     assert load(tmp_path / "a.py").x == 1
-    assert failures == [("a.py", RecursionError)]
+    assert list(hook.guard.failures) == ["a.py"]
+    assert "RecursionError" in hook.guard.failures["a.py"]
 
 
 def test_another_tools_loader_keeps_its_own_way(tmp_path, hooked):

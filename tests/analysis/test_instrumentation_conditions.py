@@ -2,7 +2,6 @@
 
 import ast
 import asyncio
-import builtins
 import sys
 import traceback
 from collections import Counter
@@ -12,6 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import LoadedFile
 from suspectra.instrumentation.probes import Kind
 from suspectra.instrumentation.rewriting import instrument
 
@@ -38,7 +39,6 @@ def probed(source):
     """Code with probes, and what reads the conditions' counts: place and outcome, how often."""
     tree, module_map = instrument(source.encode(), "generated.py", CELLS, counting=True)
     cells = [0] * module_map.cells
-    setattr(builtins, CELLS, cells)
 
     def counts():
         found = Counter()
@@ -48,7 +48,8 @@ def probed(source):
                 found[c.line, c.column, c.end_line, c.end_column, probe.kind is Kind.TRUE] += cells[probe.cell]
         return found
 
-    return compile(tree, "generated.py", "exec", dont_inherit=True), counts
+    code = compile(tree, "generated.py", "exec", dont_inherit=True)
+    return with_cells(code, CELLS, LoadedFile("generated.py", "", cells, b"")), counts
 
 
 def run(code, truths):

@@ -1,7 +1,6 @@
 """What probes say was executed is what coverage.py says, case by case over a zoo of sources."""
 
 import ast
-import builtins
 import sys
 import types
 from pathlib import Path
@@ -10,6 +9,8 @@ import coverage
 import pytest
 from coverage.parser import PythonParser
 
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import LoadedFile
 from suspectra.instrumentation.probes import Kind
 from suspectra.instrumentation.rewriting import instrument
 
@@ -76,7 +77,8 @@ def by_coverage(path):
 def by_probes(path):
     tree, module_map = instrument(path.read_bytes(), str(path), CELLS)
     cells = [0] * module_map.cells
-    setattr(builtins, CELLS, cells)
+    code = compile(tree, str(path), "exec", dont_inherit=True)
+    code = with_cells(code, CELLS, LoadedFile(path.name, "", cells, b""))
     module = types.ModuleType("zoo")
 
     def harvest():
@@ -85,7 +87,7 @@ def by_probes(path):
         statements = {p.line for p in fired if p.kind is Kind.STATEMENT}
         return statements, {(p.line, p.target) for p in fired if p.kind is not Kind.STATEMENT}
 
-    exec(compile(tree, str(path), "exec", dont_inherit=True), module.__dict__)
+    exec(code, module.__dict__)
     executed = {"import": harvest()}
     for name in cases(module):
         getattr(module, name)()

@@ -1,6 +1,5 @@
 """The recorder on sys.monitoring records what probes record."""
 
-import builtins
 import gc
 import re
 import sys
@@ -10,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import LoadedFile
 from suspectra.instrumentation.monitoring import Monitor, unavailable
 from suspectra.instrumentation.rewriting import instrument
 
@@ -29,10 +30,8 @@ def harvests(path, monitor=None):
     """The cells set while a source is imported, and by each of its cases."""
     tree, module_map = instrument(path.read_bytes(), str(path), CELLS)
     code = compile(tree, str(path), "exec", dont_inherit=True)
-    file = types.SimpleNamespace(cells=[0] * module_map.cells)
-    setattr(builtins, CELLS, file.cells)
-    if monitor is not None:
-        code = monitor.watch(code, CELLS, file)
+    file = LoadedFile(path.name, "", [0] * module_map.cells, b"")
+    code = with_cells(code, CELLS, file) if monitor is None else monitor.watch(code, CELLS, file)
     found = {}
 
     def harvest(name):
@@ -92,8 +91,7 @@ if MONITORING:
     def load(source, monitor):
         """The names of a module, and its cells."""
         tree, module_map = instrument(source.encode(), "generated.py", CELLS)
-        file = types.SimpleNamespace(cells=Cells([0] * module_map.cells))
-        setattr(builtins, CELLS, file.cells)
+        file = LoadedFile("generated.py", "", Cells([0] * module_map.cells), b"")
         names = {}
         exec(monitor.watch(compile(tree, "generated.py", "exec", dont_inherit=True), CELLS, file), names)
         file.cells[:] = [0] * module_map.cells

@@ -7,15 +7,15 @@ very code and by nothing else. Whatever reads recordings never looks in here.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import marshal
-import os
-import struct
-import sys
 from dataclasses import dataclass
 from types import CodeType
 
-VERSION = 10
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import hashlib, marshal, os, struct, sys
+
+__builtins__ = own.builtins
+
+VERSION = 11
 """Raised whenever the same source would be instrumented differently."""
 
 _HEAD = struct.Struct("<32s32sII")  # checksum of the rest, key, cells, size of the map
@@ -66,17 +66,16 @@ class CodeCache:
 
     def store(self, path: str, key: bytes, item: Instrumented) -> None:
         """Keep it; other processes see the old file or the new one, never half of one."""
-        import tempfile  # slow to import, and most often not needed
-
         rest = _HEAD.pack(b"", key, item.cells, len(item.map))[32:] + item.map + marshal.dumps(item.code)
         target = self._file(path)
         try:
             os.makedirs(self.folder, exist_ok=True)
-            handle, partial = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
+            partial = f"{target}-{os.urandom(8).hex()}.tmp"
+            handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         except OSError:
             return
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with open(handle, "wb") as stream:
                 stream.write(hashlib.sha256(rest).digest() + rest)
             os.replace(partial, target)
         except OSError:

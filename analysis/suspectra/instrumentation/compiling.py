@@ -11,11 +11,15 @@ import __future__
 import builtins
 import functools
 import importlib.util
-import os
-import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
+
+from suspectra.instrumentation import own
+from suspectra.instrumentation.guard import Guard
+from suspectra.instrumentation.own import os, sys
+
+__builtins__ = own.builtins
 
 Instrument = Callable[[str, bytes, int], "CodeType | None"]
 """Gives the code of a file, from its name, its bytes and the flags of the compiler, or None to leave it alone."""
@@ -29,8 +33,7 @@ _KNOWN = functools.reduce(
         if name not in ("nested_scopes", "barry_as_FLUFL")  # the former's flag means that a function is inside another
     ),
 )
-# what these compile may be written to __pycache__, which others read
-_IMPORTERS = frozenset({"importlib._bootstrap", "importlib._bootstrap_external"})
+_IMPORT_SYSTEM = vars(importlib._bootstrap_external)
 
 
 class CompileHook:
@@ -41,16 +44,19 @@ class CompileHook:
     scope : callable
         Whether a file is wanted, by its path.
     instrument : callable
+    guard : Guard
     """
 
-    def __init__(self, scope: Callable[[str], str | None], instrument: Instrument):
+    def __init__(self, scope: Callable[[str], str | None], instrument: Instrument, guard: Guard):
         self.scope = scope
+        self.guard = guard
         self.instrument = instrument
         self._original: Callable | None = None
 
     def install(self) -> None:
         """Look at what is compiled from now on."""
         original = self._original = builtins.compile
+        attempt, instrumented = self.guard.attempt, self._code
 
         @functools.wraps(original)
         def compile(
@@ -66,23 +72,27 @@ class CompileHook:
             if not dont_inherit and type(flags) is int:  # the frame to inherit from is not this one
                 flags |= caller.f_code.co_flags & (_KNOWN | _OTHER_SYNTAX)
             if mode == "exec" and not flags & ~_KNOWN and optimize == -1 and not others:
-                code = self._code(source, filename, flags, caller.f_globals.get("__name__"))
+                about = filename if type(filename) is str else "<code>"
+                code = attempt(about, instrumented, source, filename, flags)
                 if code is not None:
                     return code
             return original(source, filename, mode, flags, True, optimize, **others)
 
         builtins.compile = compile
+        # the import system keeps the compiler itself: what it gets may be written to __pycache__, which others read
+        _IMPORT_SYSTEM["compile"] = original
 
     def uninstall(self) -> None:
         """Stop; a hook that another tool has put over this one goes on."""
         if self._original is not None:
             builtins.compile = self._original
+            _IMPORT_SYSTEM.pop("compile", None)
             self._original = None
 
-    def _code(self, source: Any, filename: Any, flags: int, caller: object) -> CodeType | None:
+    def _code(self, source: Any, filename: Any, flags: int) -> CodeType | None:
         if type(source) not in (str, bytes) or type(filename) is not str or not filename.endswith(".py"):
             return None
-        if caller in _IMPORTERS or self.scope(filename) is None:
+        if self.scope(filename) is None:
             return None
         data = file_with(os.path.abspath(filename), source)
         return None if data is None else self.instrument(filename, data, flags)

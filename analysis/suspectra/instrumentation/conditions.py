@@ -12,13 +12,16 @@ undone or other probe or u``: it counts as true until ``u`` is reached, and also
 
 from __future__ import annotations
 
-import ast
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import sys
+from suspectra.instrumentation.own_syntax import ast
 from suspectra.instrumentation.source import LogicalLines
+
+__builtins__ = own.builtins
 
 _NO_EXPRESSIONS = frozenset({"annotation", "returns", "type_params", "pattern", "ctx", "op", "ops"})
 _EVALUATED_LATER = getattr(ast, "TypeAlias", ())

@@ -5,34 +5,30 @@ and is handed over by itself. An import that raises leaves nothing behind, so wh
 reload and a second import are ordinary work, and so is a module that is executed without being entered in
 ``sys.modules``, as its next user executes it again.
 
-While such an import runs, the name under which probes find their cells stands for :class:`_CellsByThread`, because
-other threads go on with what they do.
+While such an import runs, probes store into :class:`_CellsByThread` instead of cells, because other threads go on with
+what they do.
 """
 
 from __future__ import annotations
 
-import builtins
-import sys
-import threading
 from collections.abc import Callable, MutableSequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from suspectra.instrumentation import own
+from suspectra.instrumentation.guard import like_an_import
+from suspectra.instrumentation.own import _thread, sys
 
 if TYPE_CHECKING:
     from suspectra.instrumentation.imports import ImportHook, LoadedFile
 
+__builtins__ = own.builtins
+
 LOADER = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
 """What loaders of sources have their ``exec_module`` from."""
-
-_IMPORTLIB = "importlib._bootstrap_external"
-
-# tests may put others in their place
-_thread = threading.get_ident
-_threads = sys._current_frames
-_modules = sys.modules
 
 
 @dataclass(eq=False)
@@ -54,10 +50,10 @@ class FirstImport(AbstractContextManager[None]):
     apart: bool = False
 
     def __enter__(self) -> None:
-        self.imports._begin(self)
+        self.imports.hook.guard.attempt(self.name, self.imports._begin, self)
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self.imports._end(self, failed=kind is not None)
+        self.imports.hook.guard.attempt(self.name, self.imports._end, self, kind is not None)
 
 
 Room = Callable[[FirstImport, "LoadedFile"], MutableSequence[int]]
@@ -94,22 +90,22 @@ class FirstImports:
         self._imported: set[str] = set()
         self._running: dict[int, FirstImport] = {}  # by thread, the innermost one of each
         self._older_threads: frozenset[int] = frozenset()
-        self._lock = threading.RLock()
+        self._lock = _thread.RLock()
         self._original: Callable[..., None] | None = None
 
     def install(self) -> None:
         """Watch the loaders of sources from now on."""
         if self._original is not None:
             return
-        self._imported.update(name for name, module in list(_modules.items()) if not _initializing(module))
-        original, of = LOADER.exec_module, self.of
+        self._imported.update(name for name, module in list(sys.modules.items()) if not _initializing(module))
+        original, of, attempt = LOADER.exec_module, self.of, self.hook.guard.attempt
         self._original = original
 
         def exec_module(loader: object, module: ModuleType) -> None:
-            with of(module):
+            with attempt("a module", of, module) or nullcontext():
                 original(loader, module)
 
-        LOADER.exec_module = _part_of_importlib(exec_module)
+        LOADER.exec_module = like_an_import(exec_module)
 
     def uninstall(self) -> None:
         """Stop."""
@@ -121,15 +117,15 @@ class FirstImports:
         """The context to execute a module in."""
         spec = module.__spec__
         name = module.__name__ if spec is None else spec.name
-        if name in self._imported or _modules.get(name) is not module:
+        if name in self._imported or sys.modules.get(name) is not module:
             return nullcontext()
         return FirstImport(self, name, str(spec.origin) if spec else "")
 
     def move(self, ended: Callable[[FirstImport], None], room: Room) -> None:
         """Go on in a forked process, whose other threads are not there any more."""
-        self._lock = threading.RLock()
+        self._lock = _thread.RLock()
         self._ended, self._room = ended, room
-        here = _thread()
+        here = _thread.get_ident()
         running = first = self._running.get(here)
         while first is not None:  # the process that this one was forked from tells what they ran so far
             first.cells.clear()
@@ -139,7 +135,7 @@ class FirstImports:
 
     def cells_of_thread(self, file: LoadedFile) -> MutableSequence[int]:
         """Where the probes of a source store what this thread passes."""
-        thread = _thread()
+        thread = _thread.get_ident()
         first = self._running.get(thread)
         if first is None and thread not in self._older_threads:
             first = next(iter(self._running.values()), None)  # most likely it was started by that import
@@ -161,14 +157,14 @@ class FirstImports:
         first.apart = self.apart
         if first.apart:
             with self._lock:
-                here = _thread()
+                here = _thread.get_ident()
                 first.outer = self._running.get(here)
                 if not self._running:
-                    self._older_threads = frozenset(_threads())
+                    self._older_threads = frozenset(sys._current_frames())
                     self.hook.store_into(self._cells_by_thread)
                 self._running[here] = first
 
-    def _end(self, first: FirstImport, *, failed: bool) -> None:
+    def _end(self, first: FirstImport, failed: bool) -> None:
         if not failed:
             self._imported.add(first.name)
         if not first.apart:
@@ -181,7 +177,7 @@ class FirstImports:
             self._ended(first)
 
     def _remove(self, first: FirstImport) -> None:
-        here = _thread()
+        here = _thread.get_ident()
         innermost = self._running.get(here)
         if innermost is first:
             if first.outer is None:
@@ -227,10 +223,3 @@ def _initializing(module: object) -> bool:
         return False
     spec = ModuleType.__getattribute__(module, "__dict__").get("__spec__")
     return bool(getattr(spec, "_initializing", False))
-
-
-def _part_of_importlib(function: FunctionType) -> FunctionType:
-    """The function as Python takes it for one of its own, which it leaves out of tracebacks and warnings."""
-    code = function.__code__.replace(co_filename=f"<frozen {_IMPORTLIB}>")
-    space = {"__name__": _IMPORTLIB, "__builtins__": vars(builtins)}
-    return FunctionType(code, space, function.__name__, None, function.__closure__)

@@ -8,10 +8,6 @@ installed. Module specs and loaders stay what they are, and modules that are loa
 from __future__ import annotations
 
 import ast
-import builtins
-import hashlib
-import sys
-import threading
 from array import array
 from collections.abc import Callable, MutableSequence, Sequence
 from dataclasses import dataclass, field
@@ -19,13 +15,19 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from suspectra.instrumentation import own
 from suspectra.instrumentation.cache import CodeCache, Instrumented
+from suspectra.instrumentation.cells import CELLS, with_cells
 from suspectra.instrumentation.compiling import CompileHook, file_with
+from suspectra.instrumentation.guard import Guard, like_an_import
+from suspectra.instrumentation.own import hashlib, sys
 
 if TYPE_CHECKING:
     from importlib.abc import SourceLoader
 
     from suspectra.instrumentation.monitoring import Monitor
+
+__builtins__ = own.builtins
 
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
 """Gives the cells of a source: its recorded name, its digest, how many, and the map of its probes."""
@@ -36,7 +38,7 @@ SOURCE_LOADER = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in va
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False, slots=True)
 class LoadedFile:
     """An instrumented source of this process.
 
@@ -60,11 +62,15 @@ class LoadedFile:
     map: bytes
     traced: bool = True
     untouched: list[int] = field(init=False)
-    cells_name: str = field(init=False)
+    target: MutableSequence[int] = field(init=False)  # what probes store into
 
     def __post_init__(self) -> None:
         self.untouched = list(self.cells)
-        self.cells_name = _cells_name(self.path, self.digest)
+        self.target = self.cells
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As a constant of code that is sent to another process, which need not know of Suspectra."""
+        return type, ("Cells", (), {CELLS: list(self.untouched)})
 
 
 class ImportHook:
@@ -75,41 +81,40 @@ class ImportHook:
     scope : callable
         Gives the name to record for an absolute path, or None when the file is not wanted.
     cache : CodeCache, optional
-    on_load : callable, optional
-        Called with each :class:`LoadedFile` before its code runs.
-    on_failure : callable, optional
-        Called with the recorded name and the exception when a file could not be instrumented.
     counting : bool
         Count how often each probe is passed.
     cells : callable, optional
         Where the cells of a source come from; without it they are lists, to be harvested.
     monitor : Monitor, optional
         Watches the probes instead of letting them store; it can't count.
+
+    Attributes
+    ----------
+    files : list of LoadedFile
+        What was loaded so far.
+    guard : Guard
+        Knows which files could not be instrumented; they run as they are.
     """
 
     def __init__(
         self,
         scope: Callable[[str], str | None],
         cache: CodeCache | None = None,
-        on_load: Callable[[LoadedFile], None] | None = None,
-        on_failure: Callable[[str, Exception], None] | None = None,
         counting: bool = False,
         cells: TakeCells | None = None,
         monitor: Monitor | None = None,
     ):
         self.scope = scope
         self.cache = cache
-        self.on_load = on_load
-        self.on_failure = on_failure
         self.counting = counting
         self.take_cells = cells
         self.monitor = monitor
         self.files: list[LoadedFile] = []
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
-        self._lock = threading.RLock()
+        self.guard = Guard()
         self._stand_in: Callable[[LoadedFile], Any] | None = None
         self._original: Callable | None = None
-        self._compiling = CompileHook(scope, self._compiled)
+        self._compiling = CompileHook(scope, self._compiled, self.guard)
 
     def install(self) -> None:
         """Start instrumenting what is loaded from now on."""
@@ -118,18 +123,14 @@ class ImportHook:
         original = self._original = SOURCE_LOADER.get_code
         plain = SOURCE_LOADER.source_to_code
 
+        attempt, loaded = self.guard.attempt, self._loaded
+
         def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
             # a loader with its own way to make code is another tool's hook: what it does must stay
-            if type(loader).source_to_code is plain:
-                path = loader.get_filename(fullname)
-                name = self.scope(path)
-                if name is not None and (source := _source(loader, path)) is not None:
-                    code = self.code(path, name, source)
-                    if code is not None:
-                        return code
-            return original(loader, fullname)
+            code = attempt(fullname, loaded, loader, fullname) if type(loader).source_to_code is plain else None
+            return original(loader, fullname) if code is None else code
 
-        SOURCE_LOADER.get_code = get_code
+        SOURCE_LOADER.get_code = like_an_import(get_code)
         self._compiling.install()
 
     @property
@@ -144,9 +145,15 @@ class ImportHook:
             self._original = None
             self._compiling.uninstall()
 
+    def _loaded(self, loader: SourceLoader, fullname: str) -> CodeType | None:
+        path = loader.get_filename(fullname)
+        name = self.scope(path)
+        source = None if name is None else _source(loader, path)
+        return None if name is None or source is None else self.code(path, name, source)
+
     def _compiled(self, path: str, source: bytes, flags: int) -> CodeType | None:
         name = self.scope(path)
-        return None if name is None else self.code(path, name, source, flags=flags, alone=True)
+        return None if name is None else self.code(path, name, source, flags=flags)
 
     def code(
         self,
@@ -156,33 +163,37 @@ class ImportHook:
         rewrite: Callable[[ast.Module], None] | None = None,
         variant: str = "",
         flags: int = 0,
-        alone: bool = False,
     ) -> CodeType | None:
         """Code with probes for a source, or None when it can't have them.
 
         `rewrite` may change the instrumented tree further; `variant` tells its results apart in the cache. `flags` are
-        those of ``compile``. Code that stands `alone` runs where builtins are not Python's own, too.
+        those of ``compile``.
         """
+        return self.guard.attempt(name, self._code, path, name, source, rewrite, variant, flags)
+
+    def _code(
+        self,
+        path: str,
+        name: str,
+        source: bytes,
+        rewrite: Callable[[ast.Module], None] | None,
+        variant: str,
+        flags: int,
+    ) -> CodeType | None:
         digest = hashlib.sha256(source).hexdigest()
         cells_name = _cells_name(name, digest)
         try:
-            item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags, alone)
+            item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags)
         except SyntaxError:
             return None  # Python's own loader reports it best
-        except Exception as error:
-            if self.on_failure is not None:
-                self.on_failure(name, error)
-            return None
         file = self._register(name, digest, item.cells, item.map)
-        return item.code if self.monitor is None else self.monitor.watch(item.code, cells_name, file)
+        place_cells = with_cells if self.monitor is None else self.monitor.watch
+        return place_cells(item.code, cells_name, file)
 
     def add(self, file: LoadedFile) -> int:
         """A file that has no probes and yet matters; its number in harvests, in which it is never touched."""
-        with self._lock:
-            self.files.append(file)
-            if self.on_load is not None:
-                self.on_load(file)
-            return len(self.files) - 1
+        self.files.append(file)
+        return next(n for n in reversed(range(len(self.files))) if self.files[n] is file)
 
     def passed(self) -> dict[int, int]:
         """Which cells were passed since the last harvest: for each file's number its cells as a harvest's bits."""
@@ -251,20 +262,17 @@ class ImportHook:
 
     def store_into(self, stand_in: Callable[[LoadedFile], Any] | None) -> None:
         """Let probes store into what is given for each source instead of its cells, or into the cells again."""
-        with self._lock:
-            self._stand_in = stand_in
-            for file in self._by_key.values():
-                self._expose(file)
-            if self.monitor is not None:
-                self.monitor.store_into(stand_in)
+        self._stand_in = stand_in
+        for file in list(self._by_key.values()):
+            self._expose(file)
+        if self.monitor is not None:
+            self.monitor.store_into(stand_in)
 
     def _expose(self, file: LoadedFile) -> None:
-        setattr(builtins, file.cells_name, file.cells if self._stand_in is None else self._stand_in(file))
+        file.target = file.cells if self._stand_in is None else self._stand_in(file)
 
     def move(self, cells: TakeCells) -> None:
         """Let go of the cells, as a forked process does, and go on with others; nothing more is harvested here."""
-        self._lock = threading.RLock()  # a thread that is not here any more may have held it
-        self.on_load = None
         self.take_cells = cells
         self.files = []
         for file in self._by_key.values():
@@ -300,22 +308,18 @@ class ImportHook:
         rewrite: Callable[[ast.Module], None] | None,
         variant: str,
         flags: int,
-        alone: bool,
     ) -> Instrumented:
         variant = f"{variant}\0counts" if self.counting else variant
         variant = f"{variant}\0flags {flags}" if flags else variant
-        variant = f"{variant}\0alone" if alone else variant
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
         item = self.cache.load(path, key) if self.cache else None
         if item is None:
             # slow to import, and most often not needed
-            from suspectra.instrumentation.rewriting import instrument, stand_alone
+            from suspectra.instrumentation.rewriting import instrument
 
             tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
             if rewrite is not None:
                 rewrite(tree)
-            if alone:
-                stand_alone(tree, cells_name, module_map.cells)
             code = compile(tree, path, "exec", flags, dont_inherit=True)
             item = Instrumented(code, module_map.cells, module_map.to_bytes())
             if self.cache:
@@ -323,21 +327,19 @@ class ImportHook:
         return item
 
     def _register(self, name: str, digest: str, cells: int, source_map: bytes) -> LoadedFile:
-        with self._lock:
-            known = self._by_key.get((name, digest))
-            if known is not None:
-                return known  # the same file under a second module name, or loaded again
-            size = -(-cells // 8) * 8
-            if self.take_cells is None:
-                file = LoadedFile(name, digest, [0] * size, source_map)
-                self.files.append(file)
-            else:
-                file = LoadedFile(name, digest, self.take_cells(name, digest, size, source_map), source_map)
-            self._expose(file)
-            self._by_key[name, digest] = file
-            if self.on_load is not None:
-                self.on_load(file)
-            return file
+        # without a lock, because a signal handler or a forked process may get here while one is held
+        known = self._by_key.get((name, digest))
+        if known is not None:
+            return known  # the same file under a second module name, or loaded again
+        size = -(-cells // 8) * 8
+        take = self.take_cells
+        room = [0] * size if take is None else take(name, digest, size, source_map)
+        made = LoadedFile(name, digest, room, source_map)
+        file = self._by_key.setdefault((name, digest), made)
+        self._expose(file)
+        if file is made and take is None:
+            self.files.append(file)
+        return file
 
 
 def _source(loader: SourceLoader, path: str) -> bytes | None:

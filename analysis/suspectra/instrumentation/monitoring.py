@@ -14,17 +14,21 @@ from __future__ import annotations
 import inspect
 import opcode
 import re
-import sys
 import weakref
 from collections.abc import Callable, Iterator, MutableSequence
 from types import CodeType
 from typing import Any, Protocol
 
+from suspectra.instrumentation import own
+from suspectra.instrumentation.cells import CELLS, exchanged
+from suspectra.instrumentation.own import sys
+
+__builtins__ = own.builtins
+
 _CODES = opcode.opmap
 _JUMP = _CODES.get("JUMP_FORWARD", 0)
 _EXTENDED = _CODES["EXTENDED_ARG"]
 _SMALL = _CODES.get("LOAD_SMALL_INT", -1)
-_GLOBAL = _CODES["LOAD_GLOBAL"]
 _TOOLS = (3, 4)  # the numbers that are meant for no certain kind of tool
 
 
@@ -86,11 +90,13 @@ class Monitor:
         code : CodeType
             Instrumented code of a module.
         name : str
-            The name under which it finds its cells.
+            What stands for the file in the constants.
         file : object
             Has the list of cells.
         """
-        constants = tuple(self.watch(c, name, file) if isinstance(c, CodeType) else c for c in code.co_consts)
+        constants = tuple(
+            self.watch(c, name, file) if type(c) is CodeType else exchanged(c, name, file) for c in code.co_consts
+        )
         # types.coroutine makes copies of the code of generators, and nobody would watch those
         stores = {} if code.co_flags & inspect.CO_GENERATOR else dict(_stores(code, name))
         instructions = bytearray(code.co_code)
@@ -139,20 +145,24 @@ def _unit(*names: str) -> bytes:
     return b"(?:%b.)*[%b].(?:\0\0)*" % (re.escape(bytes([_EXTENDED])), codes)
 
 
-_INTEGER = _unit("LOAD_CONST", "LOAD_SMALL_INT")
-_STORE = re.compile(_INTEGER + _unit("LOAD_GLOBAL", "LOAD_NAME") + _INTEGER + _unit("STORE_SUBSCR"), re.DOTALL)
+_CONSTANT = _unit("LOAD_CONST", "LOAD_SMALL_INT")
+_STORE = re.compile(_CONSTANT * 2 + _unit("LOAD_ATTR") + _CONSTANT + _unit("STORE_SUBSCR"), re.DOTALL)
 
 
 def _stores(code: CodeType, name: str) -> Iterator[tuple[tuple[int, int], int]]:
-    """Where ``name[cell] = 1`` begins and ends in the bytecode, and the cell."""
+    """Where ``file.cells[cell] = 1`` begins and ends in the bytecode, and the cell."""
     for match in _STORE.finditer(code.co_code):
         if match.start() % 2:
             continue
-        (one, value), (load, at), (number, cell), _ = _instructions(match.group())
-        if code.co_names[at >> 1 if load == _GLOBAL else at] != name:
+        one, (load, file), (_, attribute), cell, _ = _instructions(match.group())
+        if load == _SMALL or code.co_consts[file] != name or code.co_names[attribute >> 1] != CELLS:
             continue
-        if (value if one == _SMALL else code.co_consts[value]) == 1:
-            yield match.span(), (cell if number == _SMALL else code.co_consts[cell])
+        if _number(code, *one) == 1:
+            yield match.span(), _number(code, *cell)
+
+
+def _number(code: CodeType, load: int, value: int) -> int:
+    return value if load == _SMALL else code.co_consts[value]
 
 
 def _instructions(data: bytes) -> Iterator[tuple[int, int]]:

@@ -7,12 +7,16 @@ Python, and are small enough to be kept with every recording.
 
 from __future__ import annotations
 
-import ast
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import hashlib
+from suspectra.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, *_FUNCTIONS)

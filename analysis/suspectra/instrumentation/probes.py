@@ -7,16 +7,16 @@ because where one statement is reached if and only if another one is, a single s
 
 from __future__ import annotations
 
-import json
-import struct
-import sys
-import zlib
 from array import array
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from suspectra.instrumentation import own
 from suspectra.instrumentation.conditions import Condition
 from suspectra.instrumentation.outline import Outline
+from suspectra.instrumentation.own import json, struct, sys, zlib
+
+__builtins__ = own.builtins
 
 
 class Kind(IntEnum):

@@ -1,8 +1,9 @@
 """Putting probes into a syntax tree without changing what the code does.
 
 A probe is ``cells[i] = 1`` in front of a statement, or, where only an expression can stand, a call that gives
-None in ``probe or expression``. The list is found by a name in builtins, so modules get no new names; the name
-starts and ends with two underscores, so class bodies do not mangle it.
+None in ``probe or expression``. The list is an attribute of a constant of the code, so neither modules nor builtins get
+a name, and the code runs wherever Python lets it run: with other globals, with no builtins, in another process. What
+is compiled has a string for that constant, and :func:`~suspectra.instrumentation.cells.with_cells` exchanges it.
 
 A statement needs no store of its own where it is reached exactly when its predecessor is, because nothing
 before it can raise; an arm needs none where the first statement behind it is reached on no other way. So the sum
@@ -11,8 +12,7 @@ of the cells of a probe is also how often what it stands for happened, when cell
 
 from __future__ import annotations
 
-import ast
-import warnings
+import warnings  # the process has one list of filters, which is that of the module itself
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,10 +20,15 @@ from gc import disable as pause_collector
 from gc import enable as resume_collector
 from gc import isenabled as collector_runs
 
+from suspectra.instrumentation import own
+from suspectra.instrumentation.cells import CELLS
 from suspectra.instrumentation.conditions import Condition, ConditionProbes
 from suspectra.instrumentation.outline import Outline
+from suspectra.instrumentation.own_syntax import ast
 from suspectra.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
 from suspectra.instrumentation.source import LogicalLines, docstring, statement_lines
+
+__builtins__ = own.builtins
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -46,7 +51,7 @@ def instrument(
     path : str
         Its name for compiler messages.
     name : str
-        The name in builtins under which the list of cells will be found.
+        The string that stands for what has the list of cells; nowhere else in the source.
     counting : bool
         Let cells count how often they are passed, and conditions how they come out.
     asserts : bool
@@ -81,20 +86,6 @@ def _no_collections() -> Iterator[None]:
     finally:
         if running:
             resume_collector()
-
-
-def stand_alone(tree: ast.Module, name: str, cells: int) -> None:
-    """Let the code of an instrumented tree run where the list of cells is not in builtins, and count nothing there.
-
-    ``exec`` may be given builtins of the program's own, in which no name but that of an empty list can be relied on.
-    """
-    instead = ast.parse(f"global {name}\ntry:\n    {name}\nexcept:\n    {name} = [0] * {cells}").body
-    head = _head(tree.body)
-    for statement in instead:
-        for node in ast.walk(statement):
-            if "lineno" in node._attributes and tree.body:
-                ast.copy_location(node, tree.body[0])
-    tree.body[len(head) : len(head)] = instead
 
 
 @dataclass(frozen=True)
@@ -195,18 +186,20 @@ class _Inserter:
     # what is inserted
 
     def store(self, cell: int, line: int) -> ast.stmt:
-        """``name[cell] = 1``, or ``+= 1``, on an existing line so that no trace shows a new one."""
+        """``cells[cell] = 1``, or ``+= 1``, on an existing line so that no trace shows a new one."""
         place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
-        target = ast.Subscript(
-            ast.Name(self.name, ast.Load(), **place), ast.Constant(cell, **place), ast.Store(), **place
-        )
+        target = ast.Subscript(self.cells_of(place), ast.Constant(cell, **place), ast.Store(), **place)
         one = ast.Constant(1, **place)
         return ast.AugAssign(target, ast.Add(), one, **place) if self.counting else ast.Assign([target], one, **place)
+
+    def cells_of(self, place: dict[str, int]) -> ast.expr:
+        """The list of cells."""
+        return ast.Attribute(ast.Constant(self.name, **place), CELLS, ast.Load(), **place)
 
     def store_expression(self, cell: int, line: int, step: int = 1) -> ast.expr:
         """An expression that sets the cell, or adds to it, and gives None."""
         place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
-        cells = ast.Name(self.name, ast.Load(), **place)
+        cells = self.cells_of(place)
         setter = ast.Attribute(cells, "__setitem__", ast.Load(), **place)
         value: ast.expr = ast.Constant(step, **place)
         if self.counting:
@@ -217,15 +210,13 @@ class _Inserter:
     def put(self, cell: int, line: int, value: int) -> ast.expr:
         """An expression that gives the cell a value, whatever it counted."""
         place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
-        setter = ast.Attribute(ast.Name(self.name, ast.Load(), **place), "__setitem__", ast.Load(), **place)
+        setter = ast.Attribute(self.cells_of(place), "__setitem__", ast.Load(), **place)
         return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(value, **place)], [], **place)
 
     def take_back(self, cell: int, line: int, instead: int) -> ast.stmt:
         """``if name[cell]: name[cell] = 0; name[instead] = 1``."""
         place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
-        is_set = ast.Subscript(
-            ast.Name(self.name, ast.Load(), **place), ast.Constant(cell, **place), ast.Load(), **place
-        )
+        is_set = ast.Subscript(self.cells_of(place), ast.Constant(cell, **place), ast.Load(), **place)
         reset = ast.Expr(self.put(cell, line, 0), **place)
         return ast.If(is_set, [reset, self.store(instead, line)], [], **place)
 
@@ -564,9 +555,7 @@ class _Inserter:
         body = self.block(
             node.body[len(head) :], inner, _Way(-first, None, error=-first), None, self.lines.first(node.lineno)
         )
-        # the namespace of a class may be any mapping: it is not asked for the name
-        visible = ast.copy_location(ast.Global([self.name]), node)
-        node.body = [*head, visible, *body]
+        node.body = [*head, *body]
 
 
 def _arc(kind: Kind, line: int | None) -> _Arc | None:

@@ -6,13 +6,15 @@ The bytecode is asked, not the syntax, so what a version of Python optimises awa
 
 from __future__ import annotations
 
-import ast
 import importlib.util
-import io
-import tokenize
-import zlib
 from collections.abc import Iterator
 from types import CodeType
+
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import zlib
+from suspectra.instrumentation.own_syntax import ast, io, tokenize
+
+__builtins__ = own.builtins
 
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from suspectra.instrumentation import own
 from suspectra.instrumentation.first_imports import FirstImports
 from suspectra.instrumentation.imports import ImportHook, LoadedFile
+from suspectra.instrumentation.own import os
 from suspectra.recording.child import follow_forks  # not only where it is needed: a forked child had better not import
-from suspectra.recording.children import ChildLog, Children
+from suspectra.recording.children import ChildLog, Children, tell_failure
+
+__builtins__ = own.builtins
 
 Imported = tuple[str, Mapping[LoadedFile, Sequence[int]]]
 """The path of a module, and what its first import ran."""
@@ -55,7 +58,9 @@ class Adoption:
     def _become_child(self) -> None:
         try:
             log = ChildLog(self.children.folder, self.children.number, self.hook.counting)
-        except OSError:
+        except OSError as error:
+            tell_failure(self.children.folder, error)
+            self.hook.uninstall()
             return
         known = {(file.path, file.digest) for file in self.hook.files}
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import builtins
-import json
-import os
-import sys
 from types import CodeType
 
+from suspectra.instrumentation import own
 from suspectra.instrumentation.cache import CodeCache
 from suspectra.instrumentation.first_imports import FirstImports
 from suspectra.instrumentation.imports import ImportHook
-from suspectra.recording.children import SETTINGS, ChildLog, present_number
+from suspectra.instrumentation.own import json, os, sys
+from suspectra.recording.children import SETTINGS, ChildLog, present_number, tell_failure
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import CACHE, FOLDER
+
+__builtins__ = own.builtins
 
 _hook: ImportHook | None = None
 
@@ -30,7 +31,8 @@ def attach(folder: str, number: int) -> None:
         if settings["python"] != sys.version:
             return
         log = ChildLog(folder, _number(folder, number), settings["counting"])
-    except OSError:
+    except OSError as error:
+        tell_failure(folder, error)
         return
     scope = Scope(
         settings["workspace"],
@@ -55,8 +57,10 @@ def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None
         log.close()
         try:
             log = ChildLog(log.folder, _number(log.folder, log.number), hook.counting)
-        except OSError:
-            return  # the run is over
+        except OSError as error:  # the run may be over
+            tell_failure(log.folder, error)
+            hook.uninstall()
+            return
         hook.move(log.take)
         imports.move(log.imported, log.room)
 

@@ -8,14 +8,13 @@ happen when it ends, however it ends. When a test ends its children's cells are 
 from __future__ import annotations
 
 import contextlib
-import json
-import mmap
-import os
-import struct
+import errno
 from collections.abc import Iterator, MutableMapping, MutableSequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import json, mmap, os, resource, struct, sys
 from suspectra.recording.log import (
     DAMAGE,
     SUFFIX,
@@ -35,13 +34,18 @@ if TYPE_CHECKING:
     from suspectra.instrumentation.first_imports import FirstImport
     from suspectra.instrumentation.imports import LoadedFile
 
+__builtins__ = own.builtins
+
 CHILDREN = "children"
 CELLS = ".cells"
 SETTINGS = "settings.json"
 STATE = "state"
 _OWNER = "owner"
-_STATE = struct.Struct("<Q8s?")  # present number, the mark of the child that came last, whether packages are recorded
+# present number, the mark of the child that came last, whether packages are recorded, why a child could not record
+_STATE = struct.Struct("<Q8s?i")
 _MARK = slice(8, 16)
+_FAILURE = slice(17, 21)
+_FEWEST_DESCRIPTORS = 64
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ class Children:
         with open(os.path.join(self.folder, SETTINGS), "w", encoding="utf-8") as stream:
             json.dump({**settings, "counting": counting}, stream)
         with open(os.path.join(self.folder, STATE), "wb+") as stream:
-            stream.write(_STATE.pack(0, b"", bool(settings["sources"])))
+            stream.write(_STATE.pack(0, b"", bool(settings["sources"]), 0))
             stream.flush()
             self._state = mmap.mmap(stream.fileno(), _STATE.size)
         self._seen = self._state[_MARK]
@@ -138,6 +142,12 @@ class Children:
         if mark != self._seen:
             self._seen, self._there = mark, True
         return self._there
+
+    @property
+    def failure(self) -> str:
+        """Why a child could not record itself; empty when all could."""
+        number = int.from_bytes(self._state[_FAILURE], "little")
+        return os.strerror(number) if number else ""
 
     def numbers(self) -> set[int]:
         """Those under which there are children of which not everything is known."""
@@ -236,6 +246,8 @@ class ChildLog:
     """A child's own side: its log and its cells, under the number it was started with."""
 
     def __init__(self, folder: str, number: int, counting: bool):
+        if _descriptors() < _FEWEST_DESCRIPTORS:  # the program needs what it has been left
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         mark = os.urandom(8)
         self.folder = folder
         self.number = number
@@ -243,9 +255,11 @@ class ChildLog:
         base = os.path.join(folder, f"{number}-{os.getpid()}-{mark.hex()}")
         self._cells = SharedCells(base + CELLS, counting)
         self._log = LogWriter(base + SUFFIX)
-        with open(os.path.join(folder, STATE), "rb+") as stream:
-            stream.seek(_MARK.start)
-            stream.write(mark)
+        try:
+            _write_state(folder, _MARK, mark)
+        except OSError:
+            self._log.close()
+            raise
 
     def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> memoryview:
         """The cells of a source."""
@@ -270,6 +284,26 @@ class ChildLog:
     def close(self) -> None:
         """Leave the log to the process it belongs to."""
         self._log.close()
+
+
+def tell_failure(folder: str, error: OSError) -> None:
+    """Let the process that runs the tests know that this one does not record itself."""
+    with contextlib.suppress(OSError):  # the run is over
+        _write_state(folder, _FAILURE, (error.errno or errno.EIO).to_bytes(4, "little"))
+
+
+def _write_state(folder: str, place: slice, value: bytes) -> None:
+    with open(os.path.join(folder, STATE), "rb+") as stream:
+        stream.seek(place.start)
+        stream.write(value)
+
+
+def _descriptors() -> int:
+    """How many files this process may open."""
+    if resource is None:
+        return _FEWEST_DESCRIPTORS
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
 
 
 def present_number(folder: str) -> int:

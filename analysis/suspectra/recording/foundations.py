@@ -8,16 +8,18 @@ reach.
 from __future__ import annotations
 
 import ast
-import hashlib
-import os
 from typing import Any
 
 import pytest
 
+from suspectra.instrumentation import own
 from suspectra.instrumentation.cache import Instrumented
 from suspectra.instrumentation.outline import Outline
+from suspectra.instrumentation.own import hashlib, os
 from suspectra.instrumentation.probes import ModuleMap
 from suspectra.recording.recorder import Recorder, imported_files
+
+__builtins__ = own.builtins
 
 _CONFTEST = "conftest.py"
 _VARIANT = "a file of tests"

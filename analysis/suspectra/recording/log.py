@@ -26,15 +26,17 @@ counted, then a u64 for each bit that is set.
 
 from __future__ import annotations
 
+import contextlib
 import errno
-import json
-import os
-import struct
-import zlib
 from collections.abc import Iterator
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
+
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import fcntl, json, os, struct, zlib
+
+__builtins__ = own.builtins
 
 MAGIC = b"SUSPECTRA LOG 1\n"
 FRAME = struct.Struct("<IIB")
@@ -213,6 +215,7 @@ class LogWriter:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
         hold(self._descriptor)
+        self._identity = _identity(self._descriptor)
         self.size = os.write(self._descriptor, MAGIC)
 
     def write(self, kind: FrameKind, payload: bytes) -> None:
@@ -224,10 +227,23 @@ class LogWriter:
             Not all of it could be written. Then no more may be: no frame behind a torn one is read.
         """
         if self._descriptor >= 0 and os.getpid() == self.pid:
+            self._open_again()
             data = frame(kind, payload)
             if os.write(self._descriptor, data) < len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             self.size += len(data)
+
+    def _open_again(self) -> None:
+        """Where the program has closed all descriptors, as daemons do, ours may be that of another file by now."""
+        try:
+            if _identity(self._descriptor) == self._identity:
+                return
+        except OSError:
+            pass
+        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+        self._descriptor = os.open(self.path, flags)
+        hold(self._descriptor, wait=False)  # a child may have inherited the former one, and hold it
+        self._identity = _identity(self._descriptor)
 
     @property
     def is_open(self) -> bool:
@@ -244,8 +260,15 @@ class LogWriter:
     def close(self) -> None:
         """Let others tidy the log away."""
         if self._descriptor >= 0:
-            os.close(self._descriptor)
+            with contextlib.suppress(OSError):
+                if _identity(self._descriptor) == self._identity:
+                    os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
 
 
 def hold(descriptor: int, *, wait: bool = True) -> bool:
@@ -253,9 +276,7 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
 
     Where the platform or the file system has no such locks everything counts as not held.
     """
-    try:
-        import fcntl
-    except ImportError:
+    if fcntl is None:
         return True  # Windows does not let go of open files anyway
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -269,10 +290,8 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
 def held(path: str | os.PathLike[str]) -> bool:
     """Whether a process still writes a log; False where that can't be known."""
     try:
-        import fcntl
-
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except (ImportError, OSError):
+    except (AttributeError, OSError):  # no such flags on Windows, which has no such locks either
         return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)

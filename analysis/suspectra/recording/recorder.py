@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suspectra.errors import Problem, SuspectraError
+from suspectra.instrumentation import own
 from suspectra.instrumentation.cache import CodeCache
 from suspectra.instrumentation.first_imports import FirstImports
 from suspectra.instrumentation.imports import ImportHook, LoadedFile, bits
 from suspectra.instrumentation.monitoring import Monitor
+from suspectra.instrumentation.own import json, os, sys, time
 from suspectra.recording.adoption import Adoption, Imported
 from suspectra.recording.children import CHILDREN, Children
 from suspectra.recording.collection import CollectionError
@@ -22,6 +20,8 @@ from suspectra.recording.history import WholeFiles
 from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import CACHE, FOLDER, RECORDING, recording_folder
+
+__builtins__ = own.builtins
 
 
 class RecordingError(SuspectraError):
@@ -102,7 +102,6 @@ class Recorder:
         try:
             os.makedirs(self.folder, exist_ok=True)
             keep_out_of_version_control(folder)
-            self._clock = time.time_ns  # tests may put another one in its place
             self._behind, self._last = _clock_behind(self.folder), 0
             started = self._now()
             name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
@@ -127,13 +126,18 @@ class Recorder:
             **(about or {}),
         }
         self._adoption: Adoption | None = None
+        self._stopped = ""
         self._write(FrameKind.RUN, json.dumps(head).encode())
+        import suspectra.instrumentation.rewriting  # noqa: F401 - now, and not when a test has replaced what it needs
+
         cache = CodeCache(os.path.join(folder, CACHE))
         monitor = Monitor() if monitoring else None
-        self.hook = ImportHook(scope, cache, self._loaded, self._failed, counting, monitor=monitor)
+        self.hook = ImportHook(scope, cache, counting, monitor=monitor)
         self._imported: list[Imported] = []  # what was imported and is not written yet
         self._import_rows: set[tuple[str, bytes]] = set()
         self.imports = FirstImports(self.hook, lambda first: self._imported.append((first.path, first.cells)))
+        self._files_written = 0
+        self._failures_written: set[str] = set()
         self._report_scope()
 
     def start(self) -> None:
@@ -176,18 +180,24 @@ class Recorder:
         """Write what is left and let the log go."""
         self.outside(at_the_end=True)
         if self._adoption is not None:
+            if failure := self._adoption.children.failure:
+                cause = f"a process that a test started could not record itself: {failure}"
+                self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "leave it more room if what it executes matters")
             self._adoption.stop()
         self.hook.uninstall()
         self.imports.uninstall()
         if self.hook.monitor is not None:
             self.hook.monitor.close()
         self.log.close()
+        if self._stopped and sys.__stderr__ is not None:
+            sys.__stderr__.write(self._stopped)  # not before the tests are over, some of which look at what is written
 
     def outside(self, *, at_the_end: bool = False) -> None:
         """What ran since the last harvest belongs to no test."""
         if self._adoption is not None:
             self._adoption.outside(everything=at_the_end)
         touched, bits = self.hook.harvest()
+        self._write_files()
         if touched:
             self._write(FrameKind.OUTSIDE, pack_rows(touched, bits))
         self._write_imports()
@@ -264,6 +274,7 @@ class Recorder:
         if not passed:
             return ""
         name = os.urandom(8).hex()
+        self._write_files()
         self._write(FrameKind.SHARED, with_json({"name": name, "time": self._now()}, self._rows(passed)))
         return name
 
@@ -281,6 +292,7 @@ class Recorder:
         """
         if not self._imported:
             return []
+        self._write_files()
         imported, self._imported[:] = self._imported[:], []
         numbers = {file: number for number, file in enumerate(self.hook.files)}
         own: dict[int, None] = {}
@@ -298,6 +310,7 @@ class Recorder:
     def _harvested(self, files: Iterable[int]) -> bytes:
         """The rows of what ran, and of these files, which the test rests on, whether it ran any of them or not."""
         touched, bits = self.hook.harvest()
+        self._write_files()
         size = sum(len(self.hook.files[n].cells) // 8 for n in touched)
         more = list(dict.fromkeys(n for n in files if n not in touched))
         none = bytes(sum(len(self.hook.files[n].cells) // 8 for n in more))
@@ -319,7 +332,7 @@ class Recorder:
 
     def _now(self) -> int:
         """The time, which never goes back: of two records of a test the later one counts."""
-        now = self._clock() + self._behind
+        now = time.time_ns() + self._behind
         if now < self._last:
             self._behind += self._last - now
             now = self._last
@@ -333,7 +346,23 @@ class Recorder:
                 os.utime(self.log.path, ns=(self._now(), self._now()))  # for the next run to see
         except OSError as error:  # a full disk must not fail the tests
             self.log.close()
-            sys.stderr.write(f"suspectra: recording stopped: {error}\n")
+            self._stopped = f"suspectra: recording stopped: {error}\n"
+
+    def _write_files(self) -> None:
+        """Write what was loaded since the last time; not when it is loaded, in the middle of the user's code."""
+        files = self.hook.files
+        while self._files_written < len(files):
+            self._files_written += 1
+            self._loaded(files[self._files_written - 1])
+        for name, cause in list(self.hook.guard.failures.items()):
+            if name not in self._failures_written:
+                self._failures_written.add(name)
+                self.problem(
+                    name,
+                    "",
+                    f"could not be instrumented: {cause}",
+                    "report it; the file ran as it is, and is missing from the ranking",
+                )
 
     def _loaded(self, file: LoadedFile) -> None:
         path = os.path.join(self.scope.root, *file.path.split("/"))
@@ -345,10 +374,6 @@ class Recorder:
             "traced": file.traced,
         }
         self._write(FrameKind.FILE, with_json(head, file.map))
-
-    def _failed(self, name: str, error: Exception) -> None:
-        cause = f"could not be instrumented ({type(error).__name__}: {error})"
-        self.problem(name, "", cause, "report it; the file ran as it is, and is missing from the ranking")
 
     def _report_scope(self) -> None:
         for source in self.scope.missing:

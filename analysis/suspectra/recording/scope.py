@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import fnmatch
 import importlib.machinery
-import os
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
+
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import os
+
+__builtins__ = own.builtins
 
 _SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__", "__pypackages__"})
 _BUILD_TREES = frozenset({"build", "dist"})
@@ -41,6 +46,7 @@ class Scope:
         self.root = os.path.realpath(root)
         self.include_tests = include_tests
         self.patterns = tuple(patterns)
+        self._matches = [("/" in pattern, _matcher(pattern)) for pattern in self.patterns]
         self.given = tuple(sources)
         self.missing: list[str] = []  # sources that could not be found
         self.outside: list[str] = []  # sources that lie outside the workspace
@@ -75,7 +81,7 @@ class Scope:
         if base == "conftest.py":
             return True
         full = path.replace(os.sep, "/")
-        return any(fnmatch.fnmatch(full if "/" in p else base, _anywhere(p)) for p in self.patterns)
+        return any(matches(os.path.normcase(full if whole else base)) for whole, matches in self._matches)
 
     def is_test_code(self, path: str) -> bool:
         """Whether a recorded file is test code: a test module, or support code in a folder of tests.
@@ -140,8 +146,10 @@ def _below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
-def _anywhere(pattern: str) -> str:
-    return f"*/{pattern}" if "/" in pattern and not pattern.startswith(("*", "/")) else pattern
+def _matcher(pattern: str) -> Callable[[str], object]:
+    """What :func:`fnmatch.fnmatch` does, of which nothing may be left to call while tests run."""
+    anywhere = f"*/{pattern}" if "/" in pattern and not pattern.startswith(("*", "/")) else pattern
+    return re.compile(fnmatch.translate(os.path.normcase(anywhere))).match
 
 
 def _package_folders(name: str) -> list[str]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
-import json
-import os
-import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
 
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import json, os, sys
 from suspectra.recording.choice import Choice, choose
 from suspectra.recording.collection import describe
 from suspectra.recording.failure import record_failure, tell
@@ -24,6 +23,8 @@ from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import VARIABLE, Settings, carry, drop, recording_folder
 from suspectra.recording.verdict import Attempts, failure_message
+
+__builtins__ = own.builtins
 
 _FAILING = ("failed", "error")
 _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
@@ -374,6 +375,19 @@ def _share_with_assertion_rewriting(recorder: Recorder) -> Callable[[], None]:
     hook = rewrite.AssertionRewritingHook
     original = hook.exec_module
 
+    def instrumented(self: Any, path: str) -> CodeType | None:
+        name = recorder.scope(path)
+        if name is None:
+            return None
+        with open(path, "rb") as stream:
+            source = stream.read()
+
+        def rewrite_asserts(tree: ast.Module) -> None:
+            rewrite.rewrite_asserts(tree, source, path, self.config)
+
+        variant = f"asserts {pytest.__version__} {self.config.getini('enable_assertion_pass_hook')}"
+        return recorder.hook.code(path, name, source, rewrite_asserts, variant)
+
     @functools.wraps(original)
     def exec_module(self: Any, module: ModuleType) -> None:
         with recorder.imports.of(module):
@@ -381,21 +395,12 @@ def _share_with_assertion_rewriting(recorder: Recorder) -> Callable[[], None]:
 
     def execute(self: Any, module: ModuleType) -> None:
         path = str(module.__spec__.origin) if module.__spec__ else ""
-        name = recorder.scope(path)
-        if name is not None:
-            with open(path, "rb") as stream:
-                source = stream.read()
-
-            def rewrite_asserts(tree: ast.Module) -> None:
-                rewrite.rewrite_asserts(tree, source, path, self.config)
-
-            variant = f"asserts {pytest.__version__} {self.config.getini('enable_assertion_pass_hook')}"
-            code = recorder.hook.code(path, name, source, rewrite_asserts, variant)
-            if code is not None:
-                self._rewritten_names[module.__name__] = Path(path)
-                exec(code, module.__dict__)
-                return
-        original(self, module)
+        code = recorder.hook.guard.attempt(path, instrumented, self, path)
+        if code is None:
+            original(self, module)
+        else:
+            self._rewritten_names[module.__name__] = Path(path)
+            exec(code, module.__dict__)
 
     hook.exec_module = exec_module  # type: ignore[method-assign]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from collections.abc import MutableMapping
 from dataclasses import asdict, dataclass, field
+
+from suspectra.instrumentation.own import json, os, sys
 
 VARIABLE = "SUSPECTRA_RECORD"
 """The environment variable that switches the plugin on; it holds the settings as JSON."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 from typing import BinaryIO
+
+from suspectra.instrumentation import own
+from suspectra.instrumentation.own import mmap, os
+
+__builtins__ = own.builtins
 
 _CHUNK = 1 << 18
 
@@ -22,7 +25,8 @@ class SharedCells:
 
     def __init__(self, path: str, counting: bool):
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-        self._descriptor = os.open(path, flags, 0o600)
+        os.close(os.open(path, flags, 0o600))
+        self._path = path
         self._counting = counting
         self._chunk = memoryview(b"")
         self._chunk_at = 0
@@ -34,13 +38,22 @@ class SharedCells:
         if self._used + size > len(self._chunk):
             self._chunk_at += len(self._chunk)
             length = -(-max(size, _CHUNK) // _CHUNK) * _CHUNK
-            os.ftruncate(self._descriptor, self._chunk_at + length)  # takes no room until it is written to
-            self._chunk = memoryview(mmap.mmap(self._descriptor, length, offset=self._chunk_at))
+            self._chunk = self._mapped(length)
             self._used = 0
         start = self._used
         self._used += size
         part = self._chunk[start : start + size]
         return self._chunk_at + start, part.cast("q") if self._counting else part
+
+    def _mapped(self, length: int) -> memoryview:
+        # a descriptor that is kept would be missed by a program that may open few, or be closed by one that closes all
+        flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(self._path, flags)
+        try:
+            os.ftruncate(descriptor, self._chunk_at + length)  # takes no room until it is written to
+            return memoryview(mmap.mmap(descriptor, length, offset=self._chunk_at))
+        finally:
+            os.close(descriptor)
 
 
 def stored_cells(file: BinaryIO, start: int, cells: int, counting: bool) -> list[int]:

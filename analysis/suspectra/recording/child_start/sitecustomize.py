@@ -41,7 +41,10 @@ def _attach_later(place):
     execute = executor.exec_module
 
     def wanted(path):
-        return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
+        try:
+            return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
+        except OSError:
+            return False  # a relative path, in a folder that is gone
 
     def get_code(loader, fullname):
         if source_loader.get_code is get_code and wanted(loader.get_filename(fullname)):
@@ -60,8 +63,11 @@ def _attach_later(place):
     def attach():
         source_loader.get_code = original
         executor.exec_module = execute
-        _child_module().attach(folder, int(number))
+        with contextlib.suppress(Exception):  # whatever it is, the program must not hear of it
+            _child_module().attach(folder, int(number))
 
+    # named as what it extends is, so that Python leaves it out of tracebacks
+    get_code.__code__ = get_code.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
     source_loader.get_code = get_code
     # Python leaves its own frames out of tracebacks, and this one is in their place
     exec_module.__code__ = exec_module.__code__.replace(co_filename=execute.__code__.co_filename)

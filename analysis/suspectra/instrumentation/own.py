@@ -1,0 +1,74 @@
+"""The recorder's own references to the standard library, taken before any test runs.
+
+A test may replace whatever it likes: ``os.path.realpath``, ``builtins.open``, ``sys._getframe``, the clock. The
+recorder runs in the same process and must neither be disturbed by that nor be seen by it. So its modules import from
+here what they use while tests run.
+
+Each name is a copy of the module as it was found. The functions that a module defines in Python are copied too, and
+call these copies: ``os.path.realpath`` asks the ``os.lstat`` of here. A module of the recorder that sets
+``__builtins__`` to the builtins of here has its own ``open``, ``compile`` and ``isinstance``. The copies are no
+modules, because tools that fake a file system or a clock look through all modules for references to replace.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import _thread
+    import builtins
+    import fcntl
+    import hashlib
+    import json
+    import marshal
+    import mmap
+    import os
+    import resource
+    import signal
+    import struct
+    import sys
+    import time
+    import zlib
+else:
+    from importlib import import_module as _import_module
+    from types import FunctionType as _FunctionType
+
+    class _Copies:
+        pass
+
+    builtins = dict(vars(_import_module("builtins")))
+    _functions: dict[int, Any] = {}  # by the identity of the function that it is a copy of
+
+    def copied(name: str, **others: object) -> _Copies:
+        """A copy of a module, which uses `others` instead of what it has under these names."""
+        module = _import_module(name)
+        names = {**vars(module), **others, "__builtins__": builtins}
+        for key, value in vars(module).items():
+            if type(value) is _FunctionType and key not in others:
+                if value.__globals__ is vars(module):
+                    code, defaults = value.__code__, value.__defaults__
+                    copy = _FunctionType(code, names, value.__name__, defaults, value.__closure__)
+                    copy.__kwdefaults__ = value.__kwdefaults__
+                    _functions[id(value)] = copy
+                names[key] = _functions.get(id(value), value)
+        copies = _Copies()
+        copies.__dict__ = names
+        return copies
+
+    sys = copied("sys")
+    os = copied("os", sys=sys)
+    _generic_path = copied("genericpath", os=os)
+    os.path = copied(_import_module("os").path.__name__, os=os, sys=sys, genericpath=_generic_path)
+    time = copied("time")
+    hashlib = copied("hashlib")
+    json = copied("json")
+    marshal = copied("marshal")
+    mmap = copied("mmap")
+    signal = copied("_signal")
+    struct = copied("struct")
+    zlib = copied("zlib")
+    _thread = copied("_thread")
+    try:
+        fcntl, resource = copied("fcntl"), copied("resource")
+    except ImportError:
+        fcntl = resource = None  # Windows

@@ -1,0 +1,67 @@
+"""Tests that replace what a recorder needs, or look for what it leaves behind, end as they do without one."""
+
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "disturbing"
+RECORDERS = ["probes", "monitoring"] if sys.version_info >= (3, 12) else ["probes"]
+MODULES = 400
+
+
+@pytest.fixture
+def work(tmp_path):
+    work = tmp_path / "work"
+    shutil.copytree(FIXTURE, work)
+    late = work / "late"
+    template = (late / "template.txt").read_text()
+    for name in ("small", "child", *(f"module_{n}" for n in range(MODULES))):
+        (late / f"{name}.py").write_text(template)
+    for text in late.glob("*.txt"):  # no Python that tools should look at
+        if text.stem != "template":
+            text.rename(text.with_suffix(".py"))
+    return work
+
+
+def outcomes(work, command):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV"))}
+    results = work.parent / "results.xml"
+    words = [*command, sys.executable, "-B", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*words, f"--junitxml={results}"],
+        cwd=work,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    cases = ET.parse(results).iter("testcase")
+    found = {case.get("name"): [child.tag for child in case if child.tag != "properties"] for case in cases}
+    assert not any(found.values()), done.stdout[-6000:] + done.stderr[-2000:]
+    return found
+
+
+def test_without_a_recorder_they_pass(work):
+    assert len(outcomes(work, [])) > 80
+
+
+@pytest.mark.parametrize("recorder", RECORDERS)
+def test_recorded_they_pass_and_late_modules_are_known(work, recorder):
+    command = [sys.executable, "-m", "suspectra", "record", "--recorder", recorder, "--"]
+    found = outcomes(work, command)
+    evidence = RecordingSource(work).read()
+    assert len(evidence.tests) == len(found)
+    known = {path for path in evidence.elements.files if path.startswith("late/module_")}
+    assert len(known) > len(found) // 2
+    causes = [(p.file, p.cause) for p in evidence.problems]
+    assert [cause for file, cause in causes if ".suspectra/children" in file] == [
+        "a process that a test started could not record itself: Too many open files"
+    ], causes
