@@ -7,6 +7,7 @@ input and output. Growth exponents are the slopes of log time over log nonzeros.
 
     python benchmarks/scale.py                                        # a tenth of the size each way
     python benchmarks/scale.py --tests 10000 --lines 1000000          # the aims' size, minutes
+    python benchmarks/scale.py --techniques                           # every technique, and how soon it stops
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from large_recording import LINES, Project
+from technique_scale import techniques
 
 AIMS = {"cold_seconds": 20.0, "peak_gb": 2.0, "test_changed_ms": 20.0, "switch_ms": 300.0}
 TECHNIQUES = ("dstar", "op2", "barinel", "tarantula", "jaccard", "ochiai")
@@ -163,6 +165,18 @@ def measure(tests: int, lines: int, rounds: int, server: bool, seed: int) -> dic
     return {name: round(value, 4) for name, value in figures.items()}
 
 
+def every_technique(tests: int, lines: int) -> dict[str, dict[str, object]]:
+    """What every technique costs at one size."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = [Path(scratch, name) for name in ("plain", "counted")]
+        for counts, folder in enumerate(folders):
+            folder.mkdir()
+            project = Project(folder, tests, max(2, lines // LINES), counts=bool(counts))
+            project.make()
+        print(f"{tests:,} tests x {project.modules * LINES:,} statements, {project.hits:,} nonzeros")
+        return techniques(*folders)
+
+
 def exponents(rounds: int, largest: float) -> tuple[dict[str, float], list[dict[str, float]]]:
     """Slopes of log time over log nonzeros; a hundred lines a test."""
     found = []
@@ -192,7 +206,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--largest", type=float, default=1e7, help="nonzeros up to which growth is measured")
     parser.add_argument("--no-server", action="store_true")
+    parser.add_argument("--techniques", action="store_true", help="what every technique costs, and nothing else")
     options = parser.parse_args()
+    if options.techniques:
+        print(json.dumps(every_technique(options.tests, options.lines)))
+        return
     figures = measure(options.tests, options.lines, options.rounds, not options.no_server, 1)
     print(f"{figures['tests']:,} tests x {figures['lines']:,} statements, {figures['nonzeros']:,} nonzeros;", end=" ")
     print(f"{figures['dense_columns']:.1%} of the columns executed by every fifth test or more")

@@ -235,3 +235,17 @@ def test_conditions_are_evaluated_as_often_as_both_outcomes_together(priced):
         np.testing.assert_array_equal(evaluated[:, k], true.toarray()[:, site == site[k]].sum(axis=1))
     assert sorted(evaluated.sum(axis=0).tolist()) == [40, 40, 60, 60, 80, 80, 80, 80]
     assert tests == 80
+
+
+def test_what_would_take_for_ever_is_refused_with_an_estimate_and_a_cure():
+    rows = tuple(np.arange(200_000, dtype=np.int32) for _ in range(120))
+    edges = Edges(*np.zeros((2, 1), np.int32), np.ones(1, np.int32), np.zeros(1, np.int32))
+    elements = Elements(("a.py",), *np.ones((3, 200_000), np.int32), np.zeros(200_000, np.int32), ())
+    taken, times = tuple(np.zeros(1, np.int32) for _ in rows), tuple(np.ones(1, np.int64) for _ in rows)
+    failed = np.arange(120) < 20
+    spectrum = Spectrum(
+        tuple(map(str, range(120))), failed, elements, rows, np.ones(200_000, bool), edges, taken, times
+    )
+    with pytest.raises(NothingToRank, match=r"about 3 minutes and 0.0 GB, more than the 30 seconds.*candidates 14"):
+        make_technique("nn-perm").localize(spectrum)
+    assert make_technique("nn-perm", candidates=14).effort(spectrum).bearable

@@ -75,11 +75,10 @@ class NearestNeighbour(Technique):
 
     def effort(self, spectrum: Spectrum) -> Effort:
         """What all distances take: each looks at every block, of which there are nearly as many as statements."""
-        counts = spectrum.counts
+        counts, hits = spectrum.counts, _hits(spectrum)
         compared = min(self.candidates or counts.passed, counts.passed)
-        hits = float(spectrum.edge_hit_counts.ef.sum(dtype=np.int64) + spectrum.edge_hit_counts.ep.sum(dtype=np.int64))
-        seconds = counts.failed * (compared * len(spectrum.elements) * _BLOCK_SECONDS + hits * _HIT_SECONDS)
-        return Effort(seconds, hits * _HIT_BYTES / 2**30)
+        each = compared * len(spectrum.elements) * _BLOCK_SECONDS + hits * _HIT_SECONDS
+        return Effort(counts.failed * each, hits * _HIT_BYTES / 2**30)
 
     def require_bearable(self, spectrum: Spectrum) -> None:
         """Refuse suites for which this would take for ever.
@@ -89,7 +88,8 @@ class NearestNeighbour(Technique):
         NothingToRank
         """
         effort, counts = self.effort(spectrum), spectrum.counts
-        few = int(MOST_SECONDS / max(counts.failed * len(spectrum.elements) * _BLOCK_SECONDS, 1e-9))
+        each = MOST_SECONDS / counts.failed - _hits(spectrum) * _HIT_SECONDS
+        few = int(each / (len(spectrum.elements) * _BLOCK_SECONDS))
         fewer = f"compare fewer passed runs (candidates {few}), or " if 0 < few and effort.gb <= MOST_GB else ""
         effort.require(
             INFO.title,
@@ -137,6 +137,12 @@ class NearestNeighbour(Technique):
         else:
             sentences.append("No report holds it; it stands by its distance in the control flow from those that do.")
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{suspect.score:.6g}")
+
+
+def _hits(spectrum: Spectrum) -> float:
+    """How many edges all tests traverse."""
+    counts = spectrum.edge_hit_counts
+    return float(counts.ef.sum(dtype=np.int64) + counts.ep.sum(dtype=np.int64))
 
 
 def block_counts(flow: ControlFlow, spectrum: Spectrum) -> sparse.csr_array:
