@@ -86,7 +86,15 @@ def test_installs_itself_where_no_environment_has_it(online, own_environment, le
     bench.show("Suspectra")
     bench.see(SIDEBAR, "in an environment of its own")
     bench.picture("installing")
+    # what is asked for meanwhile waits for the server
+    bench.command("Suspectra: Run Tests and Localize")
+    assert bench.toasts() == []
+    recording = next((ledger.folder / ".suspectra" / "recording").glob("*.log"))
+    before = recording.stat().st_ino, recording.stat().st_size
     wait(bench.suspects, "suspects in the view", 240)
+    logs = lambda: {(log.stat().st_ino, log.stat().st_size) for log in recording.parent.glob("*.log")}  # noqa: E731
+    wait(lambda: logs() != {before}, "the tests ran", 90)
+    wait(lambda: "suspects" in bench.status(), "the run is over", 90)
     (environment,) = environments(bench)
     assert environment.name.startswith("server-")
     assert str(environment) in Path(f"/proc/{bench.server()}/cmdline").read_text()

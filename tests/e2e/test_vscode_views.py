@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 
 import pytest
@@ -11,6 +13,7 @@ TAX = "src/ledger/tax.py"
 FAULT = "ends = [*starts[1:], last]"
 SIDEBAR = "#workbench\\.parts\\.sidebar"
 ROWS = f"{SIDEBAR} .monaco-list-row"
+PANEL = "#workbench\\.parts\\.panel"
 
 
 def message(bench) -> str:
@@ -43,13 +46,15 @@ def test_a_run_can_be_stopped(workbench, make_project, tmp_path, wait):
     (folder / "slow.py").write_text("def slow(x):\n    return x + 1\n")
     (folder / "tests/test_slow.py").write_text(
         "import os\nimport time\nfrom slow import slow\n\n\ndef test_wrong():\n    assert slow(1) == 1\n\n\n"
-        "def test_that_takes_long():\n    open(f'started {os.getpid()}', 'w').close()\n    time.sleep(250)\n"
+        "def test_that_takes_long():\n    open(f'started {os.getpid()}', 'w').close()\n"
+        "    print('said while it runs', flush=True)\n    time.sleep(250)\n"
     )
-    bench = workbench(folder)
+    bench = workbench(folder, {"suspectra.testCommand": ["pytest", "-s"]})
 
     def started(runs: int):
         wait(lambda: len(list(folder.glob("started *"))) == runs, "the slow test runs", 60)
-        assert bench.status() == "Suspectra: Running tests"
+        wait(lambda: bench.status() == "Suspectra: 1 of 2 tests, 1 failed", "the status item counts the tests")
+        bench.see(".notifications-toasts", "1 of 2 tests, 1 failed")
 
     # in the Test Explorer, where the run is told to be neither failed nor passed
     bench.show("Testing")
@@ -58,6 +63,8 @@ def test_a_run_can_be_stopped(workbench, make_project, tmp_path, wait):
     row.locator(".action-label[aria-label*='Run Test']").first.click()
     started(1)
     bench.picture("running")
+    bench.command("Suspectra: Show Output")
+    bench.see(PANEL, "said while it runs")
     bench.command("Test: Cancel Test Run")
     wait(lambda: bench.status() == "Suspectra: 1 suspect", "what was recorded so far is ranked")
     wait(lambda: "Skipped" in (row.get_attribute("aria-label") or ""), "the run was skipped")
@@ -359,3 +366,83 @@ def test_nothing_is_said_of_suspects_before_they_are_known(ledger, workbench, wa
     said = bench.page.evaluate("[...window.said]")
     assert any("Starting" in text for text in said)
     assert not [text for text in said if "No line" in text or "no recorded test run" in text], said
+
+
+def test_one_test_of_the_explorer_runs_alone(opened, ledger, wait):
+    bench, _ = opened({"suspectra.publishCoverage": True})
+    names = [name for name in ledger_tests(ledger) if name.startswith("tests/test_money.py::")]
+    conftest = ledger.folder / "tests" / "conftest.py"
+    conftest.write_text(
+        conftest.read_text() + "\n\n@pytest.fixture(autouse=True)\ndef ran(request):\n"
+        "    with open('ran', 'a') as out:\n        out.write(request.node.nodeid + '\\n')\n"
+    )
+    ran = ledger.folder / "ran"
+    bench.show("Testing")
+    bench.see(ROWS, "ledger").click()
+    bench.press("ArrowRight")
+    bench.see(ROWS, "tests/test_money.py").click()
+    bench.press("ArrowRight")
+    row = bench.see(ROWS, names[0].partition("::")[2])
+    row.hover()
+    row.locator(".action-label[aria-label*='Run Test']").first.click()
+    wait(lambda: ran.exists() and ran.read_text().splitlines() == names[:1], "that test ran", 60)
+    wait(lambda: "suspects" in bench.status(), "the run is over", 60)
+    assert ran.read_text().splitlines() == names[:1]
+    bench.picture("one-test")
+    ran.unlink()
+
+    # a file
+    row = bench.see(ROWS, "tests/test_money.py")
+    row.hover()
+    row.locator(".action-label[aria-label*='Run Test']").first.click()
+    wait(
+        lambda: ran.exists() and sorted(ran.read_text().splitlines()) == sorted(names), "the tests of the file ran", 60
+    )
+
+
+def ledger_tests(ledger) -> list[str]:
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=ledger.folder, capture_output=True, text=True, timeout=60)
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_path, wait):
+    folder = tmp_path / "broken"
+    (folder / "tests").mkdir(parents=True)
+    (folder / "conftest.py").touch()
+    test = folder / "tests" / "test_broken.py"
+    test.write_text("def test_it():\n    assert 1 == 2\n\n\nimport nowhere_at_all\n")
+    bench = workbench(folder)
+    bench.show("Suspectra")
+    bench.see(SIDEBAR, "There is no recorded test run yet", 90)
+    bench.see(f"{SIDEBAR} .monaco-button", "Record in a Terminal")
+    bench.command("Suspectra: Run Tests and Localize")
+    bench.see(ROWS, "No module named 'nowhere_at_all'", 60)
+    bench.picture("card")
+    bench.page.wait_for_timeout(16_000)  # as long as any notification stays
+    assert "ModuleNotFoundError: No module named 'nowhere_at_all'" in bench.suspects()[0]
+    bench.see(ROWS, "Go to Error").click()
+    wait(lambda: bench.cursor() == ("test_broken.py", 5), "the cursor is on the error")
+    bench.see(".squiggly-error")
+    bench.see(ROWS, "Show Output").click()
+    bench.see(PANEL, "nowhere_at_all")
+    test.write_text("def test_it():\n    assert 1 == 2\n")
+    bench.see(ROWS, "Run Again").click()
+    wait(lambda: not any("nowhere" in row for row in bench.suspects()), "the error is gone", 60)
+
+    # what is not even a run of pytest is kept just so
+    bench.configure(suspectra_testCommand=["no-such-program"])
+    wait(lambda: "suspect" in bench.status(), "the server is back", 60)
+    bench.command("Suspectra: Run Tests and Localize")
+    bench.see(ROWS, "The tests could not be run", 60)
+    bench.picture("card-of-a-run")
+
+
+def test_a_window_without_a_folder_asks_for_one(workbench, tmp_path, wait):
+    nothing = tmp_path / "nothing.code-workspace"
+    nothing.write_text('{"folders": []}')
+    bench = workbench(nothing)
+    bench.show("Suspectra")
+    bench.see(f"{SIDEBAR} .monaco-button", "Open Folder", 60)
+    assert bench.server() is None
+    assert bench.status() == "Suspectra: Suspectra"
