@@ -432,7 +432,7 @@ def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_pa
 
     # what is not even a run of pytest is kept just so
     bench.configure(suspectra_testCommand=["no-such-program"])
-    wait(lambda: "suspect" in bench.status(), "the server is back", 60)
+    bench.see(ROWS, "no statement of the workspace was measured", 60)  # there is nothing but the test
     bench.command("Suspectra: Run Tests and Localize")
     bench.see(ROWS, "The tests could not be run", 60)
     bench.picture("card-of-a-run")

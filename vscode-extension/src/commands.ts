@@ -86,7 +86,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     cancelInstallation: async () => server.cancelInstallation(),
     showOutput: async () => server.output.show(),
     goToError: async (_, card) => isCard(card) && card.place && open(card.place.uri, card.place.line, card.place.character),
-    runAgain: async (_, card) => (isCard(card) ? server.command(serverCommands.runTests, [card.folder]) : runTests(server)),
+    runAgain: async (_, card) => (isCard(card) && card.folder ? server.command(serverCommands.runTests, [card.folder]) : runTests(server)),
     recordInTerminal: () => recordInTerminal(server),
     copyCommandLine: async () => {
       await vscode.env.clipboard.writeText((await commandLine(server)).line);
@@ -155,7 +155,7 @@ async function commandLine(server: Server): Promise<{ line: string; folder: vsco
 }
 
 function isCard(argument: unknown): argument is Card {
-  return typeof argument === 'object' && argument !== null && 'key' in argument && 'folder' in argument;
+  return typeof argument === 'object' && argument !== null && 'key' in argument && 'tooltip' in argument;
 }
 
 function say(words: string): void {

@@ -10,15 +10,15 @@ export interface Card {
   description: string;
   /** All of it. */
   tooltip: string;
-  /** The workspace folder whose tests were run. */
-  folder: string;
+  /** The workspace folder whose tests were run, where it is known. */
+  folder: string | undefined;
   /** Where the error is, the line counted from 0. */
   place: { uri: string; line: number; character: number } | undefined;
 }
 
 const MOST = 20;
 
-/** One card for each error that kept tests from running. */
+/** One card for each error that kept tests from running, or what they left from being ranked. */
 export function cards(report: Suspects | undefined): Card[] {
   if (!report) {
     return [];
@@ -44,5 +44,18 @@ export function cards(report: Suspects | undefined): Card[] {
     folder,
     place: undefined,
   }));
-  return [...errors, ...runs].filter(({ key }, at, all) => all.findIndex((other) => other.key === key) === at).slice(0, MOST);
+  const unranked = report.state === 'error' && !errors.length ? report.problems : [];
+  const problems = unranked.map(({ file, place, cause, cure }): Card => {
+    const where = [file, place].filter(Boolean).join(', ');
+    const all = cure ? t('{0}. Fix: {1}', cause, cure) : cause;
+    return {
+      key: `problem ${where} ${cause}`,
+      label: cause,
+      description: where,
+      tooltip: [where, all].filter(Boolean).join('\n'),
+      folder: undefined,
+      place: undefined,
+    };
+  });
+  return [...errors, ...runs, ...problems].filter(({ key }, at, all) => all.findIndex((other) => other.key === key) === at).slice(0, MOST);
 }

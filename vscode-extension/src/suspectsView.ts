@@ -36,6 +36,7 @@ type Row = GroupRow | SuspectRow | CardRow | ActionRow;
 
 const GROUPING = 'suspectra.grouping';
 const DONE = 'suspectra-done';
+const GO_TO_ERROR = 'suspectra.ui.goToError';
 const FOLLOW_PAUSE = 150;
 
 export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDecorationProvider, vscode.Disposable {
@@ -267,7 +268,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 function actions(parent: CardRow): ActionRow[] {
   const action = (label: string, icon: string, command: string): ActionRow => ({ parent, label, icon, command });
   return [
-    ...(parent.card.place ? [action(t('Go to Error'), 'go-to-file', 'suspectra.ui.goToError')] : []),
+    ...(parent.card.place ? [action(t('Go to Error'), 'go-to-file', GO_TO_ERROR)] : []),
     action(t('Show Output'), 'output', 'suspectra.ui.showOutput'),
     action(t('Run Again'), 'run-all', 'suspectra.ui.runAgain'),
   ];
@@ -277,6 +278,7 @@ function actionItem({ parent, label, icon, command }: ActionRow): vscode.TreeIte
   const item = new vscode.TreeItem(label);
   item.id = `${parent.card.key} ${command}`;
   item.iconPath = new vscode.ThemeIcon(icon);
+  item.description = command === GO_TO_ERROR && parent.card.description;
   item.contextValue = 'action';
   item.command = { command, title: label, arguments: [parent.card] };
   return item;

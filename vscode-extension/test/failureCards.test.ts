@@ -51,6 +51,14 @@ describe('the cards of failed runs', () => {
     expect(elsewhere).toMatchObject({ place: undefined, description: 'tests/test_a.py' });
   });
 
+  it('say why what was recorded can not be ranked', () => {
+    const problem = { file: '.coverage', place: '', cause: 'it is damaged', cure: 'run the tests again' };
+    const [card] = cards({ ...report, problems: [problem] });
+    expect(card).toMatchObject({ label: 'it is damaged', description: '.coverage', place: undefined });
+    expect(card?.tooltip).toContain('Fix: run the tests again');
+    expect(cards({ ...report, state: 'ready', problems: [problem] })).toEqual([]);
+  });
+
   it('say each thing once, and why a run never began', () => {
     const failed = { folder: 'file:///project', message: 'record -- pytest ended with status 2: no pytest' };
     const all = cards({ ...report, collectionErrors: [error, error], failedRuns: [failed] });
