@@ -34,7 +34,8 @@ from suspectra.instrumentation import rewriting
 from suspectra.recording import recorder
 if not {conditions}:
     rewriting._Inserter.put_into_expressions = lambda *_: None
-    recorder.CACHE = "cache-without-conditions"
+    own = recorder.cache_folder
+    recorder.cache_folder = lambda workspace: own(workspace + "?without-conditions")
 import pytest
 sys.exit(pytest.main([*sys.argv[1:], "-p", "suspectra_recorder", "--suspectra", "--suspectra-counts"]))
 """

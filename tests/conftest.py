@@ -25,6 +25,14 @@ settings.register_profile("random", derandomize=False, print_blob=True, **_UNTIM
 settings.load_profile("repeatable")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_caches(tmp_path_factory):
+    """Recorders that the tests start keep their cache here, not in the folders of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        yield
+
+
 @pytest.fixture
 def seed(request) -> int:
     """What random programs and edits start from: 0, or the argument of ``--hypothesis-seed``."""

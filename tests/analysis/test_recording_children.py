@@ -45,7 +45,7 @@ def functions(folder):
 
 
 def nothing_left(folder):
-    return sorted(path.name for path in (folder / ".suspectra").iterdir()) == [".gitignore", "cache", "recording"]
+    return sorted(path.name for path in (folder / ".suspectra").iterdir()) == [".gitignore", "recording"]
 
 
 @pytest.fixture(scope="module", params=[(), ("--suspectra-counts",), ("-n", "1", "-p", "xdist.plugin")], ids="".join)

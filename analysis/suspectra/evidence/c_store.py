@@ -27,6 +27,7 @@ from typing import Any
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.evidence import Verdict
 from suspectra.location import Location
+from suspectra.recording.folders import make_recording_folder, refuse_links
 
 FOLDER = Path(".suspectra", "recording-c")
 """Below the workspace."""
@@ -208,8 +209,11 @@ class CRecorder:
 
     def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, Any]):
         self.folder = Path(workspace, FOLDER)
-        (self.folder / "objects").mkdir(parents=True, exist_ok=True)
-        self._lock = open(self.folder / "lock", "w")  # noqa: SIM115 - held as long as the recorder is
+        make_recording_folder(str(workspace), FOLDER.name, "objects")
+        for name in ("lock", "tests.log"):
+            refuse_links(str(self.folder / name))
+        lock = os.open(self.folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        self._lock = os.fdopen(lock, "w")  # held as long as the recorder is
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -242,7 +246,7 @@ class CRecorder:
         live = sum(test.key[0] for test in self.recording.tests.values())
         if self.recording.offset > 2 * live + (1 << 20):
             self._compact()
-        self._log = os.open(log, os.O_WRONLY | os.O_APPEND)
+        self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
         os.ftruncate(self._log, self.recording.offset)
 
     def _compact(self) -> None:

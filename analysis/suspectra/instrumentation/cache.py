@@ -1,7 +1,8 @@
 """Instrumented code on disk, so that only changed sources are instrumented again.
 
 The cache holds marshalled code, as ``__pycache__`` does: it is read by the process that is about to run that
-very code and by nothing else. Whatever reads recordings never looks in here.
+very code and by nothing else. Whoever can write to it can have code of theirs run, so it is kept outside the workspace,
+which may come from others, and a file that another user can change is not read.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class CodeCache:
         """What was stored under this key, or None, also when the file is damaged."""
         try:
             with open(self._file(path), "rb") as stream:
+                if not is_own(os.fstat(stream.fileno())):
+                    return None
                 data = stream.read()
             checksum, stored, cells, size = _HEAD.unpack_from(data)
             if stored != key or checksum != hashlib.sha256(data[32:]).digest():
@@ -69,8 +72,8 @@ class CodeCache:
         rest = _HEAD.pack(b"", key, item.cells, len(item.map))[32:] + item.map + marshal.dumps(item.code)
         target = self._file(path)
         try:
-            os.makedirs(self.folder, exist_ok=True)
-            partial = f"{target}-{os.urandom(8).hex()}.tmp"
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            partial = f"{target}.{os.urandom(8).hex()}.tmp"
             handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         except OSError:
             return
@@ -85,3 +88,10 @@ class CodeCache:
     def _file(self, path: str) -> str:
         name = hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest()[:24]
         return os.path.join(self.folder, name)
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Whether a file is this user's, and closed to everybody else's changes."""
+    if os.name == "nt":
+        return True  # the user's folders are closed by access lists
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022

@@ -124,9 +124,17 @@ def _related(number: int, name: str, test: TestResult | None) -> dict[str, Any]:
     return related
 
 
+def _file_name(file: str) -> bytes:
+    """The bytes of a name, also of one that is not UTF-8."""
+    try:
+        return file.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return file.encode("utf-8", "surrogatepass")
+
+
 def _physical(file: str, line: int, end_line: int) -> dict[str, Any]:
     return {
-        "artifactLocation": {"uri": quote(file), "uriBaseId": _ROOT},
+        "artifactLocation": {"uri": quote(_file_name(file)), "uriBaseId": _ROOT},
         "region": {"startLine": line, "endLine": end_line},
     }
 

@@ -160,7 +160,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
     Parameters
     ----------
     folder : path
-        Where it is kept.
+        Where it is kept; one that only the user can write to, since it becomes part of the tests' processes.
 
     Returns
     -------

@@ -29,7 +29,7 @@ from suspectra.program.c_object import CObject, parse_profile
 from suspectra.recording.c_case import CCase, Ending, judge
 from suspectra.recording.c_process import HANDLER, build_crash_handler, memory_folder, run
 from suspectra.recording.c_suites import CSuite, located
-from suspectra.recording.recorder import FOLDER, keep_out_of_version_control
+from suspectra.recording.folders import cache_folder
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for a test that sets no limit itself."""
@@ -118,9 +118,8 @@ def record_c(
     paths = SourcePaths(workspace, pairs, test_patterns)
     fields = {"mapping": [list(pair) for pair in pairs], "test_patterns": list(test_patterns)}
     stop = cancel or threading.Event()
-    with CRecorder(workspace, fields) as recorder:
-        keep_out_of_version_control(os.path.join(workspace, FOLDER))
-        preload, unbuilt = build_crash_handler(recorder.folder) if crash_handler else (None, None)
+    with CRecorder(workspace, fields) as recorder, tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
+        preload, unbuilt = _crash_handler(workspace, scratch) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
         session = _Session(recorder, paths, notes, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop)
         results, problems = session.run(cases, jobs, progress)
@@ -132,6 +131,11 @@ def record_c(
         folder = str(recorder.folder)
     seconds = time.monotonic() - begun
     return CRun(tuple(results), tuple(merged(problems)), stop.is_set(), seconds, folder)
+
+
+def _crash_handler(workspace: str, scratch: str) -> tuple[str | None, Problem | None]:
+    """The crash handler out of the user's cache, built anew where they have none."""
+    return build_crash_handler(cache_folder(os.path.realpath(workspace)) or scratch)
 
 
 class _Session:

@@ -12,7 +12,6 @@ from suspectra.instrumentation.imports import ImportHook
 from suspectra.instrumentation.own import json, os, sys
 from suspectra.recording.children import SETTINGS, ChildLog, present_number, tell_failure
 from suspectra.recording.scope import Scope
-from suspectra.recording.settings import CACHE, FOLDER
 
 __builtins__ = own.builtins
 
@@ -40,7 +39,7 @@ def attach(folder: str, number: int) -> None:
         include_tests=settings["include_tests"],
         patterns=settings["patterns"],
     )
-    cache = CodeCache(os.path.join(settings["workspace"], FOLDER, CACHE))
+    cache = CodeCache(settings["cache"]) if settings["cache"] else None
     _hook = ImportHook(scope, cache, counting=settings["counting"], cells=log.take)
     _hook.install()
     imports = FirstImports(_hook, log.imported, log.room)

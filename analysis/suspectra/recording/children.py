@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from suspectra.instrumentation import own
 from suspectra.instrumentation.own import json, mmap, os, resource, struct, sys
+from suspectra.recording.folders import make_recording_folder
 from suspectra.recording.log import (
     DAMAGE,
     SUFFIX,
@@ -27,7 +28,7 @@ from suspectra.recording.log import (
     split_json,
     with_json,
 )
-from suspectra.recording.settings import CHILD_FOLDER, CHILD_VARIABLE, FOLDER
+from suspectra.recording.settings import CHILD_FOLDER, CHILD_VARIABLE
 from suspectra.recording.shared_cells import SharedCells, stored_cells
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ class Children:
 
     def __init__(self, workspace: str, settings: dict[str, Any], counting: bool):
         self.counting = counting
-        above = os.path.join(workspace, FOLDER, CHILDREN)
-        os.makedirs(above, exist_ok=True)
+        above = make_recording_folder(workspace, CHILDREN)
         _sweep(above)
         self.folder = os.path.join(above, f"{os.getpid()}-{os.urandom(8).hex()}")
         os.mkdir(self.folder, 0o700)

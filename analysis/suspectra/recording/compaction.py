@@ -80,7 +80,7 @@ def compact(folder: str, *, most_logs: int = MOST_LOGS, least_waste: int = LEAST
     logs: list[_Log] = []
     try:
         for name in sorted(os.listdir(folder)):
-            if name.endswith(SUFFIX):
+            if name.endswith(SUFFIX) and not os.path.islink(os.path.join(folder, name)):
                 log = _open(os.path.join(folder, name))
                 if log is not None:
                     logs.append(log)

@@ -17,6 +17,7 @@ from typing import Any
 
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.recording.collection import CollectionError
+from suspectra.recording.folders import refuse_links
 from suspectra.recording.history import WholeFiles, newest, newest_errors
 from suspectra.recording.log import (
     DAMAGE,
@@ -93,6 +94,7 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
         When there is nothing to merge, or `out` holds something else.
     """
     folders = list(dict.fromkeys(map(_recording_in, inputs)))
+    refuse_links(str(out))
     old = _logs(out) if out.is_dir() else []
     if old and out.resolve() not in folders:
         cure = "name a new folder, or name this one among the inputs too"
@@ -127,6 +129,7 @@ def _recording_in(path: Path) -> Path:
             cause = "it is a recording of C and C++ tests, which can't be merged"
             raise UsageError(Problem(str(folder), "", cause, "run the suite's shards into one recording"))
         if folder.is_dir() and _logs(folder):
+            refuse_links(str(folder))
             return folder.resolve()
     raise EvidenceError(Problem(str(path), "", "there is no recording in it", "name the folder of a recording"))
 

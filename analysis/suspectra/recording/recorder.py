@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suspectra.errors import Problem, SuspectraError
+from suspectra.errors import Problem
 from suspectra.instrumentation import own
 from suspectra.instrumentation.cache import CodeCache
 from suspectra.instrumentation.first_imports import FirstImports
@@ -16,16 +16,13 @@ from suspectra.instrumentation.own import json, os, sys, time
 from suspectra.recording.adoption import Adoption, Imported
 from suspectra.recording.children import CHILDREN, Children
 from suspectra.recording.collection import CollectionError
+from suspectra.recording.folders import RecordingError, cache_folder, make_recording_folder
 from suspectra.recording.history import WholeFiles
 from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra.recording.scope import Scope
-from suspectra.recording.settings import CACHE, FOLDER, RECORDING, recording_folder
+from suspectra.recording.settings import FOLDER, RECORDING
 
 __builtins__ = own.builtins
-
-
-class RecordingError(SuspectraError):
-    """Nothing can be recorded; the tests run all the same."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +94,8 @@ class Recorder:
         self.errors: list[CollectionError] = []
         self._began = time.process_time()
         self._frozen_setup: tuple[list[int], bytes] = ([], b"")
-        folder = os.path.join(scope.root, FOLDER)
-        self.folder = recording_folder(scope.root)
+        self.folder = make_recording_folder(scope.root, RECORDING)
         try:
-            os.makedirs(self.folder, exist_ok=True)
-            keep_out_of_version_control(folder)
             self._behind, self._last = _clock_behind(self.folder), 0
             started = self._now()
             name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
@@ -130,7 +124,8 @@ class Recorder:
         self._write(FrameKind.RUN, json.dumps(head).encode())
         import suspectra.instrumentation.rewriting  # noqa: F401 - now, and not when a test has replaced what it needs
 
-        cache = CodeCache(os.path.join(folder, CACHE))
+        self._cache = cache_folder(scope.root)
+        cache = CodeCache(self._cache) if self._cache else None
         monitor = Monitor() if monitoring else None
         self.hook = ImportHook(scope, cache, counting, monitor=monitor)
         self._imported: list[Imported] = []  # what was imported and is not written yet
@@ -161,12 +156,13 @@ class Recorder:
             "sources": self.scope.given,
             "include_tests": self.scope.include_tests,
             "patterns": self.scope.patterns,
+            "cache": self._cache,
         }
         try:
             children = Children(self.scope.root, settings, self.hook.counting)
             self._adoption = Adoption(self.hook, self.imports, children, self._imported.append)
-        except OSError as error:
-            cause = f"processes that tests start are not recorded: {error.strerror or error}"
+        except (OSError, RecordingError) as error:
+            cause = f"processes that tests start are not recorded: {getattr(error, 'strerror', None) or error}"
             self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "make the workspace writable")
             return
         self._adoption.start(self._forked)
@@ -400,14 +396,6 @@ def imported_files() -> list[str]:
         if isinstance(path, str):
             files.append(path)
     return files
-
-
-def keep_out_of_version_control(folder: str) -> None:
-    """Let version control ignore Suspectra's folder."""
-    path = os.path.join(folder, ".gitignore")
-    if not os.path.exists(path):
-        with open(path, "w", encoding="utf-8") as stream:
-            stream.write("# Made by Suspectra; nothing in here belongs under version control.\n*\n")
 
 
 def _clock_behind(folder: str) -> int:

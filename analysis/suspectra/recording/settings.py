@@ -26,7 +26,6 @@ RECORDERS = ("auto", "probes", "monitoring")
 """The ways to record; see :mod:`suspectra.recording.choice`."""
 
 FOLDER = ".suspectra"
-CACHE = "cache"
 RECORDING = "recording"
 
 
