@@ -311,7 +311,7 @@ def test_the_walkthrough_can_be_walked_and_activation_is_quick(unrecorded, workb
     bench.command("Welcome: Open Walkthrough")
     bench.pick("Find a Fault with Suspectra")
     bench.see(".gettingStartedContainer", "Record a test run")
-    bench.see(".gettingStartedContainer code", "suspectra record -- pytest")
+    bench.see(".gettingStartedContainer .monaco-button", "Record in a Terminal")
     bench.picture("walkthrough")
 
     # how long the activation took, for people to read
