@@ -17,6 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import LoadedFile
 from suspectra.instrumentation.outline import Outline
 from suspectra.instrumentation.probes import Kind, ModuleMap
 from suspectra.instrumentation.rewriting import instrument
@@ -69,8 +71,9 @@ class Template:
         tree, module_map = instrument(source(0, version), "part.py", "__cells__")
         size = -(-module_map.cells // 8)
         cells = [0] * size * 8
-        space = {"__cells__": cells, "__name__": "part"}
-        exec(compile(tree, "part.py", "exec"), space)
+        space = {"__name__": "part"}
+        file = LoadedFile("part.py", "", cells, b"")
+        exec(with_cells(compile(tree, "part.py", "exec"), "__cells__", file), space)
         patterns = np.zeros((PATTERNS, size), np.uint8)
         for pattern in patterns:
             cells[:] = [0] * len(cells)

@@ -14,6 +14,8 @@ import pytest
 
 from suspectra.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
+from suspectra.instrumentation.cells import with_cells
+from suspectra.instrumentation.imports import LoadedFile
 from suspectra.instrumentation.rewriting import instrument
 from suspectra.localizer import Localizer
 from suspectra.markov.debugging_model import DebuggingModel
@@ -101,8 +103,8 @@ class Suite:
         text = (self.folder / path).read_bytes()
         tree, module_map = instrument(text, path, "__cells__", counting=True)
         cells = [0] * (-(-module_map.cells // 8) * 8)
-        space = {"__cells__": cells, "__name__": path}
-        exec(compile(tree, path, "exec"), space)
+        space = {"__name__": path}
+        exec(with_cells(compile(tree, path, "exec"), "__cells__", LoadedFile(path, "", cells, b"")), space)
         head = {"path": path, "digest": hashlib.sha256(text).hexdigest(), "cells": len(cells), "is_test": False}
         self.log.write(FrameKind.FILE, with_json(head, module_map.to_bytes()))
         self.number[path], self.module[path] = len(self.number), (cells, space)
