@@ -13,7 +13,7 @@ _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
 _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
-_MOST_FOLDERS, _MOST_BYTES = 500, 1 << 20
+_MOST_FOLDERS, _MOST_FILES, _MOST_BYTES = 500, 200, 1 << 20
 
 
 def ctest_build(root: Path) -> str | None:
@@ -24,6 +24,21 @@ def ctest_build(root: Path) -> str | None:
 def has_python_tests(root: Path) -> bool:
     """Whether there is a test file of Python, or anything that sets pytest up."""
     return _configures_pytest(root) or next(_test_files(root), None) is not None
+
+
+def unittest_command(root: Path) -> tuple[str, ...] | None:
+    """The command for a project whose tests are of unittest and that has no word of pytest; None for any other."""
+    if _configures_pytest(root):
+        return None
+    files = list(islice(_test_files(root), _MOST_FILES))
+    texts = [_text(path) for path in files]
+    if not files or any("pytest" in text for text in texts) or not any("unittest" in text for text in texts):
+        return None
+    folders = {path.parent for path, text in zip(files, texts, strict=True) if "unittest" in text}
+    alone = folders.pop() if len(folders) == 1 else None
+    if alone is not None and alone != root and not (alone / "__init__.py").exists():
+        return "python", "-m", "unittest", "discover", "-s", alone.relative_to(root).as_posix()
+    return "python", "-m", "unittest"
 
 
 def _configures_pytest(root: Path) -> bool:

@@ -208,7 +208,13 @@ SETTINGS = (
         _path,
         "The JUnit XML file that belongs to the coverage file, relative to the workspace folder.",
     ),
-    Setting("testCommand", "array of strings", _command, "What *Run Tests and Localize* records."),
+    Setting(
+        "testCommand",
+        "array of strings",
+        _command,
+        "What *Run Tests and Localize* records: a command that runs pytest or unittest. Unless it is set, a project"
+        " whose tests are of unittest and that has no word of pytest runs `python -m unittest`.",
+    ),
     Setting(
         "testInterpreter",
         "string",

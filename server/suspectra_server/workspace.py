@@ -22,7 +22,7 @@ from suspectra_server.evidence_files import EvidenceFiles
 from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs
-from suspectra_server.project_tests import ctest_build, has_python_tests
+from suspectra_server.project_tests import ctest_build, has_python_tests, unittest_command
 from suspectra_server.protocol import State
 from suspectra_server.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
 from suspectra_server.settings import Settings
@@ -178,7 +178,8 @@ class Folder:
 
         Not for the loop: it may look for a build folder.
         Where nothing is set, CTest's tests are taken of a build folder in the workspace if C or C++ was recorded last,
-        or if nothing was and there is no test of Python.
+        or if nothing was and there is no test of Python. Tests of unittest are run as such where nothing speaks of
+        pytest.
         """
         if self.settings.c_tests:
             return ("record-c", *self.settings.c_tests)
@@ -187,10 +188,13 @@ class Folder:
         wanted = recorder == "record-c" or (unset and not has_python_tests(self.root))
         if wanted and (build := ctest_build(self.root)):
             return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
+        command = self.settings.test_command
+        if command == Settings.test_command:
+            command = unittest_command(self.root) or command
         python = self.settings.test_interpreter
         interpreter = ("--python", python) if python else ()
         fewer = ("--failed-and-affected",) if self.settings.affected_only and not chosen else ()
-        return ("record", *interpreter, *fewer, "--", *self.settings.test_command)
+        return ("record", *interpreter, *fewer, "--", *command)
 
     def close(self) -> None:
         """Stop everything for good: the folder is removed from the workspace."""

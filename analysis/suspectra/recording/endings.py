@@ -15,16 +15,20 @@ _PYTEST = {
 }
 
 
-def in_words(status: int) -> str:
-    """What pytest's exit status says, or the signal that ended the command (128 and its number).
+_UNITTEST = {**{status: _PYTEST[status] for status in (0, 1, 5)}, 2: "unittest was called in a way that it refuses"}
+
+
+def in_words(status: int, *, unittest: bool = False) -> str:
+    """What the exit status of pytest or unittest says, or the signal that ended the command (128 and its number).
 
     Examples
     --------
     >>> in_words(5), in_words(137)
     ('no tests were found', 'it was killed by SIGKILL')
     """
-    if status in _PYTEST:
-        return _PYTEST[status]
+    words = _UNITTEST if unittest else _PYTEST
+    if status in words:
+        return words[status]
     if status > 128:
         try:
             return f"it was killed by {signal.Signals(status - 128).name}"

@@ -10,8 +10,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import pytest
-
 from suspectra.instrumentation import own
 from suspectra.instrumentation.cache import Instrumented
 from suspectra.instrumentation.outline import Outline
@@ -41,9 +39,16 @@ class TestFiles:
         self._of: dict[tuple[str, bool], tuple[int, ...]] = {}
         self._above: dict[str, tuple[int, ...]] = {}
 
-    def of(self, item: pytest.Item) -> tuple[int, ...]:
-        """Their numbers in the recording: of the test's own file, and of the conftests above."""
-        key = str(item.path), isinstance(item, pytest.Function)
+    def of(self, path: str, *, parted: bool) -> tuple[int, ...]:
+        """Their numbers in the recording: of a test's own file, and of the conftests above.
+
+        Parameters
+        ----------
+        path : str
+        parted : bool
+            Whether the file's functions are to be told apart.
+        """
+        key = path, parted
         if key not in self._of:
             path = os.path.realpath(key[0])
             own = self._number(path, parted=key[1])
@@ -129,7 +134,7 @@ class SharedSetup:
         """A fixture was torn down."""
         self._fixtures.pop(id(fixture), None)
 
-    def used_by(self, item: pytest.Item) -> tuple[str, ...]:
+    def used_by(self, item: Any) -> tuple[str, ...]:
         """The shared fixtures that a test uses at this moment."""
         asked = set(getattr(item, "fixturenames", ()))
         asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those asked for by name

@@ -137,7 +137,7 @@ def run(
             selection=selection,
             progress=str(progress.absolute()) if progress else "",
         )
-        carry(settings, environment)
+        carry(settings, environment, unittest=runs_unittest(chosen.arguments, os.getcwd()))
         logs = _logs(root)
         with Watchdog(environment):  # the tests end with this program, also if that is killed
             code = _wait(_start(chosen.arguments, environment))
@@ -208,7 +208,8 @@ def resolve(
     words = list(command) or ["pytest"]
     program = words[0][:-4] if _WINDOWS and words[0].lower().endswith(".exe") else words[0]
     if program in _PYTEST or program in _PYTHON:
-        interpreter, reason = _interpreter(workspace, python, environ)
+        needed = "" if program in _PYTHON and runs_unittest(words, os.getcwd()) else _HAS_PYTEST
+        interpreter, reason = _interpreter(workspace, python, environ, needed)
         if program in _PYTHON:
             return Command((interpreter, *words[1:]), interpreter, reason)
         return Command((interpreter, "-c", _RUN_PYTEST, *words[1:]), interpreter, reason)
@@ -217,19 +218,38 @@ def resolve(
     return Command(tuple(words))
 
 
-def _interpreter(workspace: str, python: str | None, environ: Mapping[str, str]) -> tuple[str, str]:
+def runs_unittest(words: Sequence[str], folder: str) -> bool:
+    """Whether a command runs unittest: by ``-m unittest``, or by a script that does."""
+    if any(tuple(words[i : i + 2]) == ("-m", "unittest") for i in range(len(words))):
+        return True
+    name = os.path.basename(words[0]) if words else ""
+    if not name.startswith("python") or "-m" in words or "-c" in words:
+        return False
+    script = next((word for word in words[1:] if not word.startswith("-")), "")
+    try:
+        with open(os.path.join(folder, script), encoding="utf-8", errors="replace") as stream:
+            text = stream.read(1 << 20)
+    except OSError:
+        return False
+    return "unittest" in text and "pytest" not in text
+
+
+def _interpreter(
+    workspace: str, python: str | None, environ: Mapping[str, str], needed: str = _HAS_PYTEST
+) -> tuple[str, str]:
+    """The interpreter and why it was chosen; `needed` is a check it must pass, empty for none."""
     if python is not None:
         found = shutil.which(python, path=environ.get("PATH"))
         if found is None:
             raise UsageError(Problem(python, "", "this interpreter does not exist", "correct --python"))
-        if not _has_pytest(found):
+        if not _passes(found, needed):
             raise UsageError(Problem(found, "", "this interpreter has no pytest", "install pytest for it"))
         return found, "--python"
     looked: list[str] = []
     for candidate, reason in _candidates(workspace, environ):
         if candidate not in looked:
             looked.append(candidate)
-            if _has_pytest(candidate):
+            if _passes(candidate, needed):
                 return candidate, reason
     raise UsageError(
         Problem(
@@ -260,9 +280,9 @@ def _python_in(environment: str) -> str | None:
     return str(path) if path.exists() else None
 
 
-def _has_pytest(python: str) -> bool:
+def _passes(python: str, check: str) -> bool:
     try:
-        done = subprocess.run([python, "-c", _HAS_PYTEST], capture_output=True, timeout=60, check=False)
+        done = subprocess.run([python, "-c", check], capture_output=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
@@ -338,15 +358,15 @@ def _summarise(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
         if errors := _errors(status):
             print(f"suspectra: error: {summary(errors)}", file=report)
         elif code not in (0, TESTS_FAILED):
-            print(f"suspectra: {in_words(code)}", file=report)
+            print(f"suspectra: {in_words(code, unittest=_by_unittest(status))}", file=report)
     elif new_logs:
         print(f"suspectra: the run was cut off ({in_words(code)}); the tests that finished are recorded", file=report)
     else:
         problem = Problem(
             "",
             "",
-            f"nothing was recorded: the command ended without starting pytest's plugins ({in_words(code)})",
-            "let the command run pytest, without -I, -E or -p no:suspectra",
+            f"nothing was recorded: the command ended without starting pytest's plugins or unittest ({in_words(code)})",
+            "let the command run pytest or unittest, without -I, -E, -S or -p no:suspectra",
         )
         print(f"suspectra: {problem}", file=report)
 
@@ -358,3 +378,7 @@ def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:
         error = CollectionError.from_dict(head)
         errors.setdefault(error.collector, error)
     return list(errors.values())
+
+
+def _by_unittest(status: list[dict[str, Any]]) -> bool:
+    return any(line.get("runner") == "unittest" for line in status)

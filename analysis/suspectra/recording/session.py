@@ -203,7 +203,7 @@ class _Session:
         if self.left_out is not None:
             self._leave_out(items, self.left_out)
         for item in items:
-            self.test_files.of(item)  # as they are now that they have been imported
+            self._files_of(item)  # as they are now that they have been imported
         self.test_files.imported()
 
     @pytest.hookimpl(trylast=True)
@@ -267,7 +267,7 @@ class _Session:
                 self.attempts.flaky,
                 self.shares,
             ),
-            self.test_files.of(item),
+            self._files_of(item),
         )
         self.progress.ended(last.verdict in _FAILING)
 
@@ -342,6 +342,9 @@ class _Session:
             told = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
             told["errors"] = [error.as_dict() for error in self.recorder.errors]
             tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
+
+    def _files_of(self, item: pytest.Item) -> tuple[int, ...]:
+        return self.test_files.of(str(item.path), parted=isinstance(item, pytest.Function))
 
     def _location(self, item: pytest.Item) -> tuple[str, int] | None:
         file, line, _ = item.location

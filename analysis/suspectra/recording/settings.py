@@ -16,6 +16,9 @@ BOOTSTRAP = "suspectra_recorder"
 BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
 """The one folder that is put on the path for it."""
 
+UNITTEST_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "unittest_start")
+"""What is on the path of a process that runs tests of unittest, so that it records itself."""
+
 CHILD_VARIABLE = "SUSPECTRA_CHILD"
 """The environment variable that tells processes started by tests where to record, and for which test."""
 
@@ -93,8 +96,8 @@ class Settings:
         return cls(**{**known, "sources": tuple(known.get("sources", ()))})
 
 
-def carry(settings: Settings, environ: MutableMapping[str, str]) -> Settings:
-    """Add to an environment what makes every pytest started in it record.
+def carry(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
+    """Add to an environment what makes every pytest started in it record, or every process that runs unittest.
 
     Returns
     -------
@@ -104,11 +107,14 @@ def carry(settings: Settings, environ: MutableMapping[str, str]) -> Settings:
     names = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
     former = settings.environment or {name: environ.get(name) for name in names}
     settings = Settings(**{**asdict(settings), "sources": settings.sources, "environment": former})
+    environ[VARIABLE] = settings.to_json()
+    if unittest:
+        environ["PYTHONPATH"] = _joined(os.pathsep, UNITTEST_FOLDER, former["PYTHONPATH"])
+        return settings
     # -p is the earliest a plugin can come, but only PYTEST_PLUGINS reaches the workers of pytest-xdist in time
     environ["PYTHONPATH"] = _joined(os.pathsep, BOOTSTRAP_FOLDER, former["PYTHONPATH"])
     environ["PYTEST_ADDOPTS"] = _joined(" ", f"-p {BOOTSTRAP}", former["PYTEST_ADDOPTS"])
     environ["PYTEST_PLUGINS"] = _joined(",", BOOTSTRAP, former["PYTEST_PLUGINS"])
-    environ[VARIABLE] = settings.to_json()
     return settings
 
 
@@ -120,7 +126,7 @@ def drop(settings: Settings, environ: MutableMapping[str, str]) -> None:
             environ.pop(name, None)
         else:
             environ[name] = value
-    sys.path[:] = [entry for entry in sys.path if entry != BOOTSTRAP_FOLDER]
+    sys.path[:] = [entry for entry in sys.path if entry not in (BOOTSTRAP_FOLDER, UNITTEST_FOLDER)]
 
 
 def _joined(separator: str, ours: str, theirs: str | None) -> str:

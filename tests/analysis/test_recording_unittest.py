@@ -1,0 +1,205 @@
+"""unittest as it is, recorded: real runs, by an interpreter that has no pytest where that matters."""
+
+import io
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+from suspectra.localizer import Localizer
+from suspectra.recording.launch import run, runs_unittest
+from suspectra.techniques import make_technique
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "unittests"
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """An interpreter that has the standard library alone."""
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, with_pip=False)
+    python = str(folder / "bin" / "python")
+    assert subprocess.run([python, "-c", "import pytest"], capture_output=True, check=False).returncode == 1
+    return python
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
+        monkeypatch.delenv(name)
+    for path in FIXTURE.rglob("*.py"):
+        (tmp_path / path.relative_to(FIXTURE)).parent.mkdir(exist_ok=True)
+        (tmp_path / path.relative_to(FIXTURE)).write_text(path.read_text())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def record(folder, python, *command, **options):
+    told = io.StringIO()
+    status = run(command, folder, python=python, report=told, **options)
+    return status, told.getvalue()
+
+
+def verdicts(folder):
+    return {test.name: test.verdict.value for test in RecordingSource(folder).read().tests}
+
+
+def lines(folder):
+    evidence = RecordingSource(folder).read()
+    elements = evidence.elements
+    return {
+        test.name: {(elements.files[elements.file[i]], int(elements.line[i])) for i in row.tolist()}
+        for test, row in zip(evidence.tests, evidence.rows, strict=True)
+    }
+
+
+EXPECTED = {
+    "TestPrice::test_two": "passed",
+    "TestPrice::test_three": "failed",
+    "TestPrice::test_negative": "passed",
+    "TestPrice::test_sub": "failed",
+    "TestPrice::test_skipped": "skipped",
+    "TestPrice::test_expected": "xfailed",
+    "TestPrice::test_unexpected": "failed",
+    "TestPrice::test_cleanup": "failed",
+    "TestStock::test_a": "passed",
+    "TestStock::test_b": "failed",
+    "TestBroken::test_a": "error",
+    "TestBroken::test_b": "error",
+    "TestSkippedClass::test_a": "skipped",
+    "TestTearDown::test_a": "passed",
+    "TestTearDown::tearDownClass": "error",
+    "TestAsync::test_await": "failed",
+}
+
+
+def test_every_kind_of_test_has_its_verdict_and_what_it_ran_without_pytest(shop, bare):
+    status, told = record(shop, bare, "python", "-m", "unittest")
+    assert status == 1
+    assert "recorded 16 tests" in told
+    assert verdicts(shop) == {f"tests/test_shop.py::{name}": verdict for name, verdict in EXPECTED.items()}
+    evidence = RecordingSource(shop).read()
+    assert evidence.problems == ()
+    messages = {test.name.partition("::")[2]: test.message for test in evidence.tests}
+    assert messages["TestPrice::test_sub"] == "(n=3) AssertionError: 0 != 6"
+    assert messages["TestBroken::test_b"] == "ZeroDivisionError: division by zero"
+    ran = {name.partition("::")[2]: {line for _, line in places} for name, places in lines(shop).items()}
+    assert ran["TestPrice::test_three"] == ran["TestAsync::test_await"] == {2, 4, 5}
+    assert ran["TestPrice::test_negative"] == {2, 3}
+    assert ran["TestStock::test_a"] == {9}  # of its class's setup
+    assert ran["TestBroken::test_a"] == ran["TestBroken::test_b"] == {12}
+    first = Localizer(make_technique("ochiai")).update(evidence).suspects(top=1)[0].location
+    assert (first.file, first.line) == ("shop.py", 5)
+
+
+def test_names_verdicts_and_lines_are_those_of_pytest(shop, bare, tmp_path_factory):
+    record(shop, bare, "python", "-m", "unittest")
+    mine, ran = verdicts(shop), lines(shop)
+    record(shop, sys.executable, "pytest", "-q", "-p", "no:cacheprovider")
+    theirs, theirs_ran = verdicts(shop), lines(shop)
+    # pytest has no name for a teardown that fails: the last test of the class has it
+    own = {"tests/test_shop.py::TestTearDown::tearDownClass", "tests/test_shop.py::TestTearDown::test_a"}
+    assert {n: v for n, v in mine.items() if n not in own} == {n: v for n, v in theirs.items() if n not in own}
+    # what a setup that fails executed is evidence of every test that it kept from running; pytest gives it to the first
+    own |= {"tests/test_shop.py::TestBroken::test_b"}
+    assert {n: r for n, r in ran.items() if n not in own} == {n: r for n, r in theirs_ran.items() if n not in own}
+
+
+@pytest.mark.parametrize(
+    ("command", "recorded"),
+    [
+        (["python", "-m", "unittest", "tests.test_shop.TestStock"], 2),
+        (["python", "-m", "unittest", "-k", "test_a", "-q"], 6),
+        (["python", "-m", "unittest", "discover", "-s", "tests", "-t", "."], 16),
+        (["python", "run.py"], 2),
+        (["python", "tests/test_shop.py", "TestStock"], 2),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_other_ways_to_run_unittest(shop, bare, monkeypatch, command, recorded):
+    monkeypatch.setenv("PYTHONPATH", str(shop))
+    (shop / "run.py").write_text(
+        "import unittest\nfrom tests import test_shop\n"
+        "suite = unittest.defaultTestLoader.loadTestsFromTestCase(test_shop.TestStock)\n"
+        "unittest.TextTestRunner().run(suite)\n"
+    )
+    record(shop, bare, *command)
+    assert len(RecordingSource(shop).read().tests) == recorded
+
+
+def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
+    record(shop, bare, "python", "-m", "unittest")
+    before = verdicts(shop)
+    record(shop, bare, "python", "-m", "unittest", "tests.test_shop.TestPrice.test_two")
+    assert verdicts(shop) == before
+    path = shop / "tests" / "test_shop.py"
+    path.write_text(path.read_text().replace("def test_two", "def test_renamed"))
+    record(shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock")
+    assert "tests/test_shop.py::TestPrice::test_two" in verdicts(shop)
+    record(shop, bare, "python", "-m", "unittest")
+    assert "tests/test_shop.py::TestPrice::test_two" not in verdicts(shop)
+    assert "tests/test_shop.py::TestPrice::test_renamed" in verdicts(shop)
+
+
+def test_a_module_that_cannot_be_imported_is_recorded_as_with_pytest(shop, bare):
+    (shop / "tests" / "test_bad.py").write_text("\nimport no_such_module\n")
+    _, told = record(shop, bare, "python", "-m", "unittest")
+    (error,) = RecordingSource(shop).read().collection_errors
+    assert (error.collector, error.exception) == ("tests/test_bad.py", "ModuleNotFoundError")
+    assert error.place == "tests/test_bad.py:2"
+    assert "tests/test_bad.py could not be collected" in told
+    assert len(verdicts(shop)) == 16
+    (shop / "tests" / "test_bad.py").write_text("")
+    record(shop, bare, "python", "-m", "unittest")
+    assert RecordingSource(shop).read().collection_errors == ()
+
+
+def test_only_failed_and_affected_tests_run(shop, bare):
+    record(shop, bare, "python", "-m", "unittest")
+    before = RecordingSource(shop).read()
+    path = shop / "shop.py"
+    path.write_text(path.read_text().replace('return {"a": 1}', 'return {"a": 1, "b": 2}'))
+    _, told = record(shop, bare, "python", "-m", "unittest", failed_and_affected=True)
+    again = RecordingSource(shop).read()
+    assert {test.name for test in again.tests} == {test.name for test in before.tests}
+    passed = {"tests/test_shop.py::TestPrice::test_two", "tests/test_shop.py::TestPrice::test_negative"}
+    old, new = ({r.result.name: r.time for r in e.runs} for e in (before, again))
+    assert {name for name in old if old[name] == new[name]} >= passed
+    assert new["tests/test_shop.py::TestStock::test_a"] > old["tests/test_shop.py::TestStock::test_a"]
+    assert "reached by what changed" in told
+
+
+def test_what_unittest_prints_and_its_status_stay_as_they_are(shop, bare, capfd):
+    plain = subprocess.run([bare, "-m", "unittest"], capture_output=True, text=True, check=False, cwd=shop)
+    status, _ = record(shop, bare, "python", "-m", "unittest")
+    out, err = capfd.readouterr()
+
+    def steady(text):
+        return [line for line in text.splitlines() if not line.startswith("Ran ") and "frozen" not in line]
+
+    assert (status, out) == (plain.returncode, plain.stdout)
+    assert steady(err) == steady(plain.stderr)
+
+
+def test_which_commands_run_unittest(tmp_path):
+    (tmp_path / "script.py").write_text("import unittest\n")
+    (tmp_path / "other.py").write_text("import pytest, unittest\n")
+    folder = str(tmp_path)
+    assert runs_unittest(["python", "-m", "unittest", "-v"], folder)
+    assert runs_unittest(["uv", "run", "python", "-m", "unittest"], folder)
+    assert runs_unittest(["python3", "script.py"], folder)
+    assert not any(
+        runs_unittest(words, folder)
+        for words in (
+            ["pytest"],
+            ["python", "-m", "pytest"],
+            ["python", "other.py"],
+            ["python"],
+            ["python", "gone.py"],
+            [],
+        )
+    )

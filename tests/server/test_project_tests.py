@@ -1,0 +1,58 @@
+"""What is run where nobody has said."""
+
+import pytest
+
+from suspectra_server.project_tests import ctest_build, has_python_tests, unittest_command
+
+UNITTEST = "import unittest\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n"
+PYTEST = "import pytest\n\ndef test_a():\n    pass\n"
+
+
+def project(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+ALL = ("python", "-m", "unittest")
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({"test_a.py": UNITTEST}, ALL),
+        ({"tests/__init__.py": "", "tests/test_a.py": UNITTEST}, ALL),
+        ({"tests/test_a.py": UNITTEST}, (*ALL, "discover", "-s", "tests")),
+        ({"test_a.py": UNITTEST, "test_b.py": PYTEST}, None),
+        ({"test_a.py": UNITTEST, "tox.ini": "[pytest]\n"}, None),
+        ({"test_a.py": UNITTEST, "pyproject.toml": "[tool.pytest.ini_options]\n"}, None),
+        ({"test_a.py": UNITTEST, "sub/conftest.py": ""}, ALL),
+        ({"test_a.py": UNITTEST, "conftest.py": ""}, None),
+        ({"test_a.py": "def test_a():\n    pass\n"}, None),
+        ({"venv/pyvenv.cfg": "", "venv/test_a.py": PYTEST, "test_a.py": UNITTEST}, ALL),
+        ({}, None),
+    ],
+    ids=str,
+)
+def test_unittest_is_chosen_where_nothing_speaks_of_pytest(tmp_path, files, command):
+    assert unittest_command(project(tmp_path, files)) == command
+
+
+def test_python_tests_and_builds_are_found(tmp_path):
+    assert not has_python_tests(tmp_path)
+    assert ctest_build(tmp_path) is None
+    project(tmp_path, {"out/CTestTestfile.cmake": "", "src/deep/test_a.py": ""})
+    assert ctest_build(tmp_path) == "out"
+    assert has_python_tests(tmp_path)
+
+
+def test_tests_of_unittest_run_as_such_in_the_editor(client, tmp_path):
+    project(tmp_path, {"shop.py": "def f():\n    return 1\n", "tests/test_a.py": "import shop\n" + UNITTEST})
+    text = (tmp_path / "tests/test_a.py").read_text().replace("assertEqual(1, 2)", "assertEqual(shop.f(), 2)")
+    (tmp_path / "tests/test_a.py").write_text(text)
+    client.start(tmp_path)
+    assert client.command("runTests") is True
+    client.wait(lambda: client.marks(tmp_path))
+    assert set(client.marks(tmp_path)) == {("shop.py", 2)}
+    assert any("record -- python -m unittest discover -s tests" in str(p) for p in client.progress)
