@@ -1,6 +1,7 @@
 """unittest as it is, recorded: real runs, by an interpreter that has no pytest where that matters."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -171,6 +172,21 @@ def test_only_failed_and_affected_tests_run(shop, bare):
     assert {name for name in old if old[name] == new[name]} >= passed
     assert new["tests/test_shop.py::TestStock::test_a"] > old["tests/test_shop.py::TestStock::test_a"]
     assert "reached by what changed" in told
+
+
+def test_chosen_tests_run_alone_and_say_how_they_get_on(shop, bare):
+    record(shop, bare, "python", "-m", "unittest")
+    before = {r.result.name: r.time for r in RecordingSource(shop).read().runs}
+    chosen = {"tests/test_shop.py::TestStock::test_b", "tests/test_shop.py::TestPrice::test_two"}
+    (shop / "only").write_text("".join(f"{name}\n" for name in chosen))
+    (shop / "progress").touch()
+    record(shop, bare, "python", "-m", "unittest", only=shop / "only", progress=shop / "progress")
+    after = {r.result.name: r.time for r in RecordingSource(shop).read().runs}
+    assert after.keys() == before.keys()
+    assert {name for name in after if after[name] != before[name]} == chosen
+    events = [json.loads(line) for line in (shop / "progress").read_text().splitlines()]
+    assert events[0] == {"tests": 2}
+    assert sorted(event["failed"] for event in events[1:]) == [False, True]
 
 
 def test_what_unittest_prints_and_its_status_stay_as_they_are(shop, bare, capfd):

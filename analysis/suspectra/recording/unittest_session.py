@@ -24,12 +24,14 @@ from suspectra.recording.choice import choose
 from suspectra.recording.collection import describe, one_line
 from suspectra.recording.failure import tell
 from suspectra.recording.foundations import TestFiles
+from suspectra.recording.progress import Progress
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import VARIABLE, Settings, drop, recording_folder
 
 PATTERNS = ("test*.py", "*_test.py")
 _LONGEST_MESSAGE = 500
+_TEARDOWNS = ("tearDownClass", "tearDownModule")
 _OWN = "unittest.loader"  # the module of the tests that stand for a module that can't be imported
 
 
@@ -136,7 +138,9 @@ class _Session:
         self.broken: dict[str, None] = {}
         self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
         self.setups: list[Any] = []  # what setups ran for the test that comes next
-        self.left_out, self.known = _read_selection(settings)
+        self.selection = _read_selection(settings)
+        self.known = {*self.selection["left_out"], *self.selection["chosen"]}
+        self.progress = Progress(settings.progress)
         self.new = 0
 
     def install(self) -> None:
@@ -187,11 +191,14 @@ class _Session:
             return run(suite, result, *arguments, **more)  # a part of what is being run
         tests = [test for test in _tests_of(suite) if type(test).__module__ != _OWN]
         names = {id(test): self._name(test) for test in tests}
-        self._tell_collected(list(names.values()))
         left_out = {i for i, name in names.items() if self._is_needless(name)}
+        around = {names[i].rpartition("::")[0] for i in left_out}
+        untried = [f"{name}::{what}" for name in around for what in _TEARDOWNS]  # which may have failed in an older run
+        self._tell_collected([*names.values(), *untried])
         if left_out:
             _leave_out(suite, left_out)
         self.new += sum(name not in self.known for name in names.values()) if self.known else 0
+        self.progress.collected(len(tests) - len(left_out))
         classes: dict[str, list[Any]] = {}
         for test in tests:
             if id(test) not in left_out:
@@ -205,9 +212,12 @@ class _Session:
 
     def _is_needless(self, name: str) -> bool:
         """Whether a test may be left out; those whose class failed to be torn down may not."""
+        only = self.selection.get("only")
+        if only is not None:
+            return name not in only
         around = name.rpartition("::")[0]
-        needed = any(f"{around}::{what}" in self.known for what in ("tearDownClass", "tearDownModule"))
-        return not needed and self.left_out.get(name) == sys.version.split()[0]
+        needed = any(f"{around}::{what}" in self.known for what in _TEARDOWNS)
+        return not needed and self.selection["left_out"].get(name) == sys.version.split()[0]
 
     def _tell_collected(self, names: list[str]) -> None:
         files: dict[str, list[str]] = {name: [] for name in self.whole if name not in self.broken}
@@ -247,6 +257,8 @@ class _Session:
                 self.recorder.hook.mark(*rows)
             location, files = (self._location(test), self._files(test)) if test is not None else (None, ())
             self.recorder.test(TestRecord(name, verdict, phases, message, 0.0, location), files)
+            if test is not None:
+                self.progress.ended(failed=verdict == "error")
         self.setups.clear()
 
     def _set_up(self, set_up: Callable[..., Any], suite: Any, test: Any, result: Any) -> Any:
@@ -286,6 +298,7 @@ class _Session:
                 self.recorder.discard()
 
     def _record(self, test: Any, outcome: _Outcome, seconds: float) -> None:
+        self.progress.ended(failed=outcome.verdict == "failed")
         shares = (self.shared.get(type(test)), self.shared.get(type(test).__module__))
         self.recorder.test(
             TestRecord(
@@ -377,10 +390,9 @@ def _leave_out(suite: Any, left_out: set[int]) -> None:
             _leave_out(test, left_out)
 
 
-def _read_selection(settings: Settings) -> tuple[dict[str, str], set[str]]:
-    """The tests to leave out, each with the Python that it ran under, and all that are known."""
+def _read_selection(settings: Settings) -> dict[str, Any]:
+    """The tests to leave out, each with the Python that it ran under, and those that are known to be chosen."""
     if not settings.selection:
-        return {}, set()
+        return {"left_out": {}, "chosen": []}
     with open(settings.selection, encoding="utf-8") as stream:
-        selection = json.load(stream)
-    return selection["left_out"], {*selection["left_out"], *selection["chosen"]}
+        return json.load(stream)
