@@ -9,10 +9,6 @@ from __future__ import annotations
 import atexit
 import functools
 import inspect
-import json
-import os
-import sys
-import time
 import unittest
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,6 +16,7 @@ from typing import Any
 from unittest import loader as loading
 from unittest import suite as suites
 
+from suspectra.instrumentation.own import json, os, sys, time
 from suspectra.recording.choice import choose
 from suspectra.recording.collection import describe, one_line
 from suspectra.recording.failure import tell
