@@ -45,7 +45,7 @@ be used is named in one message, and the default holds.
 
 {_table(("setting", "type", "default", "what it does"), rows)}
 
-`initializationOptions` may also hold `trusted`: with `false` the server does not run tests. Over a [socket](security.md#sockets)
+`initializationOptions` may also hold `trusted`: with `false` the server runs no tests, and leaves out settings that name files or programs. Over a [socket](security.md#sockets)
 they hold the `token`, and the workspace is not trusted unless the server was started with `--trusted`.
 
 ## Of the VS Code extension alone

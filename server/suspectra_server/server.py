@@ -41,7 +41,7 @@ from suspectra_server.jobs import Jobs
 from suspectra_server.learned import Learned
 from suspectra_server.protocol import STATUS, State
 from suspectra_server.roots import root_of
-from suspectra_server.settings import SECTION, Settings, read_settings, section_of
+from suspectra_server.settings import RESTRICTED, SECTION, Settings, read_settings, section_of
 from suspectra_server.snapshot import Ranking, many
 from suspectra_server.test_run import TestRun
 from suspectra_server.trail import Trail
@@ -144,7 +144,7 @@ class SuspectraServer(LanguageServer):
         settings = self._read(self._initial)
         alone = len(folders) == 1  # several were chosen with care
         for folder in folders:
-            await self._add(folder.uri, settings, look_up=alone)
+            await self._add(folder.uri, settings, look_up=alone and self.trusted)
 
     async def begin(self) -> None:
         """The client is ready: learn its settings, then rank."""
@@ -205,6 +205,8 @@ class SuspectraServer(LanguageServer):
         return Settings() if self.takes_status else Settings(show_notifications="onWarning")
 
     def _read(self, given: Mapping[str, Any]) -> Settings:
+        if not self.trusted:  # these name files, which may be anywhere, on other machines too
+            given = {name: value for name, value in given.items() if name not in RESTRICTED}
         settings, complaints = read_settings(given, self._defaults)
         for complaint in complaints:
             self.tell(complaint, lsp.MessageType.Warning, settings)

@@ -15,6 +15,8 @@ from suspectra.techniques.technique import Technique
 
 SECTION = "suspectra"
 NOTIFICATIONS = ("off", "onError", "onWarning", "always")
+RESTRICTED = ("coverage", "junit", "testCommand", "testInterpreter", "cTests")
+"""Settings that name files or programs: they are not used in a workspace that is not trusted."""
 ORDERS = ("rank", "steps")
 
 

@@ -1,5 +1,6 @@
 """The commands a client may send."""
 
+import json
 import os
 import sys
 import venv
@@ -219,6 +220,14 @@ def test_run_tests_is_refused_where_the_workspace_is_not_trusted(client, shop):
     with pytest.raises(client.Error, match="trust") as caught:
         client.command("runTests")
     assert caught.value.code == REQUEST_FAILED
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_settings_that_name_files_are_not_used_where_the_workspace_is_not_trusted(client, shop, tmp_path, trusted):
+    outside = str(tmp_path / "missing")
+    client.start(shop, options={"trusted": trusted, "coverage": outside, "junit": outside})
+    assert (outside in json.dumps(client.received)) is trusted
+    assert bool(client.suspects()["suspects"]) is not trusted, "what was recorded is ranked"
 
 
 def test_a_test_command_that_does_not_start_is_told(client, shop):
