@@ -49,21 +49,21 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
     from suspectra.evidence.recording import RecordingSource
     from suspectra.localizer import Localizer
     from suspectra.techniques import make_technique
-    from suspectra_server.documents import Texts
+    from suspectra_server.documents import Disk, Texts
     from suspectra_server.snapshot import Ranking, Snapshot
 
     source, localizer, texts = (
         RecordingSource(project.folder),
         Localizer(make_technique("ochiai")),
-        Texts(project.folder),
+        Texts(),
     )
+    disk = Disk(project.folder)
 
     def marks(evidence: object) -> int:
         """From a report to what the editor is told, file by file."""
         ranking = Ranking.of(localizer.technique, evidence, localizer.report, localizer.problems(), TOP)
         files = {suspect.location.file: ranking.files[suspect.location.file] for suspect in ranking.suspects}
-        for file in files.values():
-            texts.load(file)
+        texts.take(files.values(), disk.read(files))
         placed = {path: found for path, file in files.items() if (found := texts.placement(file))}
         return sum(map(len, Snapshot(ranking, placed).by_file.values()))
 

@@ -27,7 +27,7 @@ from suspectra.techniques import make_technique, technique_infos, technique_name
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.cp import Propagation
 from suspectra.techniques.flow_report import FlowReport
-from suspectra_server.documents import Texts, Units
+from suspectra_server.documents import Disk, Texts, Units
 from suspectra_server.features.diagnostics import Published
 from suspectra_server.snapshot import Ranking, Snapshot
 
@@ -275,11 +275,13 @@ class Editor:
         self.shown, self.told = {}, set()
         wire = SimpleNamespace(units=Units.of(None), can=lambda name: True, text_document_publish_diagnostics=self.take)
         self.published = Published(wire)
+        self.disk = Disk(root)
         self.folder = SimpleNamespace(
             uri=root.as_uri(),
+            removed=False,
             root=root,
             settings=SimpleNamespace(diagnostics=True),
-            texts=Texts(root),
+            texts=Texts(),
             uri_of=lambda path: (root / path).as_uri(),
         )
 
@@ -294,8 +296,7 @@ class Editor:
         texts = self.folder.texts
         texts.forget_except(ranking.files.values())
         files = {path: ranking.files[path] for path in {suspect.location.file for suspect in ranking.suspects}}
-        for file in files.values():
-            texts.load(file)
+        texts.take(files.values(), self.disk.read(files))
         placed = {path: place for path, file in files.items() if (place := texts.placement(file))}
         self.folder.snapshot = Snapshot(ranking, placed)
         before, self.told = dict(self.shown), set()
