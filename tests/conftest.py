@@ -16,6 +16,10 @@ from hypothesis import HealthCheck, settings
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# a run of pytest that a test starts is not a worker of this one
+for variable in [name for name in os.environ if name.startswith("PYTEST_XDIST")]:
+    del os.environ[variable]
+
 
 # No test may fail because the machine is busy, so nothing of hypothesis looks at the clock. `make test` tries the same
 # examples every time; `make fuzz` takes the second profile with a seed of its own.
