@@ -8,6 +8,7 @@ from coverage.parser import PythonParser
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suspectra.instrumentation.source import parse
 from suspectra.program.python_source import PythonSource
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "python_source_zoo.py"
@@ -130,3 +131,19 @@ def test_any_bytes_are_read_or_refused(data):
     assert (np.diff(source.line) > 0).all()
     assert (source.line <= source.end_line).all()
     assert len(source.line) == 0 or source.end_line.max() <= source.line_count
+
+
+class Parsing:
+    """Garbage that parses when it is collected."""
+
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        ast.parse("a + b")
+
+
+def test_a_source_is_parsed_while_garbage_is_collected_that_parses_too():
+    source = "\n".join(f"x{number} = f(a, b[{number}])" for number in range(2000))
+    Parsing()
+    assert len(parse(source).body) == 2000

@@ -26,7 +26,7 @@ from suspectra.instrumentation.conditions import Condition, ConditionProbes
 from suspectra.instrumentation.outline import Outline
 from suspectra.instrumentation.own_syntax import ast
 from suspectra.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
-from suspectra.instrumentation.source import LogicalLines, docstring, statement_lines
+from suspectra.instrumentation.source import LogicalLines, docstring, parse, statement_lines
 
 __builtins__ = own.builtins
 
@@ -63,7 +63,7 @@ def instrument(
         When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
     """
     with _no_collections():
-        tree = ast.parse(source, path)
+        tree = parse(source, path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say is said when the tree with probes is compiled
             untouched = compile(tree, path, "exec", dont_inherit=True)

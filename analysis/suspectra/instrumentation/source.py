@@ -17,7 +17,38 @@ from suspectra.instrumentation.own_syntax import ast, io, tokenize
 __builtins__ = own.builtins
 
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_ATTEMPTS = 20
 _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+
+
+def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
+    """The syntax tree of a source.
+
+    Up to Python 3.11 an interpreter counts the depth of all trees that it makes in one place. Where a finalizer or
+    another thread parses meanwhile, a SystemError is raised that says nothing about the source: it is parsed again.
+
+    Parameters
+    ----------
+    source : bytes or str
+    path : str
+        What errors call it.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError, MemoryError
+        When Python can't parse it.
+
+    Examples
+    --------
+    >>> parse("x = 1").body[0].lineno
+    1
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return ast.parse(source, path)
+        except SystemError:
+            continue
+    return ast.parse(source, path)
 
 
 class LogicalLines:

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suspectra.instrumentation.source import parse
 from suspectra.program import Program
 from suspectra.program.control_flow import SourcesAsRun
 from suspectra.program.remembered import Remembered
@@ -164,7 +165,7 @@ def _callers(data: bytes, lines: bytes, end_lines: bytes) -> tuple[tuple[int, st
 def _calls(data: bytes) -> Iterator[tuple[int, str]]:
     """Line and called name of every call."""
     try:
-        tree = ast.parse(data)
+        tree = parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):

@@ -23,7 +23,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.instrumentation.source import LogicalLines
+from suspectra.instrumentation.source import LogicalLines, parse
 from suspectra.program.file_parts import arc_codes
 
 Arc = tuple[int, int]
@@ -118,7 +118,7 @@ class PythonFlow:
                 warnings.simplefilter("ignore")
                 text = importlib.util.decode_source(data)
                 with _without_collecting():
-                    tree = ast.parse(text)
+                    tree = parse(text)
             lines = text.split("\n")
             firsts = _first_lines(tree, lines)
             # the tokens tell where logical lines begin, but to read them takes longer than to parse the source

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.instrumentation.source import LogicalLines, statement_lines
+from suspectra.instrumentation.source import LogicalLines, parse, statement_lines
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -61,7 +61,7 @@ class PythonSource:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                tree = ast.parse(data)
+                tree = parse(data)
                 lines = LogicalLines(data)
                 code = compile(tree, "<source>", "exec", dont_inherit=True, optimize=0)
         except SyntaxError:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from suspectra.instrumentation.outline import EVERYTHING, Difference, Outline, difference, mentions
+from suspectra.instrumentation.source import parse
 from suspectra.recording.memory import Version
 from suspectra.recording.revision import Revision, project_files
 from suspectra.recording.scope import Scope
@@ -218,7 +219,7 @@ def _parsed(data: bytes | None) -> ast.Module | None:
     if data is None:
         return None
     try:
-        return ast.parse(data)
+        return parse(data)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -263,8 +263,10 @@ def _place_in(message: str, workspace_name: Callable[[str], str | None]) -> tupl
 
 def _definition(path: str, words: list[str]) -> int:
     """The line of the class or function that a message names, the innermost one; 1 where it names none."""
+    from suspectra.instrumentation.source import parse  # seldom needed, and slow to import
+
     try:
-        tree = ast.parse(Path(path).read_bytes())
+        tree = parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return 1
     named = {name for word in words for name in re.findall(r"[^\W\d]\w*", word)}

@@ -7,7 +7,6 @@ reach.
 
 from __future__ import annotations
 
-import ast
 from typing import Any
 
 from suspectra.instrumentation import own
@@ -100,8 +99,10 @@ class TestFiles:
         key = cache.key(place, digest, _VARIANT) if cache else b""
         item = cache.load(place, key) if cache else None
         if item is None:
+            from suspectra.instrumentation.source import parse  # seldom needed, and slow to import
+
             try:
-                outline = Outline.of(ast.parse(source), tests=True)
+                outline = Outline.of(parse(source), tests=True)
             except (SyntaxError, ValueError, RecursionError):
                 outline = None  # any change of it then concerns all of its tests
             item = Instrumented(compile("", path, "exec"), 0, ModuleMap(outline=outline).to_bytes())
