@@ -79,7 +79,7 @@ def test_marks_follow_edits_and_an_edited_line_loses_its_mark(ledger, neovim, wa
 
     edited = next(place for place in moved if place[0] == TAX)
     buffer = neovim.nvim.current.buffer
-    buffer[edited[1] - 1] = buffer[edited[1] - 1] + "  # edited"
+    buffer[edited[1] - 1] = buffer[edited[1] - 1] + "; edited = True"
     wait(
         lambda: neovim.marked(ledger) == [place for place in moved if place != edited], "the edited line's mark is gone"
     )
