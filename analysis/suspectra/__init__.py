@@ -1,7 +1,8 @@
 """Suspectra: suspects from spectra.
 
 The package is imported inside the user's own test process by the recorder, so importing it costs nothing:
-the public names below are loaded on first use.
+the public names below are loaded on first use. It may be there before pytest is, which would warn that it comes too
+late to rewrite asserts (PYTEST_DONT_REWRITE).
 
 Examples
 --------

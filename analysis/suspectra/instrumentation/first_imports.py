@@ -92,20 +92,27 @@ class FirstImports:
         self._older_threads: frozenset[int] = frozenset()
         self._lock = _thread.RLock()
         self._original: Callable[..., None] | None = None
+        self._after: dict[str, Callable[[], None]] = {}
 
     def install(self) -> None:
         """Watch the loaders of sources from now on."""
         if self._original is not None:
             return
         self._imported.update(name for name, module in list(sys.modules.items()) if not _initializing(module))
-        original, of, attempt = LOADER.exec_module, self.of, self.hook.guard.attempt
+        original, of, attempt, after = LOADER.exec_module, self.of, self.hook.guard.attempt, self._after
         self._original = original
 
         def exec_module(loader: object, module: ModuleType) -> None:
             with attempt("a module", of, module) or nullcontext():
                 original(loader, module)
+            if after and module.__name__ in after:
+                attempt("a module", after.pop(module.__name__))
 
         LOADER.exec_module = like_an_import(exec_module)
+
+    def when_executed(self, name: str, do: Callable[[], None]) -> None:
+        """Call something once a module of this name has been executed."""
+        self._after[name] = do
 
     def uninstall(self) -> None:
         """Stop."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from array import array
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable, Collection, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from types import CodeType
@@ -144,6 +144,12 @@ class ImportHook:
             SOURCE_LOADER.get_code = self._original
             self._original = None
             self._compiling.uninstall()
+
+    def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
+        """Go on with another scope and without the files of these names; only before the first harvest."""
+        self.scope = self._compiling.scope = scope
+        self.files = [file for file in self.files if file.path not in unwanted]
+        self._by_key = {key: file for key, file in self._by_key.items() if file.path not in unwanted}
 
     def _loaded(self, loader: SourceLoader, fullname: str) -> CodeType | None:
         path = loader.get_filename(fullname)

@@ -8,19 +8,19 @@ from typing import Any
 
 from suspectra.errors import Problem
 from suspectra.instrumentation import own
-from suspectra.instrumentation.cache import CodeCache
-from suspectra.instrumentation.first_imports import FirstImports
-from suspectra.instrumentation.imports import ImportHook, LoadedFile, bits
-from suspectra.instrumentation.monitoring import Monitor
+from suspectra.instrumentation.imports import LoadedFile, bits
 from suspectra.instrumentation.own import json, os, sys, time
-from suspectra.recording.adoption import Adoption, Imported
+from suspectra.recording.adoption import Adoption
 from suspectra.recording.children import CHILDREN, Children
 from suspectra.recording.collection import CollectionError
-from suspectra.recording.folders import RecordingError, cache_folder, make_recording_folder
+from suspectra.recording.early import EarlyStart
+from suspectra.recording.folders import RecordingError, make_recording_folder
 from suspectra.recording.history import WholeFiles
+from suspectra.recording.hooks import Hooks
 from suspectra.recording.log import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra.recording.scope import Scope
 from suspectra.recording.settings import FOLDER, RECORDING
+from suspectra.recording.unseen import modules_before, reason
 
 __builtins__ = own.builtins
 
@@ -72,6 +72,8 @@ class Recorder:
         Count how often probes are passed.
     monitoring : bool
         Watch probes by ``sys.monitoring``, which must be available.
+    early : EarlyStart, optional
+        What began before this recorder, which goes on with it.
 
     Raises
     ------
@@ -88,6 +90,7 @@ class Recorder:
         *,
         counting: bool = False,
         monitoring: bool = False,
+        early: EarlyStart | None = None,
     ):
         self.scope = scope
         self.tests = 0
@@ -122,31 +125,33 @@ class Recorder:
         self._adoption: Adoption | None = None
         self._stopped = ""
         self._write(FrameKind.RUN, json.dumps(head).encode())
-        import suspectra.instrumentation.rewriting  # noqa: F401 - now, and not when a test has replaced what it needs
-
-        self._cache = cache_folder(scope.root)
-        cache = CodeCache(self._cache) if self._cache else None
-        monitor = Monitor() if monitoring else None
-        self.hook = ImportHook(scope, cache, counting, monitor=monitor)
-        self._imported: list[Imported] = []  # what was imported and is not written yet
+        self._early = early
+        self._hooks = _hooks(scope, early, counting=counting, monitoring=monitoring)
+        self.hook, self.imports, self._imported = (
+            self._hooks.import_hook,
+            self._hooks.first_imports,
+            self._hooks.imported,
+        )
         self._import_rows: set[tuple[str, bytes]] = set()
-        self.imports = FirstImports(self.hook, lambda first: self._imported.append((first.path, first.cells)))
         self._files_written = 0
         self._failures_written: set[str] = set()
         self._report_scope()
 
-    def start(self) -> None:
-        """Instrument what is imported from now on, and tell what was imported before."""
-        for path in imported_files():
-            if (name := self.scope(path)) is not None:
-                self.problem(
-                    name,
-                    "",
-                    "was imported before the recording began, so nothing it executes is known",
-                    "import it later, or run the tests with `suspectra record`",
-                )
-        self.hook.install()
-        self.imports.install()
+    def start(self, *, launched: bool = False) -> None:
+        """Instrument what is imported from now on, and tell what was imported before and is not known.
+
+        Parameters
+        ----------
+        launched : bool
+            Whether `suspectra record` started this process.
+        """
+        known = {file.path for file in self.hook.files} | set(self.hook.guard.failures)
+        for module, path, name in modules_before(self.scope):
+            if name not in known:
+                known.add(name)
+                why = reason(module, path, self._early, launched=launched, counting=self.hook.counting)
+                self.problem(name, "", *why)
+        self._hooks.install()
 
     def record_children(self) -> None:
         """Record the processes that are started from now on, for the tests that start them."""
@@ -156,7 +161,7 @@ class Recorder:
             "sources": self.scope.given,
             "include_tests": self.scope.include_tests,
             "patterns": self.scope.patterns,
-            "cache": self._cache,
+            "cache": self._hooks.cache,
         }
         try:
             children = Children(self.scope.root, settings, self.hook.counting)
@@ -180,10 +185,7 @@ class Recorder:
                 cause = f"a process that a test started could not record itself: {failure}"
                 self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "leave it more room if what it executes matters")
             self._adoption.stop()
-        self.hook.uninstall()
-        self.imports.uninstall()
-        if self.hook.monitor is not None:
-            self.hook.monitor.close()
+        self._hooks.close()
         self.log.close()
         if self._stopped and sys.__stderr__ is not None:
             sys.__stderr__.write(self._stopped)  # not before the tests are over, some of which look at what is written
@@ -396,6 +398,17 @@ def imported_files() -> list[str]:
         if isinstance(path, str):
             files.append(path)
     return files
+
+
+def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool) -> Hooks:
+    """Those that are there where they do what is wanted, or others."""
+    if early is None:
+        return Hooks(scope, counting=counting, monitoring=monitoring)
+    before = early.hooks.import_hook
+    if before.counting == counting and (before.monitor is not None) == monitoring:
+        return early.hand_over(scope)
+    early.close()
+    return Hooks(scope, counting=counting, monitoring=monitoring)
 
 
 def _clock_behind(folder: str) -> int:

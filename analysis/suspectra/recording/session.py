@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
-import functools
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import replace
-from pathlib import Path
-from types import CodeType, ModuleType
 from typing import Any
 
 import pytest
+from _pytest.assertion import rewrite
 
 from suspectra.instrumentation import own
 from suspectra.instrumentation.own import json, os, sys
+from suspectra.recording import early
+from suspectra.recording.assertions import instrument_rewritten
 from suspectra.recording.choice import Choice, choose
 from suspectra.recording.collection import describe
 from suspectra.recording.failure import record_failure, tell
@@ -32,6 +31,7 @@ _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
 
 def start(config: pytest.Config) -> None:
     """Record this process."""
+    began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
     drop(asked, os.environ)
     options = getattr(config, "known_args_namespace", config.option)
@@ -57,7 +57,10 @@ def start(config: pytest.Config) -> None:
         environment=asked.environment,
     )
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    choice = choose(settings.recorder, recording_folder(settings.workspace), counting=settings.counts)
+    if began is not None and began.suits(settings.recorder, counting=settings.counts):
+        choice = began.choice
+    else:
+        choice = choose(settings.recorder, recording_folder(settings.workspace), counting=settings.counts)
     settings = replace(settings, recorder=choice.recorder)  # for the workers of pytest-xdist too
     scope = Scope(
         settings.workspace,
@@ -67,20 +70,26 @@ def start(config: pytest.Config) -> None:
     )
     about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
     try:
-        recorder = Recorder(scope, settings.run, worker, about, counting=settings.counts, monitoring=choice.monitoring)
+        recorder = Recorder(
+            scope, settings.run, worker, about, counting=settings.counts, monitoring=choice.monitoring, early=began
+        )
     except RecordingError as error:
+        if began is not None:
+            began.close()
         config.pluginmanager.register(_NoRecording(settings, error), "suspectra-session")
         return
     session = _Session(config, settings, recorder, worker, choice)
     config.pluginmanager.register(session, "suspectra-session")
     config.add_cleanup(session.end)
-    recorder.start()
+    recorder.start(launched=bool(asked.environment))
 
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:
     """Record that pytest ended by an exception before the recording began."""
     settings = Settings.from_json(os.environ.get(VARIABLE, ""))
     drop(settings, os.environ)
+    if (began := early.take()) is not None:
+        began.close()
     if settings.workspace:
         record_failure(settings, lambda scope: describe(error, scope.name, scope.root))
 
@@ -137,7 +146,7 @@ class _Session:
         self.test_files = TestFiles(recorder)
         self.shared = SharedSetup(recorder)
         self.shares: tuple[str, ...] = ()
-        self.undo = [_share_with_assertion_rewriting(recorder)]
+        self.undo = instrument_rewritten(rewrite, recorder.hook, recorder.imports)
 
     # before the tests
 
@@ -326,8 +335,7 @@ class _Session:
         if self.ended:
             return
         self.ended = True
-        for undo in self.undo:
-            undo()
+        self.undo()
         self._note_failure()
         self.recorder.stop()
         self.tell()
@@ -363,51 +371,3 @@ def _read_selection(settings: Settings) -> dict[str, Any] | None:
         return None
     with open(settings.selection, encoding="utf-8") as stream:
         return json.load(stream)
-
-
-def _share_with_assertion_rewriting(recorder: Recorder) -> Callable[[], None]:
-    """Instrument modules whose asserts pytest rewrites: they are loaded by pytest's own loader.
-
-    Returns
-    -------
-    callable
-        Undoes it.
-    """
-    from _pytest.assertion import rewrite
-
-    hook = rewrite.AssertionRewritingHook
-    original = hook.exec_module
-
-    def instrumented(self: Any, path: str) -> CodeType | None:
-        name = recorder.scope(path)
-        if name is None:
-            return None
-        with open(path, "rb") as stream:
-            source = stream.read()
-
-        def rewrite_asserts(tree: ast.Module) -> None:
-            rewrite.rewrite_asserts(tree, source, path, self.config)
-
-        variant = f"asserts {pytest.__version__} {self.config.getini('enable_assertion_pass_hook')}"
-        return recorder.hook.code(path, name, source, rewrite_asserts, variant)
-
-    @functools.wraps(original)
-    def exec_module(self: Any, module: ModuleType) -> None:
-        with recorder.imports.of(module):
-            execute(self, module)
-
-    def execute(self: Any, module: ModuleType) -> None:
-        path = str(module.__spec__.origin) if module.__spec__ else ""
-        code = recorder.hook.guard.attempt(path, instrumented, self, path)
-        if code is None:
-            original(self, module)
-        else:
-            self._rewritten_names[module.__name__] = Path(path)
-            exec(code, module.__dict__)
-
-    hook.exec_module = exec_module  # type: ignore[method-assign]
-
-    def undo() -> None:
-        hook.exec_module = original  # type: ignore[method-assign]
-
-    return undo

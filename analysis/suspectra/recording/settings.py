@@ -14,10 +14,7 @@ BOOTSTRAP = "suspectra_recorder"
 """The plugin that makes :mod:`suspectra.recording` importable where Suspectra is not installed."""
 
 BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
-"""The one folder that is put on the path for it."""
-
-UNITTEST_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "unittest_start")
-"""What is on the path of a process that runs tests of unittest, so that it records itself."""
+"""The one folder that is put on the path for it; a ``sitecustomize`` in it starts the recording early."""
 
 CHILD_VARIABLE = "SUSPECTRA_CHILD"
 """The environment variable that tells processes started by tests where to record, and for which test."""
@@ -108,11 +105,10 @@ def carry(settings: Settings, environ: MutableMapping[str, str], *, unittest: bo
     former = settings.environment or {name: environ.get(name) for name in names}
     settings = Settings(**{**asdict(settings), "sources": settings.sources, "environment": former})
     environ[VARIABLE] = settings.to_json()
+    environ["PYTHONPATH"] = _joined(os.pathsep, BOOTSTRAP_FOLDER, former["PYTHONPATH"])
     if unittest:
-        environ["PYTHONPATH"] = _joined(os.pathsep, UNITTEST_FOLDER, former["PYTHONPATH"])
         return settings
     # -p is the earliest a plugin can come, but only PYTEST_PLUGINS reaches the workers of pytest-xdist in time
-    environ["PYTHONPATH"] = _joined(os.pathsep, BOOTSTRAP_FOLDER, former["PYTHONPATH"])
     environ["PYTEST_ADDOPTS"] = _joined(" ", f"-p {BOOTSTRAP}", former["PYTEST_ADDOPTS"])
     environ["PYTEST_PLUGINS"] = _joined(",", BOOTSTRAP, former["PYTEST_PLUGINS"])
     return settings
@@ -126,7 +122,7 @@ def drop(settings: Settings, environ: MutableMapping[str, str]) -> None:
             environ.pop(name, None)
         else:
             environ[name] = value
-    sys.path[:] = [entry for entry in sys.path if entry not in (BOOTSTRAP_FOLDER, UNITTEST_FOLDER)]
+    sys.path[:] = [entry for entry in sys.path if entry != BOOTSTRAP_FOLDER]
 
 
 def _joined(separator: str, ours: str, theirs: str | None) -> str:

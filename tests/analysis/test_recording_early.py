@@ -1,0 +1,231 @@
+"""Modules of the workspace that are imported before pytest calls any plugin are recorded, or told of with a cure."""
+
+import io
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+from suspectra.recording.launch import run
+
+GUARD = """\
+def checked(value):
+    if value is None:
+        raise TypeError
+    return value
+
+
+class GuardWarning(UserWarning):
+    pass
+"""
+TESTS = """\
+import guard
+import pytest
+
+def test_value():
+    assert guard.checked(1) == 1
+
+def test_none():
+    with pytest.raises(TypeError):
+        guard.checked(None)
+"""
+EXPECTED = {"test_value": {2, 4}, "test_none": {2, 3}}
+OPTIONS = ("-q", "-p", "no:cacheprovider")
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "guard.py").write_text(GUARD)
+    (folder / "test_guard.py").write_text(TESTS)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    return folder
+
+
+def an_installed_plugin(work, monkeypatch):
+    about = work / "guard-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: guard\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[pytest11]\nguard = guard\n")
+    (about / "RECORD").write_text("guard.py,,\n")  # pytest rewrites its asserts
+
+
+def a_class_in_the_ini(work, monkeypatch):
+    (work / "pytest.ini").write_text("[pytest]\nfilterwarnings =\n    ignore::guard.GuardWarning\n")
+
+
+def a_plugin_in_addopts(work, monkeypatch):
+    (work / "pytest.ini").write_text("[pytest]\naddopts = -p guard\n")
+
+
+def a_plugin_of_the_environment(work, monkeypatch):
+    monkeypatch.setenv("PYTEST_PLUGINS", "guard")
+
+
+def options_of_the_environment(work, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p guard")
+
+
+def a_conftest(work, monkeypatch):
+    (work / "conftest.py").write_text("import guard\n")
+
+
+def a_sitecustomize(work, monkeypatch):
+    (work / "sitecustomize.py").write_text("import guard\n")
+
+
+SHAPES = [
+    an_installed_plugin,
+    a_class_in_the_ini,
+    a_plugin_in_addopts,
+    a_plugin_of_the_environment,
+    options_of_the_environment,
+    a_conftest,
+    a_sitecustomize,
+]
+WAYS = ["probes", *(["monitoring"] if sys.version_info >= (3, 12) else [])]
+
+
+def record(work, *command, **options):
+    told = io.StringIO()
+    assert run(command, work, report=told, **options) == 0, told.getvalue()
+    return RecordingSource(work).read(), told.getvalue()
+
+
+def lines(evidence, file="guard.py"):
+    elements = evidence.elements
+    return {
+        test.name.partition("::")[2]: {int(elements.line[i]) for i in row if elements.files[elements.file[i]] == file}
+        for test, row in zip(evidence.tests, evidence.rows, strict=True)
+    }
+
+
+@pytest.mark.parametrize("recorder", WAYS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_is_recorded(work, monkeypatch, shape, recorder):
+    shape(work, monkeypatch)
+    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, recorder=recorder)
+    assert [str(p) for p in evidence.problems] == []
+    assert lines(evidence) == EXPECTED
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_it_is_recorded_in_workers(work, monkeypatch, shape):
+    shape(work, monkeypatch)
+    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, "-n2")
+    assert [str(p) for p in evidence.problems] == []
+    assert lines(evidence) == EXPECTED
+
+
+@pytest.mark.parametrize("command", [("pytest",), ("python", "-m", "pytest"), ("python", "tests.py")])
+def test_every_command_that_starts_pytest_will_do(work, monkeypatch, command):
+    a_class_in_the_ini(work, monkeypatch)
+    (work / "tests.py").write_text("import guard, sys, pytest\nsys.exit(pytest.main(sys.argv[1:]))\n")
+    evidence, _ = record(work, *command, *OPTIONS, python=sys.executable)
+    assert [p.file for p in evidence.problems if p.file != "tests.py"] == []
+    assert lines(evidence) == EXPECTED
+
+
+def test_nothing_is_imported_besides_and_no_warning_appears(work, monkeypatch):
+    an_installed_plugin(work, monkeypatch)
+    (work / "test_guard.py").write_text(
+        TESTS + "\n\ndef test_path():\n    import sys\n    assert not [p for p in sys.path if 'bootstrap' in p]\n"
+    )
+    record(work, sys.executable, "-m", "pytest", *OPTIONS, "-W", "error::pytest.PytestWarning", "-p", "no:asyncio")
+
+
+def test_counts_of_the_ini_hold(work, monkeypatch):
+    an_installed_plugin(work, monkeypatch)
+    (work / "pytest.ini").write_text("[pytest]\nsuspectra_counts = true\n")
+    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS)
+    assert [str(p) for p in evidence.problems] == []
+    assert lines(evidence) == EXPECTED
+
+
+def test_patterns_of_the_ini_hold(work, monkeypatch):
+    an_installed_plugin(work, monkeypatch)
+    (work / "pytest.ini").write_text("[pytest]\npython_files = test_*.py guard.py\n")
+    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS)
+    assert "guard.py" not in evidence.elements.files
+
+
+def test_counts_that_are_known_too_late_are_told(work, monkeypatch):
+    an_installed_plugin(work, monkeypatch)
+    (work / "settings.ini").write_text("[pytest]\nsuspectra_counts = true\n")
+    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, "-c", "settings.ini")
+    assert [p.file for p in evidence.problems] == ["guard.py"]
+    assert "--counts" in evidence.problems[0].cure
+
+
+def test_the_plugin_alone_names_the_command_that_helps(work, monkeypatch):
+    a_class_in_the_ini(work, monkeypatch)
+    command = [sys.executable, "-m", "pytest", *OPTIONS, "--suspectra"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    (problem,) = RecordingSource(work).read().problems
+    assert (problem.file, "suspectra record -- pytest" in problem.cure) == ("guard.py", True)
+    evidence, _ = record(work, "pytest", *OPTIONS, python=sys.executable)
+    assert lines(evidence) == EXPECTED
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """A virtual environment that sees the packages of this one."""
+    folder = tmp_path / "environment"
+    venv.create(folder, with_pip=False)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    ours = Path(pytest.__file__).parents[1]
+    (packages / "packages.pth").write_text(f"{ours}\n")
+    return folder / "bin" / "python", packages
+
+
+def test_a_path_file_that_imports_a_module_is_named(work, environment):
+    python, packages = environment
+    (packages / "zz_guard.pth").write_text("# early\nimport guard\n")
+    evidence, _ = record(work, str(python), "-m", "pytest", *OPTIONS)
+    (problem,) = [p for p in evidence.problems if p.file == "guard.py"]
+    assert f"{packages / 'zz_guard.pth'}:2 (import guard)" in problem.cause
+    assert "suspectra record" not in problem.cure
+
+
+def test_a_program_that_imports_it_before_pytest_is_told(work):
+    (work / "manage.py").write_text("import guard\nfrom runner import main\nmain()\n")
+    (work / "runner.py").write_text(
+        "import sys\ndef main():\n    import pytest\n    sys.exit(pytest.main(sys.argv[1:]))\n"
+    )
+    evidence, _ = record(work, sys.executable, "manage.py", *OPTIONS)
+    assert {p.file for p in evidence.problems} >= {"guard.py"}
+    assert all("pytest" in p.cure for p in evidence.problems)
+
+
+def test_without_site_the_cure_is_told(work, monkeypatch):
+    an_installed_plugin(work, monkeypatch)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(work), str(Path(pytest.__file__).parents[1])]))
+    evidence, _ = record(work, sys.executable, "-S", "-m", "pytest", *OPTIONS, "-p", "guard")
+    assert [p.file for p in evidence.problems] == [] or "-S" in evidence.problems[0].cure
+
+
+def test_other_programs_load_nothing_of_the_recorder(work):
+    (work / "program.py").write_text(
+        "import guard, sys\nguard.checked(1)\nprint([m for m in sys.modules if m.startswith('suspectra.')])\n"
+    )
+    (work / "sitecustomize.py").write_text("print('customized')\n")
+    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "program.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == ["customized", "customized", "[]"]  # the first is that of the command itself
+    assert "nothing was recorded" in done.stderr
+
+
+def test_a_sitecustomize_that_fails_does_as_it_would(work):
+    (work / "sitecustomize.py").write_text("raise ValueError('mine')\n")
+    plain = subprocess.run([sys.executable, "-c", "print(1)"], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "suspectra", "record", "--", sys.executable, "-c", "print(1)"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ("mine" in plain.stderr, plain.stdout) == ("mine" in done.stderr, done.stdout) == (True, "1\n")
