@@ -79,7 +79,7 @@ def _start():
         _load_package()
         from suspectra.recording import early
 
-        early.start(sys.modules["suspectra_start"])
+        early.start(sys.modules.pop("suspectra_start"))
     except Exception as error:
         print(f"suspectra: the recording begins late: {type(error).__name__}: {error}", file=sys.stderr)
 
