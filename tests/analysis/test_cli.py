@@ -49,6 +49,11 @@ SUSPECT = {
     "failing_tests": {"type": "array", "items": {"type": "string"}},
 }
 PROBLEM = {name: {"type": "string"} for name in ("file", "place", "cause", "cure")}
+COLLECTION_ERROR = {
+    **{name: {"type": "string"} for name in ("collector", "exception", "message", "file", "digest", "home")},
+    "line": {"type": "integer", "minimum": 0},
+    "time": {"type": "integer"},
+}
 
 
 def closed(properties: dict) -> dict:
@@ -62,7 +67,9 @@ CONTRACT = closed(
         "passed": {"type": "integer"},
         "failed": {"type": "integer"},
         "elements": {"type": "integer"},
+        "tied_beyond": {"type": "integer", "minimum": 0},
         "problems": {"type": "array", "items": closed(PROBLEM)},
+        "collection_errors": {"type": "array", "items": closed(COLLECTION_ERROR)},
         "suspects": {"type": "array", "items": closed(SUSPECT)},
     }
 )
@@ -120,6 +127,7 @@ def test_table(suspectra):
         " 3–5  0.3873  src/cart.py:8   total      3   2   9   3  amount = 0\n"
         " 3–5  0.3873  src/cart.py:9   total      3   2   9   3  for price, count in items:\n"
         "      executed by 3 failing tests: test_cart.py::test_teardown, test_cart.py::test_strict and 1 more\n"
+        "      and 1 more with the same score\n"
         "\n"
         "4 of 22 statements, by Ochiai, from 12 failed and 5 passed tests (.coverage)\n"
     )
@@ -129,7 +137,7 @@ def test_table(suspectra):
 def test_table_lists_20_and_machine_formats_all(suspectra):
     assert suspectra("rank")[1].count("src/cart.py:") == 20
     assert suspectra("rank", "--format", "csv")[1].count("src/cart.py") == 22
-    assert suspectra("rank", "--format", "csv", "--top", "3")[1].count("src/cart.py") == 3
+    assert suspectra("rank", "--format", "csv", "--top", "3")[1].count("src/cart.py") == 5  # a tie is not cut
 
 
 def test_tests_are_suspects_when_asked_for(suspectra):

@@ -187,7 +187,8 @@ def memory(data: bytes, folder: Path) -> None:
     for version in known.versions():
         with suppress(*DAMAGE):
             version.masks()
-    for rows in [test.rows for test in known.tests.values()] + known.imported + list(known.shared.values()):
+    ran = [*known.tests.values(), *known.imported]
+    for rows in [*(each.rows for each in ran), *known.shared.values()]:
         with suppress(ValueError, struct.error):
             assert all(number < len(rows.section.versions) for number in rows.touched())
             list(rows.bits())
