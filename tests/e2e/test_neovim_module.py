@@ -190,7 +190,7 @@ def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, 
     wait(lambda: "Ochiai" in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
     module.nvim.command("Suspectra explain")
-    wait(lambda: any("no suspect" in text for text in module.lua("return said")), "a word")
+    wait(lambda: any("not a suspect" in text for text in module.lua("return said")), "a word")
 
 
 def test_another_technique_can_be_chosen(module, ledger, wait):

@@ -222,7 +222,7 @@ def test_an_explanation_keeps_up(opened, ledger, wait, document):
     wait(lambda: bench.cursor() == ("tax.py", fault + 1), "the moved line")
     bench.press("End", "x")
     inside.locator("h1", has_text="tax.py").wait_for()
-    inside.locator(".notice", has_text="no suspect any more").wait_for()
+    inside.locator(".notice", has_text="not a suspect any more").wait_for()
     bench.picture("gone")
     bench.press("Backspace")
     inside.locator("pre", has_text=FAULT).wait_for()
