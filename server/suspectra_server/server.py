@@ -100,6 +100,7 @@ class SuspectraServer(LanguageServer):
         self._status: dict[str, Any] | None = None
         self._tasks: set[asyncio.Task] = set()
         self._changing = asyncio.Lock()
+        self._started = asyncio.Event()  # the folders are known
 
     # what the client is
 
@@ -145,9 +146,11 @@ class SuspectraServer(LanguageServer):
         alone = len(folders) == 1  # several were chosen with care
         for folder in folders:
             await self._add(folder.uri, settings, look_up=alone and self.trusted)
+        self._started.set()
 
     async def begin(self) -> None:
         """The client is ready: learn its settings, then rank."""
+        await self._started.wait()  # a client may say so before it has the answer to `initialize`
         self._register()
         try:
             await asyncio.wait_for(self.configure(), CONFIGURATION_PATIENCE)
