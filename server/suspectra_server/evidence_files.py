@@ -54,6 +54,7 @@ class EvidenceFiles:
         self._ranked: States = MappingProxyType({})
         self._recorded = False
         self._seen: States | None = None  # at the last look, while files settle
+        self._asked: States | None = None  # when the ranking that is on its way was asked for
         self._growing = False  # when it was ranked
         self._pace = Pace(self._loop.time)
         self._timer: asyncio.TimerHandle | None = None
@@ -67,6 +68,7 @@ class EvidenceFiles:
     def ranked(self, result: Ranked) -> None:
         """A ranking was made."""
         self._pace.end()
+        self._asked = None
         self._growing = result.growing
         self._recorded = bool(result.recorded_by)
         if result.states is not None:
@@ -121,7 +123,9 @@ class EvidenceFiles:
             self._seen = None
             return
         states, growing = found
-        if not self._differ(states):
+        if states == self._asked:
+            self._seen = None  # the ranking on its way reads them as they are
+        elif not self._differ(states):
             self._seen = None
             if growing and self._growing:
                 self._look_later()
@@ -134,6 +138,7 @@ class EvidenceFiles:
             if due > self._loop.time() + LONGEST_REST:
                 self._look_later()
             else:
+                self._asked = states
                 self._resting = self._loop.call_at(due, self._rank)
         else:
             self._seen = states
