@@ -14,11 +14,7 @@ from __future__ import annotations
 
 import warnings  # the process has one list of filters, which is that of the module itself
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from gc import disable as pause_collector
-from gc import enable as resume_collector
-from gc import isenabled as collector_runs
 
 from suspectra.instrumentation import own
 from suspectra.instrumentation.cells import CELLS
@@ -26,7 +22,7 @@ from suspectra.instrumentation.conditions import Condition, ConditionProbes
 from suspectra.instrumentation.outline import Outline
 from suspectra.instrumentation.own_syntax import ast
 from suspectra.instrumentation.probes import FunctionSpan, Kind, ModuleMap, Probe, Statement
-from suspectra.instrumentation.source import LogicalLines, docstring, parse, statement_lines
+from suspectra.instrumentation.source import LogicalLines, docstring, parse, statement_lines, without_collecting
 
 __builtins__ = own.builtins
 
@@ -62,7 +58,7 @@ def instrument(
     SyntaxError, ValueError, RecursionError
         When Python itself cannot compile the source, or it is nested too deeply to be rewritten.
     """
-    with _no_collections():
+    with without_collecting():
         tree = parse(source, path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say is said when the tree with probes is compiled
@@ -74,18 +70,6 @@ def instrument(
             inserter.put_into_expressions(tree, asserts)
         inserter.module(tree)
         return tree, replace(inserter.map(), outline=outline)
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Without the garbage collector, which would walk over a growing tree again and again and find nothing."""
-    running = collector_runs()
-    pause_collector()
-    try:
-        yield
-    finally:
-        if running:
-            resume_collector()
 
 
 @dataclass(frozen=True)

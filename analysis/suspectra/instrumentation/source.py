@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
+from contextlib import contextmanager
+from gc import disable as pause_collector
+from gc import enable as resume_collector
+from gc import isenabled as collector_runs
 from types import CodeType
 
 from suspectra.instrumentation import own
@@ -49,6 +53,18 @@ def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
         except SystemError:
             continue
     return ast.parse(source, path)
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Without the garbage collector, which would walk over a growing tree again and again and find nothing."""
+    running = collector_runs()
+    pause_collector()
+    try:
+        yield
+    finally:
+        if running:
+            resume_collector()
 
 
 class LogicalLines:

@@ -11,19 +11,17 @@ What arcs can't tell is listed in :attr:`PythonFlow.untold`: branches inside one
 from __future__ import annotations
 
 import ast
-import gc
 import importlib.util
 import re
 import tokenize
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from suspectra.instrumentation.source import LogicalLines, parse
+from suspectra.instrumentation.source import LogicalLines, parse, without_collecting
 from suspectra.program.file_parts import arc_codes
 
 Arc = tuple[int, int]
@@ -117,7 +115,7 @@ class PythonFlow:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 text = importlib.util.decode_source(data)
-                with _without_collecting():
+                with without_collecting():
                     tree = parse(text)
             lines = text.split("\n")
             firsts = _first_lines(tree, lines)
@@ -477,18 +475,6 @@ def _join(ends: _Ends, more: _Ends) -> _Ends:
     for line, rare in more.items():
         both[line] = both.get(line, True) and rare
     return both
-
-
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """A tree has no cycles, but so many new objects that Python would look for some again and again."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 def _start(node: ast.AST) -> int:
