@@ -39,6 +39,7 @@ from suspectra_server.features import (
 )
 from suspectra_server.jobs import Jobs
 from suspectra_server.learned import Learned
+from suspectra_server.logs import BackgroundHandler
 from suspectra_server.protocol import STATUS, State
 from suspectra_server.roots import root_of
 from suspectra_server.settings import RESTRICTED, SECTION, Settings, read_settings, section_of
@@ -446,7 +447,8 @@ def serve(
                 return await sockets.serve_tcp(protocol, *tcp, token, _say)
             return await sockets.serve_websocket(protocol, *ws, token, _say, secret=token_path is not None)
 
-    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
+    log_output = BackgroundHandler(2)
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s", handlers=[log_output])
     for name in ("pygls", "asyncio"):  # they log tracebacks of what a client did wrong, or did not wait for
         logging.getLogger(name).setLevel(logging.CRITICAL)
     streams = None if tcp or ws or unix else wire.guarded_streams()
@@ -458,6 +460,8 @@ def serve(
         return asyncio.run(run())
     except KeyboardInterrupt:
         return 130
+    finally:
+        log_output.finish()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -14,13 +14,14 @@ import re
 import socket
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from suspectra.errors import Problem, UsageError
 from suspectra_server.access import admits, remove_own, require_private, token_of_request, why_foreign
+from suspectra_server.outbox import Outbox
 from suspectra_server.wire import INVALID_REQUEST, LARGEST_MESSAGE, Protocol, content_length
 
 log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ async def _serve(protocol: Protocol, listener: asyncio.AbstractServer, say: Say,
         return await protocol._server.finished
     finally:
         listener.close()
-        await flush(protocol)
+        await protocol.flush()
 
 
 def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
@@ -128,7 +129,14 @@ def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, a
         finally:
             authenticator.remove_pending(writer.transport)
         protocol = authenticator.protocol
-        protocol.set_writer(writer)
+
+        writer.transport.set_write_buffer_limits(0)  # so that what has been drained has left
+
+        async def send(message: bytes) -> None:
+            writer.write(message)
+            await writer.drain()
+
+        protocol.send_to(Outbox(send, writer.transport.abort, protocol.hung_up))
         protocol.receive(body)
         try:
             length = None
@@ -137,6 +145,7 @@ def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, a
                     length = announced
                 elif not line.strip() and length is not None:
                     protocol.receive(await reader.readexactly(length))
+                    await protocol.room()
                     length = None
         except (OSError, ValueError, EOFError) as error:
             log.error("the connection is broken: %s", error)
@@ -252,33 +261,6 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
             authenticator.remove_pending(self.transport)
             super().connection_lost(exc)
 
-    class Writer:
-        """Sends whole messages in their order."""
-
-        def __init__(self, socket: ServerConnection):
-            self._socket = socket
-            self._queue: asyncio.Queue[bytes] = asyncio.Queue()
-            self._task = asyncio.ensure_future(self._send())
-
-        def write(self, data: bytes) -> None:
-            self._queue.put_nowait(data)
-
-        def close(self) -> None:
-            self._task.cancel()
-
-        async def drain(self) -> None:
-            await self._queue.join()
-
-        async def _send(self) -> None:
-            while True:
-                data = await self._queue.get()
-                try:
-                    await self._socket.send(data.decode(), text=True)
-                except ConnectionClosed:
-                    protocol.hung_up()
-                finally:
-                    self._queue.task_done()
-
     def check(connection: ServerConnection, request: Request) -> Response | None:
         headers = request.headers
         own = (host, *(address[0] for address in [connection.local_address] if address))
@@ -298,10 +280,18 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         except Refused as refusal:
             await connection.close(1013, str(refusal))
             return
-        protocol.set_writer(Writer(connection), include_headers=False)
+
+        async def send(message: bytes) -> None:
+            try:
+                await connection.send(message.decode(), text=True)
+            except ConnectionClosed as error:
+                raise ConnectionError(str(error)) from None
+
+        protocol.send_to(Outbox(send, connection.transport.abort, protocol.hung_up), framed=False)
         try:
             async for data in connection:
                 protocol.receive(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
+                await protocol.room()
         except ConnectionClosed as error:
             log.info("the connection is broken: %s", error)
         protocol.hung_up()
@@ -315,20 +305,13 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         create_connection=Connection,
         open_timeout=TIMEOUT,
         max_size=LARGEST_MESSAGE,
+        write_limit=0,  # so that what has been sent has left
     ) as listener:
         query = "" if secret else f"/?token={token}"
         say("listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener)))
         status = await protocol._server.finished
-        await flush(protocol)
+        await protocol.flush()
         return status
-
-
-async def flush(protocol: Protocol) -> None:
-    """Let the last answers leave."""
-    if drain := getattr(protocol.writer, "drain", None):
-        with suppress(OSError, asyncio.TimeoutError):
-            await asyncio.wait_for(drain(), 1)
-        protocol.writer.close()
 
 
 def _addresses(listener: Any) -> list[Sequence[Any]]:

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 import os
+import queue
 import re
 import sys
 import threading
@@ -30,6 +31,8 @@ from pygls.protocol import (
     lsp_method,
 )
 
+from suspectra_server.outbox import Outbox, subject_of
+
 if TYPE_CHECKING:
     from suspectra_server.documents import Documents
 
@@ -39,7 +42,9 @@ LARGEST_MESSAGE = 256 * 2**20  # bytes
 _LENGTH = re.compile(rb"content-length\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
 _LONGEST_HEADER = 8192
 
-PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED = -32700, -32600, -32002
+PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED, REQUEST_FAILED = -32700, -32600, -32002, -32803
+MAX_PENDING = 1000  # messages of the client that are being handled
+_READ_AHEAD = 16  # messages that are read before they can be handled
 
 
 @cache
@@ -70,6 +75,35 @@ class Protocol(LanguageServerProtocol):
     """pygls' protocol with an answer to everything."""
 
     _began = False
+    _outbox: Outbox | None = None
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._asked: set[str | int] = set()  # ids of our own requests that the client has not answered
+        self._room = asyncio.Event()
+
+    def send_to(self, outbox: Outbox, *, framed: bool = True) -> None:
+        """Send messages from now on through an outbox, with a header before each unless the transport frames them."""
+        self._outbox = outbox
+        self._include_headers = framed
+
+    async def flush(self) -> None:
+        """Let the last answers leave, and close the connection."""
+        if self._outbox is not None:
+            await self._outbox.flush()
+
+    async def room(self) -> None:
+        """Wait until the next message should be read: while too many are being handled, nothing is.
+
+        But where the server has asked the client something, the answer may be the next message. Then it is read, and
+        requests are refused.
+        """
+        while self._is_full() and not self._asked:
+            self._room.clear()
+            await self._room.wait()
+
+    def _is_full(self) -> bool:
+        return len(self._request_futures) - len(self._asked) >= MAX_PENDING
 
     def receive(self, body: bytes) -> None:
         """Handle one message, whatever it is."""
@@ -94,7 +128,7 @@ class Protocol(LanguageServerProtocol):
                 return
             if self._out_of_order(method, msg_id):
                 return
-        elif not ("result" in raw) ^ ("error" in raw) or msg_id not in self._request_futures:
+        elif not ("result" in raw) ^ ("error" in raw) or msg_id not in self._asked:
             self._result_types.pop(msg_id, None)
             log.warning("ignoring an answer to a question that was not asked: %r", msg_id)
             return
@@ -108,6 +142,11 @@ class Protocol(LanguageServerProtocol):
             return
         if "error" in raw:
             self._result_types.pop(msg_id, None)
+        if "method" not in raw:
+            self._asked.discard(msg_id)
+        elif msg_id is not None and method != lsp.SHUTDOWN and self._is_full() and self._asked:
+            self._refuse(msg_id, REQUEST_FAILED, f"{MAX_PENDING} messages are being handled already")
+            return
         self.handle_message(message)
 
     def _out_of_order(self, method: str, msg_id: Any) -> bool:
@@ -146,6 +185,7 @@ class Protocol(LanguageServerProtocol):
 
         def done(future: Any) -> None:
             self._request_futures.pop(msg_id, None)
+            self._room.set()
             callback(future)
 
         super()._execute_handler(msg_id, handler, done, args, kwargs)
@@ -178,29 +218,72 @@ class Protocol(LanguageServerProtocol):
             self._server.finished.set_result(0 if self._shutdown else 1)
 
     def _send_data(self, data: Any) -> None:
-        if not self._server.finished.done():
+        if self._outbox is None or self._server.finished.done():
+            return
+        body = json.dumps(data, default=self._serialize_message).encode(self.CHARSET)
+        if self._include_headers:
+            kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
+            body = f"Content-Length: {len(body)}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
+        if hasattr(data, "method") and hasattr(data, "id"):
+            self._asked.add(data.id)
+            self._room.set()
+        self._outbox.put(body, subject_of(data))
+
+
+class _Output:
+    """A stream that blocks while its reader does not read, so a thread writes it.
+
+    Parameters
+    ----------
+    sink : binary stream
+        Without a buffer: one that the thread holds could not be flushed when the program ends.
+    """
+
+    def __init__(self, sink: BinaryIO):
+        self._loop = asyncio.get_running_loop()
+        self._sink = sink
+        self._queue: queue.SimpleQueue[tuple[bytes, asyncio.Future] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._write, name="suspectra-output", daemon=True).start()
+
+    async def send(self, message: bytes) -> None:
+        """Write a message; returns when it is written.
+
+        Raises
+        ------
+        OSError, ValueError
+            When the other end is closed.
+        """
+        sent = self._loop.create_future()
+        self._queue.put((message, sent))
+        await sent
+
+    def end(self) -> None:
+        """End the thread once its last write returns."""
+        self._queue.put(None)
+
+    def _write(self) -> None:
+        while (job := self._queue.get()) is not None:
+            message, sent = job
+            error: Exception | None = None
             try:
-                super()._send_data(data)
-            except OSError:
-                self.hung_up()
+                rest = memoryview(message)
+                while rest:
+                    if (written := self._sink.write(rest)) is None:
+                        raise BlockingIOError("standard output does not block")
+                    rest = rest[written:]
+            except (OSError, ValueError) as caught:
+                error = caught
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(_settle, sent, error)
 
 
-class _Stream:
-    """Standard output, or rather what it was before it was guarded."""
-
-    def __init__(self, file: BinaryIO, gone: Callable[[], None]):
-        self._file = file
-        self._gone = gone
-
-    def write(self, data: bytes) -> None:
-        try:
-            self._file.write(data)
-            self._file.flush()
-        except (OSError, ValueError):
-            self._gone()
-
-    def close(self) -> None:
-        pass
+def _settle(future: asyncio.Future, error: Exception | None) -> None:
+    if future.done():  # cancelled
+        return
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
 
 
 def guarded_streams() -> tuple[BinaryIO, BinaryIO]:
@@ -212,14 +295,26 @@ def guarded_streams() -> tuple[BinaryIO, BinaryIO]:
     os.close(nothing)
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    return open(source, "rb"), open(sink, "wb")
+    return open(source, "rb"), open(sink, "wb", buffering=0)
 
 
 async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> int:
     """Serve the client at the other end of two streams."""
     loop = asyncio.get_running_loop()
-    finished = protocol._server.finished
-    protocol.set_writer(_Stream(sink, protocol.hung_up))
+    output = _Output(sink)
+    protocol.send_to(Outbox(output.send, output.end, protocol.hung_up))
+    unread = threading.Semaphore(_READ_AHEAD)
+    waiting: set[asyncio.Task] = set()
+
+    def receive(body: bytes) -> None:
+        room = asyncio.ensure_future(protocol.room())
+        waiting.add(room)
+        room.add_done_callback(read_on)
+        protocol.receive(body)
+
+    def read_on(room: asyncio.Task) -> None:
+        waiting.discard(room)
+        unread.release()
 
     def post(act: Callable, *args: Any) -> None:
         with suppress(RuntimeError):  # the loop has ended, and with it the server
@@ -228,13 +323,17 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
     def read() -> None:
         try:
             while (body := read_message(source)) is not None:
-                post(protocol.receive, body)
+                unread.acquire()
+                post(receive, body)
         except (OSError, ValueError) as error:
             log.error("the connection is broken: %s", error)
         post(protocol.hung_up)
 
     threading.Thread(target=read, name="suspectra-input", daemon=True).start()
-    return await finished
+    status = await protocol._server.finished
+    await protocol.flush()
+    output.end()
+    return status
 
 
 def read_message(source: BinaryIO) -> bytes | None:

@@ -33,7 +33,7 @@ class _Writer:
     def __init__(self) -> None:
         self.messages: list[dict] = []
 
-    def write(self, data: bytes) -> None:
+    def put(self, data: bytes, subject: object = None) -> None:
         head, _, body = data.partition(b"\r\n\r\n")
         assert f"Content-Length: {len(body)}".encode() in head
         self.messages.append(json.loads(body))
@@ -55,7 +55,7 @@ async def _talk(bodies: list[bytes], greeted: bool, root: str | None) -> list[di
     broken: list[dict] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: broken.append(context))
     server, writer = make_server(), _Writer()
-    server.protocol.set_writer(writer)
+    server.protocol.send_to(writer)
     try:
         for message in hello(root) if greeted else ():
             server.protocol.receive(json.dumps(message).encode())

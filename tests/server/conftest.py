@@ -297,7 +297,7 @@ def connect():
         async def serve():
             server = make_server()
             try:
-                source, sink = other_end.makefile("rb"), other_end.makefile("wb")
+                source, sink = other_end.makefile("rb"), other_end.makefile("wb", buffering=0)
                 status.put(await wire.serve_stdio(server.protocol, source, sink))
             finally:
                 server.stop()

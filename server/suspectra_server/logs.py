@@ -1,0 +1,62 @@
+"""The log on standard error, written by a thread: a client that does not read it must not hold up the loop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import threading
+from contextlib import suppress
+
+MAX_WAITING = 1000  # lines; what comes beyond is dropped
+MAX_LENGTH = 10_000  # characters of one line
+
+
+class BackgroundHandler(logging.Handler):
+    """Hands log lines to a thread that writes them.
+
+    The thread writes to the file descriptor itself. It may hang in that for ever, and a lock of `sys.stderr` or of
+    another handler that it held would keep the program from ending.
+
+    Parameters
+    ----------
+    descriptor : int
+        Where to write.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._waiting: queue.Queue[str | None] = queue.Queue(MAX_WAITING)
+        self._dropped = 0
+        self._thread = threading.Thread(target=self._write, name="suspectra-log", daemon=True)
+        self._thread.start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Leave a line to the thread, or count it where too many wait."""
+        try:
+            self._waiting.put_nowait(self.format(record)[:MAX_LENGTH])
+        except queue.Full:
+            self._dropped += 1
+
+    def finish(self, timeout: float = 1.0) -> None:
+        """Let what waits be written, if anybody reads it.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds.
+        """
+        with suppress(queue.Full):
+            self._waiting.put(None, timeout=timeout)
+            self._thread.join(timeout)
+
+    def _write(self) -> None:
+        while (line := self._waiting.get()) is not None:
+            if self._dropped and self._waiting.empty():
+                line += f"\n{self._dropped} lines of the log were dropped: nobody read them"
+                self._dropped = 0
+            rest = f"{line}\n".encode(errors="backslashreplace")
+            with suppress(OSError):
+                while rest:
+                    rest = rest[os.write(self._descriptor, rest) :]

@@ -1,0 +1,105 @@
+"""Messages that wait until the client reads them.
+
+A client that stops reading must neither hold up the loop nor have the server keep ever more for it. So messages wait
+here, one that a newer one makes void is dropped, and where too much waits nevertheless the connection is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from suspectra_server.protocol import STATUS
+
+log = logging.getLogger(__name__)
+
+MAX_WAITING = 64 * 2**20  # bytes that wait behind the message that is being sent
+FLUSH_TIMEOUT = 1.0  # seconds
+
+
+class Outbox:
+    """Sends messages in their order. Belongs to the loop.
+
+    Parameters
+    ----------
+    send : callable
+        Sends one message; a coroutine that ends when the next one may follow. It raises OSError or ValueError when the
+        client is gone.
+    abort : callable
+        Closes the connection without waiting for the client. It is called only where the client does not read.
+    gone : callable
+        Called when the client is gone, or does not read.
+    """
+
+    def __init__(
+        self, send: Callable[[bytes], Awaitable[None]], abort: Callable[[], None], gone: Callable[[], None]
+    ) -> None:
+        self._send = send
+        self._abort = abort
+        self._gone = gone
+        self._waiting: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._bytes = 0  # of what waits
+        self._some = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._open = True
+        self._task = asyncio.ensure_future(self._run())
+
+    def put(self, message: bytes, subject: Hashable | None = None) -> None:
+        """Send a message after those that wait; one that still waits with the same subject is dropped."""
+        if not self._open:
+            return
+        self._bytes -= len(self._waiting.pop(subject, b""))
+        if self._bytes > MAX_WAITING:
+            log.error("closing the connection: the client does not read, and %d MB wait for it", self._bytes // 2**20)
+            self._close()
+            self._abort()
+            self._gone()
+            return
+        self._waiting[object() if subject is None else subject] = message
+        self._bytes += len(message)
+        self._empty.clear()
+        self._some.set()
+
+    async def flush(self) -> None:
+        """Give the last messages a moment to leave; none may follow."""
+        try:
+            await asyncio.wait_for(self._empty.wait(), FLUSH_TIMEOUT)
+        except asyncio.TimeoutError:
+            self._abort()
+        self._close()
+
+    def _close(self) -> None:
+        self._open = False
+        self._task.cancel()
+        self._waiting.clear()
+        self._empty.set()
+
+    async def _run(self) -> None:
+        try:
+            while await self._some.wait():
+                while self._waiting:
+                    _, message = self._waiting.popitem(last=False)
+                    self._bytes -= len(message)
+                    await self._send(message)
+                self._some.clear()
+                self._empty.set()
+        except (OSError, ValueError) as error:
+            log.info("the connection is broken: %s", error)
+            self._close()
+            self._gone()
+
+
+def subject_of(message: Any) -> Hashable | None:
+    """What a message is about, if a newer one about the same makes it void; None for all others."""
+    method, params = getattr(message, "method", None), getattr(message, "params", None)
+    if method == lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS:
+        return method, params.uri
+    if method == lsp.PROGRESS and isinstance(params.value, lsp.WorkDoneProgressReport):
+        return method, params.token
+    return STATUS if method == STATUS else None
