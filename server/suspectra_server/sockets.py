@@ -145,7 +145,6 @@ def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, a
                     length = announced
                 elif not line.strip() and length is not None:
                     protocol.receive(await reader.readexactly(length))
-                    await protocol.room()
                     length = None
         except (OSError, ValueError, EOFError) as error:
             log.error("the connection is broken: %s", error)
@@ -291,7 +290,6 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         try:
             async for data in connection:
                 protocol.receive(data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass"))
-                await protocol.room()
         except ConnectionClosed as error:
             log.info("the connection is broken: %s", error)
         protocol.hung_up()

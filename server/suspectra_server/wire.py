@@ -80,7 +80,6 @@ class Protocol(LanguageServerProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._asked: set[str | int] = set()  # ids of our own requests that the client has not answered
-        self._room = asyncio.Event()
 
     def send_to(self, outbox: Outbox, *, framed: bool = True) -> None:
         """Send messages from now on through an outbox, with a header before each unless the transport frames them."""
@@ -92,17 +91,8 @@ class Protocol(LanguageServerProtocol):
         if self._outbox is not None:
             await self._outbox.flush()
 
-    async def room(self) -> None:
-        """Wait until the next message should be read: while too many are being handled, nothing is.
-
-        But where the server has asked the client something, the answer may be the next message. Then it is read, and
-        requests are refused.
-        """
-        while self._is_full() and not self._asked:
-            self._room.clear()
-            await self._room.wait()
-
     def _is_full(self) -> bool:
+        """Whether requests are refused. What cancels one, ends the server or answers its questions is still taken."""
         return len(self._request_futures) - len(self._asked) >= MAX_PENDING
 
     def receive(self, body: bytes) -> None:
@@ -144,7 +134,7 @@ class Protocol(LanguageServerProtocol):
             self._result_types.pop(msg_id, None)
         if "method" not in raw:
             self._asked.discard(msg_id)
-        elif msg_id is not None and method != lsp.SHUTDOWN and self._is_full() and self._asked:
+        elif msg_id is not None and method != lsp.SHUTDOWN and self._is_full():
             self._refuse(msg_id, REQUEST_FAILED, f"{MAX_PENDING} messages are being handled already")
             return
         self.handle_message(message)
@@ -185,7 +175,6 @@ class Protocol(LanguageServerProtocol):
 
         def done(future: Any) -> None:
             self._request_futures.pop(msg_id, None)
-            self._room.set()
             callback(future)
 
         super()._execute_handler(msg_id, handler, done, args, kwargs)
@@ -226,7 +215,6 @@ class Protocol(LanguageServerProtocol):
             body = f"Content-Length: {len(body)}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
         if hasattr(data, "method") and hasattr(data, "id"):
             self._asked.add(data.id)
-            self._room.set()
         self._outbox.put(body, subject_of(data))
 
 
@@ -303,18 +291,11 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
     loop = asyncio.get_running_loop()
     output = _Output(sink)
     protocol.send_to(Outbox(output.send, output.end, protocol.hung_up))
-    unread = threading.Semaphore(_READ_AHEAD)
-    waiting: set[asyncio.Task] = set()
+    may_read = threading.Semaphore(_READ_AHEAD)
 
     def receive(body: bytes) -> None:
-        room = asyncio.ensure_future(protocol.room())
-        waiting.add(room)
-        room.add_done_callback(read_on)
+        may_read.release()
         protocol.receive(body)
-
-    def read_on(room: asyncio.Task) -> None:
-        waiting.discard(room)
-        unread.release()
 
     def post(act: Callable, *args: Any) -> None:
         with suppress(RuntimeError):  # the loop has ended, and with it the server
@@ -323,7 +304,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
     def read() -> None:
         try:
             while (body := read_message(source)) is not None:
-                unread.acquire()
+                may_read.acquire()
                 post(receive, body)
         except (OSError, ValueError) as error:
             log.error("the connection is broken: %s", error)
