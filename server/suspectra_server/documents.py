@@ -314,10 +314,15 @@ class Texts:
         """The files that are open."""
         return list(self._open)
 
+    def source(self, file: Version | MeasuredFile) -> SourceText | None:
+        """The file as it was run, None when that was never seen."""
+        known = self._as_run.get((file.path, file.digest))
+        return known[1] if known else None
+
     def as_run(self, file: Version | MeasuredFile) -> Lines | None:
         """The text that was run, None when it was never seen."""
-        known = self._as_run.get((file.path, file.digest))
-        return known[1].lines if known else None
+        source = self.source(file)
+        return source.lines if source else None
 
     def on_disk(self, path: str) -> bool:
         """Whether there was a file that could be read when it was last looked for."""

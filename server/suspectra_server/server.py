@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from suspectra_server.features import (
 from suspectra_server.jobs import Jobs
 from suspectra_server.learned import Learned
 from suspectra_server.logs import BackgroundHandler
+from suspectra_server.marks_file import MarksFile
 from suspectra_server.protocol import STATUS, State
 from suspectra_server.roots import root_of
 from suspectra_server.settings import RESTRICTED, SECTION, Settings, read_settings, section_of
@@ -52,6 +53,7 @@ from suspectra_server.workspace import Folder, Folders
 log = logging.getLogger(__name__)
 
 CONFIGURATION_PATIENCE = 1.0  # seconds a client is given to say its settings before the first ranking
+SAVING_PATIENCE = 1.0  # seconds
 MOST_TOLD = 5  # problems of one ranking that are told one by one
 SETTLING = 0.5  # seconds after which to see again whether a recording is complete
 _LOUDNESS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
@@ -160,8 +162,14 @@ class SuspectraServer(LanguageServer):
         self.rank()
         self.say_status()
 
-    def stop(self) -> None:
-        """End everything that runs."""
+    async def save(self) -> None:
+        """Wait for marks that are still being written, but not for ever."""
+        if self._initialized and any(folder.unsaved for folder in self.folders):
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self.files.run(lambda: None), SAVING_PATIENCE)  # after all that waits before it
+
+    def stop_working(self) -> None:
+        """End everything that runs, but for what is still being written."""
         self.test_run.cancel()
         for task in list(self._tasks):
             task.cancel()
@@ -170,6 +178,11 @@ class SuspectraServer(LanguageServer):
                 folder.close()
             self.watcher.stop()
             self.jobs.stop()
+
+    def stop(self) -> None:
+        """End everything that runs."""
+        self.stop_working()
+        if self._initialized:
             self.files.stop()
 
     def hold(self, task: asyncio.Task) -> None:
@@ -240,6 +253,7 @@ class SuspectraServer(LanguageServer):
             self.jobs,
             self.files,
             self.watcher,
+            MarksFile(root, writable=self.trusted),
             changed=self.refresh,
             working=self.say_status,
             habit=lambda: self.learned.habit,
@@ -434,6 +448,7 @@ def serve(
                 return await with_token(server.protocol)
             return await wire.serve_stdio(server.protocol, *streams)
         finally:
+            await server.save()
             server.stop()
 
     async def with_token(protocol: wire.Protocol) -> int:
@@ -449,7 +464,8 @@ def serve(
 
     log_output = BackgroundHandler(2)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s", handlers=[log_output])
-    for name in ("pygls", "asyncio"):  # they log tracebacks of what a client did wrong, or did not wait for
+    # they log tracebacks of what a client did wrong, or did not wait for, and watches that end while they are read
+    for name in ("pygls", "asyncio", "watchdog"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     streams = None if tcp or ws or unix else wire.guarded_streams()
     # what is imported stays; and evidence comes in large numbers of objects that stay, so look for garbage seldom
@@ -559,7 +575,7 @@ def _register_life(server: SuspectraServer) -> None:
 
     @server.feature(lsp.SHUTDOWN)
     def shutdown(params: None) -> None:
-        server.stop()
+        server.stop_working()
         server.protocol.cancel_pending()
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)

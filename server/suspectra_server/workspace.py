@@ -22,9 +22,11 @@ from suspectra_server.evidence_files import EvidenceFiles
 from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs
+from suspectra_server.marks_file import MarksFile
 from suspectra_server.project_tests import ctest_build, has_python_tests, unittest_command
 from suspectra_server.protocol import State
 from suspectra_server.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
+from suspectra_server.reader_marks import ReaderMarks
 from suspectra_server.settings import Settings
 from suspectra_server.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot
 from suspectra_server.statement import Statement
@@ -53,6 +55,8 @@ class Folder:
     files : Jobs
         Where files are looked at.
     watcher : Watcher
+    marks : MarksFile
+        Where the reader's marks are kept.
     changed : callable
         Called with the folder when it has a new snapshot.
     working : callable
@@ -79,6 +83,7 @@ class Folder:
         jobs: Jobs,
         files: Jobs,
         watcher: Watcher,
+        marks: MarksFile,
         changed: Callable[[Folder], None],
         working: Callable[[], None],
         habit: Callable[[], JumpHabit],
@@ -101,13 +106,12 @@ class Folder:
         self._working = working
         self._habit = habit
         self._carried = carried
-        self._examined: frozenset[Place] = frozenset()
-        self._innocent: frozenset[Place] = frozenset()
         self._disk = Disk(root)
         self._ranker = Ranker(root, self._disk)
         # for each ranking that somebody still knows, the one after it and where its places are there
         self._next: WeakKeyDictionary[Ranking, tuple[Ranking, Moved]] = WeakKeyDictionary()
         self.guidance = Guidance(uri, jobs, Guides(self._ranker.edged), self._terms, self._lay_out)
+        self._marks = ReaderMarks(uri, marks, files, self._restored)
         self._edits = Settling(self._loop, self._lay_out)
         self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._go_on)
         self._evidence.watch(self._candidates())
@@ -121,7 +125,7 @@ class Folder:
         self._evidence.wait_no_more()
         self.guidance.hold()
         settings = with_technique(self.settings, self.chosen)
-        wanted = Wanted(settings, self._candidates(), tuple(self.texts.open_paths()))
+        wanted = Wanted(settings, self._candidates(), self._texts_wanted())
         self._jobs.submit(("rank", self.uri), lambda token: self._ranker.rank(wanted, token), self._ranked)
         self._loop.call_later(NOTICED, lambda: self.busy and self._working())
 
@@ -142,10 +146,14 @@ class Folder:
     def sources_changed(self) -> None:
         """A source file changed on disk: read it again, and move the marks."""
         if not self.removed:
-            ranking, opened = self.snapshot.ranking, tuple(self.texts.open_paths())
+            ranking, others = self.snapshot.ranking, self._texts_wanted()
             self._files.submit(
-                ("load", self.uri), lambda token: _load(self._disk, self.root, ranking, opened, token), self._loaded
+                ("load", self.uri), lambda token: _load(self._disk, self.root, ranking, others, token), self._loaded
             )
+
+    def _texts_wanted(self) -> tuple[str, ...]:
+        """Files whose texts are needed, suspects in them or not."""
+        return tuple(dict.fromkeys([*self.texts.open_paths(), *self._marks.files]))
 
     def configure(self, settings: Settings) -> None:
         """Take new settings, and rank again where they matter to the ranking."""
@@ -282,29 +290,36 @@ class Folder:
 
     def examine(self, mark: Mark) -> None:
         """Take a suspect off the marks."""
-        self._examined |= {mark.place}
-        self._cleared()
+        self._marks.examine(mark.place, self.snapshot.ranking, self.texts)
+        self._lay_out()
 
     def acquit(self, elements: Iterable[int]) -> None:
         """Take statements off the marks that are not at fault."""
-        self._innocent |= {self.snapshot.ranking.place_of(element) for element in elements}
-        self._cleared()
+        ranking = self.snapshot.ranking
+        self._marks.acquit(map(ranking.place_of, elements), ranking, self.texts)
+        self._lay_out()
 
     def clear_examined(self) -> None:
         """Bring all examined and innocent suspects back."""
-        self._examined = self._innocent = frozenset()
-        self._cleared()
-
-    def _cleared(self) -> None:
+        self._marks.clear()
         self._lay_out()
-        self.guidance.renew(after=0)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether there are marks that are not in their file yet."""
+        return self._marks.unsaved
+
+    def _restored(self) -> None:
+        """Marks of an earlier server are there: follow them through what was edited since."""
+        self._lay_out()
+        self.sources_changed()
 
     def _terms(self) -> Terms | None:
         """What the guide follows from."""
         ranking, settings = self.snapshot.ranking, self.settings
         if ranking.report is None:
             return None
-        done = (self.element_of(place) for place in self._examined | self._innocent)
+        done = (self.element_of(place) for place in self._marks.examined | self._marks.innocent)
         learned = round(self._habit().estimate(settings.p_jump), 2) if settings.learn_jumps else None
         return Terms(
             ranking, frozenset(element for element in done if element is not None), settings.jump_model(learned)
@@ -377,6 +392,8 @@ class Folder:
             return
         before = self.snapshot
         ranking = ranking or before.ranking
+        if self._marks.settle(ranking, self.texts) and ranking is before.ranking:
+            self.guidance.renew(after=0)
         wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
         placements = {
             path: placement
@@ -388,16 +405,14 @@ class Folder:
             ErrorMark.of(error, self.texts.placement(_failed(error)) if error.file else None)
             for error in ranking.collection_errors
         )
-        after = Snapshot(ranking, placements, self._examined, self._innocent, guide, by_steps, errors)
+        after = Snapshot(ranking, placements, self._marks.examined, self._marks.innocent, guide, by_steps, errors)
         if _differ(before, after):
             self.snapshot = after
             self._changed(self)
 
     def _carry(self, ranking: Ranking) -> None:
-        """Follow places into a new run, as lines may have moved; a line that was edited is worth another look."""
+        """Follow places into a new run, as lines may have moved."""
         moved = self._moves(ranking)
-        self._examined = frozenset(filter(None, map(moved, self._examined)))
-        self._innocent = frozenset(filter(None, map(moved, self._innocent)))
         self._next[self.snapshot.ranking] = ranking, moved
         self._carried(self, moved)
 
@@ -426,7 +441,7 @@ class Folder:
 
 
 def _load(
-    disk: Disk, root: Path, ranking: Ranking, opened: Iterable[str], token: Token
+    disk: Disk, root: Path, ranking: Ranking, others: Iterable[str], token: Token
 ) -> tuple[Reading, dict[str, object]]:
     """In a worker thread: the texts that marks need and those that edits are compared with, and what to watch."""
     shown = dict.fromkeys(
@@ -436,7 +451,7 @@ def _load(
         ]
     )
     states = {path: state_of(path) for path in (str(root / file) for file in shown)}
-    wanted = dict.fromkeys([*texts_of(ranking, opened), *texts_to_compare_with(ranking)])
+    wanted = dict.fromkeys([*texts_of(ranking, others), *texts_to_compare_with(ranking)])
     return disk.read(wanted, token), states
 
 

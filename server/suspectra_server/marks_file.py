@@ -1,0 +1,319 @@
+"""The reader's marks in a file of the workspace, so that they outlive the server."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import tempfile
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import Any
+
+from suspectra.errors import SuspectraError
+from suspectra.evidence.sources import SourceText, read_regular, reason
+from suspectra.recording.folders import make_recording_folder
+from suspectra.recording.settings import FOLDER
+from suspectra_server.code_lines import code_lines
+
+log = logging.getLogger(__name__)
+
+NAME = "marks.json"
+VERSION = 1
+LARGEST = 4 * 2**20  # bytes of the file
+MAX_FILES = 500  # with marks; those marked last are kept
+MAX_MARKS = 20_000
+MAX_LINES = 200_000  # of all these files
+_HASH = 4  # bytes; two lines are taken for the same by mistake once in four billion comparisons
+_DIGITS = 2 * _HASH
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_LINES = re.compile(rf"(?:[0-9a-f]{{{_DIGITS}}})*")
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What tells a text from its later versions, line by line.
+
+    Parameters
+    ----------
+    digest : str
+        SHA-256 (hexadecimal) of the file's bytes.
+    source : SourceText, optional
+        The text, where it is known.
+    stored : tuple of str
+        What `lines` was when it was stored, where the text is not known.
+    """
+
+    digest: str
+    source: SourceText | None = None
+    stored: tuple[str, ...] = ()
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        """A short hash of what each line holds of code, so that comments and white space don't matter."""
+        if self.source is None:
+            return self.stored
+        code = code_lines(self.source.lines, self.source.path)
+        return tuple(
+            hashlib.blake2b(line.encode("utf-8", "surrogatepass"), digest_size=_HASH).hexdigest() for line in code
+        )
+
+
+@dataclass(frozen=True)
+class FileMarks:
+    """The marks in one file.
+
+    Parameters
+    ----------
+    fingerprint : Fingerprint
+        Of the text that was run.
+    examined, innocent : frozenset of int
+        Lines of that text, counted from 1.
+    """
+
+    fingerprint: Fingerprint
+    examined: frozenset[int] = frozenset()
+    innocent: frozenset[int] = frozenset()
+
+    def __bool__(self) -> bool:
+        return bool(self.examined or self.innocent)
+
+    def moved(self, fingerprint: Fingerprint) -> FileMarks:
+        """The same marks in another version of the file, without those whose lines were edited."""
+        lines = _moved(self.fingerprint.lines, fingerprint.lines)
+
+        def follow(marked: Iterable[int]) -> frozenset[int]:
+            return frozenset(lines[line - 1] + 1 for line in marked if line <= len(lines) and lines[line - 1] >= 0)
+
+        return FileMarks(fingerprint, follow(self.examined), follow(self.innocent))
+
+
+class MarksFile:
+    """``.suspectra/marks.json`` of a workspace. Every method touches the disk: for one worker thread.
+
+    Another server may use the same file, so each change is put into what is there at that moment: of two changes to the
+    marks of one source file the later one stays.
+
+    Parameters
+    ----------
+    root : Path
+        The workspace.
+    writable : bool
+        Whether anything may be written.
+    """
+
+    def __init__(self, root: Path, *, writable: bool = True):
+        self._root = root
+        self._writable = writable
+        self._complaints: set[str] = set()
+
+    def load(self) -> dict[str, FileMarks]:
+        """What is kept, by path. Marks in files that were deleted are dropped."""
+        kept = self._read()
+        if not self._writable:
+            return kept
+        gone = [path for path in kept if not os.path.lexists(self._root / path)]
+        if gone:
+            self.write(dict.fromkeys(gone))
+        return {path: marks for path, marks in kept.items() if path not in gone}
+
+    def write(self, changes: Mapping[str, FileMarks | None], *, cleared: bool = False) -> bool:
+        """Keep changes.
+
+        Parameters
+        ----------
+        changes : mapping of str to FileMarks or None
+            By path; None where no mark is left.
+        cleared : bool
+            All that is there is removed first.
+
+        Returns
+        -------
+        bool
+            False where that can't be done now.
+        """
+        if not self._writable:
+            return True
+        try:
+            self._refuse_links()
+            kept = {} if cleared else self._read()
+            for path, marks in changes.items():
+                kept.pop(path, None)  # what is marked last stands last
+                if marks:
+                    kept[path] = marks
+            if kept := self._within_limits(kept):
+                self._replace(_serialized(kept))
+            else:
+                self._file.unlink(missing_ok=True)
+        except (OSError, ValueError, SuspectraError) as error:
+            self._complain(f"marks can't be written and last until the server ends: {reason(error)}")
+            return False
+        return True
+
+    @property
+    def _file(self) -> Path:
+        return self._root / FOLDER / NAME
+
+    def _read(self) -> dict[str, FileMarks]:
+        """What is in the file; nothing where it can't be understood."""
+        try:
+            self._refuse_links()
+            return _parsed(read_regular(self._file, LARGEST))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            self._complain(f"the marks in it are not used: {reason(error)}")
+            return {}
+
+    def _refuse_links(self) -> None:
+        for path in (self._file.parent, self._file):
+            if path.is_symlink():
+                raise ValueError(f"{path.name} is a link, which may lead out of the workspace; remove the link")
+
+    def _replace(self, text: str) -> None:
+        folder = make_recording_folder(str(self._root))
+        descriptor, unfinished = tempfile.mkstemp(prefix=f".{NAME}.", dir=folder)
+        try:
+            with open(descriptor, "w", encoding="ascii") as stream:
+                stream.write(text)
+            os.replace(unfinished, self._file)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(unfinished)
+            raise
+
+    def _within_limits(self, kept: dict[str, FileMarks]) -> dict[str, FileMarks]:
+        """As many files as may be kept, those that were marked last."""
+        marks = lines = 0
+        newest: list[str] = []
+        for path, one in reversed(kept.items()):
+            marks += len(one.examined) + len(one.innocent)
+            lines += len(one.fingerprint.lines)
+            if len(newest) == MAX_FILES or marks > MAX_MARKS or lines > MAX_LINES:
+                self._complain(f"marks in {len(kept) - len(newest)} of {len(kept)} files are too many to be kept")
+                break
+            newest.append(path)
+        return {path: kept[path] for path in reversed(newest)}
+
+    def _complain(self, what: str) -> None:
+        """Log a complaint, each once."""
+        if what not in self._complaints:
+            self._complaints.add(what)
+            log.warning("%s: %s", self._file, what)
+
+
+def _serialized(files: Mapping[str, FileMarks]) -> str:
+    content = {
+        path: {
+            "digest": marks.fingerprint.digest,
+            "lines": "".join(marks.fingerprint.lines),
+            "examined": sorted(marks.examined),
+            "innocent": sorted(marks.innocent),
+        }
+        for path, marks in files.items()
+    }
+    return json.dumps({"version": VERSION, "files": content}, indent=1) + "\n"
+
+
+def _parsed(data: bytes) -> dict[str, FileMarks]:
+    """The marks in the bytes of the file.
+
+    Raises
+    ------
+    ValueError, RecursionError
+        When anything in it is not as it was written.
+    """
+    content = json.loads(data)
+    if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
+        raise ValueError("it is not a file of marks")
+    if content.get("version") != VERSION:
+        raise ValueError("another version of Suspectra made it")
+    files = {_path(path): _file_marks(given) for path, given in content["files"].items()}
+    marks = sum(len(one.examined) + len(one.innocent) for one in files.values())
+    lines = sum(len(one.fingerprint.lines) for one in files.values())
+    if len(files) > MAX_FILES or marks > MAX_MARKS or lines > MAX_LINES:
+        raise ValueError("it holds too many marks")
+    return files
+
+
+def _path(path: str) -> str:
+    parts = PurePath(path)
+    if parts.anchor or ".." in parts.parts or "\0" in path:
+        raise ValueError("a path in it leads out of the workspace")
+    path.encode("utf-8", "surrogateescape")
+    return path
+
+
+def _file_marks(given: Any) -> FileMarks:
+    if not isinstance(given, dict):
+        raise ValueError("it is damaged")
+    digest, lines = given.get("digest"), given.get("lines")
+    if not (isinstance(digest, str) and _DIGEST.fullmatch(digest)):
+        raise ValueError("a digest in it is damaged")
+    if not (isinstance(lines, str) and _LINES.fullmatch(lines)):
+        raise ValueError("hashes in it are damaged")
+    stored = tuple(lines[start : start + _DIGITS] for start in range(0, len(lines), _DIGITS))
+    marked = [_marked(given.get(kind), stored) for kind in ("examined", "innocent")]
+    return FileMarks(Fingerprint(digest, stored=stored), *marked)
+
+
+def _marked(given: Any, lines: Sequence[str]) -> frozenset[int]:
+    if not isinstance(given, list) or not all(type(line) is int and 1 <= line <= len(lines) for line in given):
+        raise ValueError("lines in it are damaged")
+    return frozenset(given)
+
+
+def _moved(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """For each old line its index among the new ones, -1 where it was edited or removed.
+
+    Lines that are there once in both stand for themselves, in the longest order that both have; their neighbours are
+    followed from there. That takes n log n steps whatever the file holds, which others may have written.
+
+    Examples
+    --------
+    >>> _moved(["a", "b", "", "c"], ["new", "a", "B", "", "c"])
+    [1, -1, 3, 4]
+    """
+    counts = Counter(old), Counter(new)
+    where = {line: i for i, line in enumerate(new)}
+    pairs = [(i, where[line]) for i, line in enumerate(old) if counts[0][line] == counts[1][line] == 1]
+    moved = [-1] * len(old)
+    i = j = -1
+    for next_i, next_j in [*_ascending(pairs), (len(old), len(new))]:
+        head, tail = i, next_i
+        while head + 1 < tail and (k := head + 1 - i + j) < next_j and old[head + 1] == new[k]:
+            head += 1
+            moved[head] = k
+        taken = head - i + j
+        while tail - 1 > head and (k := tail - 1 - next_i + next_j) > taken and old[tail - 1] == new[k]:
+            tail -= 1
+            moved[tail] = k
+        i, j = next_i, next_j
+        if i < len(old):
+            moved[i] = j
+    return moved
+
+
+def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest part of pairs, whose first numbers ascend, in which the second ones do, too."""
+    ends: list[int] = []  # the least second number that ends a part of each length
+    at: list[int] = []  # which pair that is
+    before: list[int] = []
+    for index, (_, second) in enumerate(pairs):
+        length = bisect_left(ends, second)
+        before.append(at[length - 1] if length else -1)
+        ends[length : length + 1] = [second]
+        at[length : length + 1] = [index]
+    longest: list[tuple[int, int]] = []
+    index = at[-1] if at else -1
+    while index >= 0:
+        longest.append(pairs[index])
+        index = before[index]
+    return longest[::-1]

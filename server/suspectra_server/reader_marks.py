@@ -1,0 +1,136 @@
+"""What the reader of a workspace folder marked as examined or innocent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from suspectra.evidence.evidence import MeasuredFile
+from suspectra_server.documents import Texts
+from suspectra_server.jobs import Jobs
+from suspectra_server.marks_file import FileMarks, Fingerprint, MarksFile
+from suspectra_server.snapshot import Place, Ranking
+
+
+class ReaderMarks:
+    """The marks of one workspace folder. It belongs to the loop; the file is left to the files thread.
+
+    Marks are of the text that was run. When a ranking is of another text, they follow their lines into it as soon as
+    it was seen; until then they are kept and not shown.
+
+    Parameters
+    ----------
+    key : str
+        Of the folder, in the names of jobs.
+    file : MarksFile
+    jobs : Jobs
+        Where the file is read and written.
+    restored : callable
+        Called when the marks of an earlier server are there.
+
+    Attributes
+    ----------
+    examined, innocent : frozenset of (file, line as run)
+        In the ranking that was last settled with.
+    """
+
+    def __init__(self, key: str, file: MarksFile, jobs: Jobs, restored: Callable[[], None]):
+        self.examined: frozenset[Place] = frozenset()
+        self.innocent: frozenset[Place] = frozenset()
+        self._key = key
+        self._file = file
+        self._jobs = jobs
+        self._restored = restored
+        self._files: dict[str, FileMarks] = {}
+        self._unsaved: dict[str, FileMarks | None] = {}
+        self._cleared = False
+        jobs.submit(("load marks", key), lambda token: file.load(), self._loaded)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files with marks."""
+        return tuple(self._files)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether the file does not have all marks yet."""
+        return bool(self._unsaved or self._cleared)
+
+    def examine(self, place: Place, ranking: Ranking, texts: Texts) -> None:
+        """Mark a place of a ranking as examined."""
+        path, line = place
+        marks = self._marks_in(ranking.files[path], texts)
+        self._put(path, replace(marks, examined=marks.examined | {line}))
+
+    def acquit(self, places: Iterable[Place], ranking: Ranking, texts: Texts) -> None:
+        """Mark places of a ranking as innocent."""
+        lines: dict[str, set[int]] = {}
+        for path, line in places:
+            lines.setdefault(path, set()).add(line)
+        for path, innocent in lines.items():
+            marks = self._marks_in(ranking.files[path], texts)
+            self._put(path, replace(marks, innocent=marks.innocent | innocent))
+
+    def clear(self) -> None:
+        """Remove all marks, those of other servers in the file too."""
+        self._files.clear()
+        self._unsaved.clear()
+        self._cleared = True
+        self._save()
+
+    def settle(self, ranking: Ranking, texts: Texts) -> bool:
+        """Bring the marks to the texts that a ranking is of; True if other places are marked then."""
+        shown: list[tuple[str, FileMarks]] = []
+        for path, marks in list(self._files.items()):
+            file = ranking.files.get(path)
+            if file is None:
+                continue
+            fingerprint = _fingerprint(file, texts)
+            if fingerprint.source is not None and fingerprint.digest != marks.fingerprint.digest:
+                marks = marks.moved(fingerprint)
+                self._put(path, marks)
+            if fingerprint.digest == marks.fingerprint.digest:
+                shown.append((path, marks))
+        before = self.examined, self.innocent
+        self.examined = frozenset((path, line) for path, marks in shown for line in marks.examined)
+        self.innocent = frozenset((path, line) for path, marks in shown for line in marks.innocent)
+        return before != (self.examined, self.innocent)
+
+    def _marks_in(self, file: MeasuredFile, texts: Texts) -> FileMarks:
+        fingerprint = _fingerprint(file, texts)
+        known = self._files.get(file.path)
+        return known if known and known.fingerprint.digest == fingerprint.digest else FileMarks(fingerprint)
+
+    def _put(self, path: str, marks: FileMarks) -> None:
+        self._files.pop(path, None)
+        if marks:
+            self._files[path] = marks
+        self._unsaved.pop(path, None)
+        self._unsaved[path] = marks or None
+        self._save()
+
+    def _loaded(self, found: object) -> None:
+        if isinstance(found, dict) and not self._cleared and found:
+            self._files = {**found, **self._files}
+            self._restored()
+
+    def _save(self) -> None:
+        """Have the file take the changes, together with those it does not have yet."""
+        changes, cleared = dict(self._unsaved), self._cleared
+
+        def saved(done: object) -> None:
+            if done is not True:
+                return  # the next change brings these along
+            for path, marks in changes.items():
+                if path in self._unsaved and self._unsaved[path] is marks:
+                    del self._unsaved[path]
+            if cleared:
+                self._cleared = False
+
+        self._jobs.submit(("save marks", self._key), lambda token: self._file.write(changes, cleared=cleared), saved)
+
+
+def _fingerprint(file: MeasuredFile, texts: Texts) -> Fingerprint:
+    """Of a file as it was run; without lines where its text was never seen."""
+    source = texts.source(file)
+    return Fingerprint(file.digest or (source.digest if source else ""), source)
