@@ -298,7 +298,9 @@ def connect():
             server = make_server()
             try:
                 source, sink = other_end.makefile("rb"), other_end.makefile("wb", buffering=0)
-                status.put(await wire.serve_stdio(server.protocol, source, sink))
+                ended = await wire.serve_stdio(server.protocol, source, sink)
+                await server.save()
+                status.put(ended)
             finally:
                 server.stop()
                 with suppress(OSError):  # the client is gone, and what was for it

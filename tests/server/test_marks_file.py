@@ -18,26 +18,22 @@ PATIENCE = 30
 
 
 class Session:
-    """Servers on one workspace, one after the other or at once, each a process."""
+    """Servers on one workspace, one after the other or at once."""
 
-    def __init__(self, process, client_of, shop):
-        self._process, self._client_of = process, client_of
+    def __init__(self, connect, shop):
+        self._connect = connect
         self.root = shop
         self.file = shop / ".suspectra/marks.json"
         self.source = shop / "shop/vouchers.py"
 
     def start(self, **how):
-        server = self._process(env={**os.environ, "XDG_STATE_HOME": str(self.root.parent / "state")})
-        client = self._client_of(server.stdout, server.stdin)
-        client.server = server
-        return client.start(self.root, **how)
+        return self._connect().start(self.root, **how)
 
     def end(self, client):
-        """Shut a server down as editors do; what it logged."""
+        """Shut a server down as editors do."""
         client.request("shutdown")
         client.notify("exit")
-        assert client.server.wait(PATIENCE) == 0
-        return client.server.stderr.read().decode()
+        assert client.status.get(timeout=PATIENCE) == 0
 
     def line(self, text=FAULT):
         return next(i for i, line in enumerate(self.source.read_text().splitlines()) if text in line)
@@ -69,24 +65,39 @@ def done(client):
 
 
 @pytest.fixture
-def session(process, client_of, shop):
-    return Session(process, client_of, shop)
+def session(connect, shop):
+    return Session(connect, shop)
 
 
-def test_marks_outlive_the_server(session):
-    client = session.start()
+@pytest.fixture
+def start_process(process, client_of, session):
+    """Start a server in a process of its own."""
+
+    def start():
+        server = process(env={**os.environ, "XDG_STATE_HOME": str(session.root.parent / "state")})
+        client = client_of(server.stdout, server.stdin)
+        client.server = server
+        return client.start(session.root)
+
+    return start
+
+
+def test_marks_outlive_the_server(session, start_process):
+    client = start_process()
     session.mark(client)
     session.mark(client, "return amount - off  # suspect", "markInnocent")
     marked = {(session.line() + 1, False), (session.line("return amount - off  # suspect") + 1, True)}
     assert done(client) == marked
-    session.end(client)  # at once: what is still to be written is waited for
+    client.request("shutdown")
+    client.notify("exit")  # at once: what is still to be written is waited for
+    assert client.server.wait(PATIENCE) == 0
     client = session.start()
     until(lambda: done(client) == marked)
     assert not any(FAULT in one["message"] for all_ in client.diagnostics.values() for one in all_)
 
 
-def test_marks_outlive_a_server_that_is_killed(session):
-    client = session.start()
+def test_marks_outlive_a_server_that_is_killed(session, start_process):
+    client = start_process()
     session.mark(client)
     session.written()
     client.server.kill()
@@ -94,19 +105,13 @@ def test_marks_outlive_a_server_that_is_killed(session):
     until(lambda: done(again) == {(session.line() + 1, False)})
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('"""Vouchers', '# moved\n\n"""Vouchers'),  # the line moved
-        ("  # suspect: 1", "  # a comment that is new"),
-        ("def by_percent", "def other():\n    return 1\n\n\ndef by_percent"),
-    ],
-)
-def test_marks_are_found_again_after_edits_and_runs_without_a_server(session, record, old, new):
+def test_marks_are_found_again_after_edits_and_runs_without_a_server(session, record):
     client = session.start()
     session.mark(client)
     session.end(client)
-    session.edit(old, new)
+    session.edit('"""Vouchers', '# moved\n\n"""Vouchers')
+    session.edit("  # suspect: 1", "  # a comment that is new")
+    session.edit("def by_percent", "def other():\n    return 1\n\n\ndef by_percent")
     record(session.root)
     client = session.start()
     until(lambda: done(client) == {(session.line() + 1, False)})
@@ -202,26 +207,43 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("data", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_file_costs_one_line_and_is_replaced_with_the_next_mark(session, data):
-    session.file.write_bytes(data)
-    client = session.start()
+def test_a_damaged_file_costs_one_line_and_is_replaced_with_the_next_mark(tmp_path, caplog, data):
+    (tmp_path / ".suspectra").mkdir()
+    (tmp_path / ".suspectra/marks.json").write_bytes(data)
+    (tmp_path / "a.py").touch()
+    file = MarksFile(tmp_path)
+    assert file.load() == file.load() == {}
+    assert len(caplog.messages) == 1
+    assert "marks.json: the marks in it are not used: " in caplog.text
+    assert file.write({"a.py": marks("x = 1", 1)})
+    assert {path: one.examined for path, one in MarksFile(tmp_path).load().items()} == {"a.py": {1}}
+    assert len(caplog.messages) == 1
+
+
+def test_a_server_with_a_damaged_file_says_so_once_and_goes_on(session, start_process):
+    session.file.write_bytes(valid(examined=[10]))
+    client = start_process()
     assert done(client) == set()
     session.mark(client)
-    logged = session.end(client)
+    client.request("shutdown")
+    client.notify("exit")
+    assert client.server.wait(PATIENCE) == 0
+    logged = client.server.stderr.read().decode()
     assert len(logged.splitlines()) == 1, logged
     assert "marks.json: the marks in it are not used: " in logged
     client = session.start()
     until(lambda: done(client) == {(session.line() + 1, False)})
 
 
-def test_a_pipe_is_not_waited_for(session):
+def test_a_pipe_is_not_waited_for(session, caplog):
     os.mkfifo(session.file)
     client = session.start()
     session.mark(client)
-    assert "not a regular file" in session.end(client)
+    session.end(client)
+    assert "not a regular file" in caplog.text
 
 
-def test_links_are_refused(session, tmp_path):
+def test_links_are_refused(session, tmp_path, caplog):
     elsewhere = tmp_path / "elsewhere.json"
     elsewhere.write_bytes(valid())
     session.file.symlink_to(elsewhere)
@@ -229,8 +251,8 @@ def test_links_are_refused(session, tmp_path):
     session.mark(client)
     assert done(client) == {(session.line() + 1, False)}
     client.command("clearExamined")
-    logged = session.end(client)
-    assert "marks.json is a link" in logged
+    session.end(client)
+    assert "marks.json is a link" in caplog.text
     assert elsewhere.read_bytes() == valid()
     assert session.file.is_symlink()
 
