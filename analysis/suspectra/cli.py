@@ -208,8 +208,10 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
 
     For example: suspectra record -- pytest tests -x
     """
-    from suspectra.recording import launch
+    from suspectra.recording import ctest_command, launch
 
+    if ctest_command.runs_ctest(command):
+        return _record_ctest(workspace, command, **chosen)
     return launch.run(command, workspace, **chosen)
 
 
@@ -347,6 +349,38 @@ def _c_suite(
     if not suites:
         raise click.UsageError("Say what the tests are: --ctest, --gtest, --catch2, --command or --shell.")
     return reduce(add, suites)
+
+
+def _record_ctest(
+    workspace: Path, command: Sequence[str], only: Path | None, progress: Path | None, **of_python: Any
+) -> int:
+    """The tests that a command of CTest chooses, as `record-c` records them."""
+    from suspectra.recording import c_tests
+    from suspectra.recording.ctest_command import ctest_command
+    from suspectra.recording.watchdog import Watchdog
+
+    if unusable := next((name for name, value in of_python.items() if value and name != "children"), None):
+        option = "--source" if unusable == "sources" else f"--{unusable.replace('_', '-')}"
+        cause = "it is for tests of Python; what a change in C or C++ can reach is not known"
+        if unusable not in ("failed_and_affected", "since"):
+            cause = "it is for tests of Python, and ctest runs others"
+        raise UsageError(Problem(option, "", cause, "leave it out; `ctest -R NAME` chooses tests by name"))
+    with Watchdog(os.environ):
+        asked = ctest_command(command, workspace)
+        return _record_c(
+            c_tests.record_c,
+            workspace,
+            asked.suite,
+            junit=None,
+            build=(),
+            mapping=(),
+            select=asked.select or (),
+            only=only,
+            progress=progress,
+            no_crash_handler=False,
+            jobs=asked.jobs,
+            timeout=asked.timeout,
+        )
 
 
 def _record_c(

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-_CTEST = "CTestTestfile.cmake"
+_CTEST, _BUILD = "CTestTestfile.cmake", "build"
+_HAS_TESTS = re.compile(r"^[ \t]*(enable_testing|add_test|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
 _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
@@ -17,8 +18,15 @@ _MOST_FOLDERS, _MOST_FILES, _MOST_BYTES = 500, 200, 1 << 20
 
 
 def ctest_build(root: Path) -> str | None:
-    """The build folder of a CMake project that has tests, by name."""
-    return next((listing.parent.name for listing in sorted(root.glob(f"*/{_CTEST}"))), None)
+    """The build folder of a CMake project that has tests, relative to its root.
+
+    Of several it is the first; where there is none yet, but CMakeLists.txt has tests, it is the usual name of one.
+    """
+    for place in ("*", "*/*", "out/build/*"):
+        built = sorted(listing.parent for listing in root.glob(f"{place}/{_CTEST}"))
+        if built:
+            return built[0].relative_to(root).as_posix()
+    return _BUILD if _HAS_TESTS.search(_text(root / "CMakeLists.txt")) else None
 
 
 def has_python_tests(root: Path) -> bool:

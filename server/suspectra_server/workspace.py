@@ -195,7 +195,9 @@ class Folder:
         unset = not recorder and self.settings.test_command == Settings.test_command
         wanted = recorder == "record-c" or (unset and not has_python_tests(self.root))
         if wanted and (build := ctest_build(self.root)):
-            return ("record-c", "--make", shlex.join(["cmake", "--build", build]), "--ctest", build)
+            # where there is none yet, the command says how to make one: nothing is configured unasked
+            make = ("--make", shlex.join(["cmake", "--build", build])) if (self.root / build).is_dir() else ()
+            return ("record-c", *make, "--ctest", build)
         command = self.settings.test_command
         if command == Settings.test_command:
             command = unittest_command(self.root) or command

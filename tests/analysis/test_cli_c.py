@@ -68,6 +68,28 @@ def test_ctest(suspectra, build_reckoner, tmp_path):
     assert (status, "test nothing: there is no such test" in err) == (2, True)
     status, _, err = suspectra(folder, "record-c", "--ctest", "build", "--make", "exit 3")
     assert (status, "the build ended with status 3" in err) == (2, True)
+    status, _, err = suspectra(folder, "record-c", "--ctest", "src")
+    assert (status, "src: this is not a build folder with tests" in err, "cmake -S . -B build" in err) == (
+        2,
+        True,
+        True,
+    )
+
+    # a command of CTest chooses as CTest does
+    ctest = ("record", "--", "ctest", "--test-dir", "build")
+    status, _, err = suspectra(folder, *ctest, "-R", "^largest", "-E", "below", "--output-on-failure", "-j2")
+    assert (status, "recorded 3 tests, 1 failed" in err) == (1, True), err
+    assert len(CRecordingSource(folder).read().tests) == 40
+    status, _, err = suspectra(folder, *ctest)
+    assert (status, "recorded 40 tests, 2 failed" in err) == (1, True)
+    for arguments, words in (
+        ((*ctest, "-R", "^no such"), "ctest chooses no test"),
+        ((*ctest, "-N"), "something else than to run tests"),
+        (("record", "--failed-and-affected", *ctest[1:]), "--failed-and-affected: it is for tests of Python"),
+        (("record", "--counts", *ctest[1:]), "--counts: it is for tests of Python"),
+    ):
+        status, _, err = suspectra(folder, *arguments)
+        assert (status, words in err) == (2, True), err
 
 
 @pytest.fixture

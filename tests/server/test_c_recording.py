@@ -131,6 +131,14 @@ def test_the_first_run_of_a_cmake_project_is_that_of_ctest(client, build_reckone
     assert any("record-c --make cmake --build build --ctest build" in str(p) for p in client.progress)
 
 
+def test_a_cmake_project_that_is_not_configured_is_told_how(client, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text("project(a C)\nenable_testing()\nadd_test(NAME a COMMAND a)\n")
+    client.start(tmp_path)
+    assert client.command("runTests") is True
+    client.wait(lambda: any("cmake -S . -B build" in str(message) for message in client.messages))
+    assert not (tmp_path / "build").exists()
+
+
 @pytest.mark.parametrize("name", ["conftest.py", "tests/test_binding.py"])
 def test_a_cmake_project_with_tests_of_python_runs_those(client, build_reckoner, tmp_path, name):
     folder = build_reckoner(tmp_path / "reckoner")

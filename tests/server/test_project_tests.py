@@ -44,6 +44,13 @@ def test_python_tests_and_builds_are_found(tmp_path):
     assert ctest_build(tmp_path) is None
     project(tmp_path, {"out/CTestTestfile.cmake": "", "src/deep/test_a.py": ""})
     assert ctest_build(tmp_path) == "out"
+    (tmp_path / "out/CTestTestfile.cmake").unlink()
+    project(tmp_path, {"CMakeLists.txt": "project(a)\nadd_executable(a a.c) # enable_testing()\n"})
+    assert ctest_build(tmp_path) is None
+    project(tmp_path, {"CMakeLists.txt": "project(a)\ninclude (CTest)\n"})
+    assert ctest_build(tmp_path) == "build"
+    project(tmp_path, {"out/build/debug/CTestTestfile.cmake": "", "out/build/debug/src/CTestTestfile.cmake": ""})
+    assert ctest_build(tmp_path) == "out/build/debug"
     assert has_python_tests(tmp_path)
 
 

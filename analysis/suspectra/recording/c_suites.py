@@ -21,6 +21,13 @@ from suspectra.recording.c_case import CCase
 LISTING_SECONDS = 60.0
 """How long a test program may take to list its tests."""
 
+_CTEST_LIST = "CTestTestfile.cmake"
+_CONFIGURE = (
+    "configure and build the project, as in "
+    "`cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_FLAGS=--coverage -DCMAKE_CXX_FLAGS=--coverage` and "
+    "`cmake --build build`, or name another build folder (in editors in the setting suspectra.cTests)"
+)
+
 
 @dataclass(frozen=True)
 class CSuite:
@@ -61,8 +68,10 @@ def ctest_suite(
         CTest can't list them.
     """
     folder = os.path.join(os.path.abspath(workspace), build)
-    command = ["ctest", "--show-only=json-v1", *(["-C", configuration] if configuration else [])]
-    listing = _listed(command, folder, "install CMake, configure the build folder and build it")
+    if not os.path.isfile(os.path.join(folder, _CTEST_LIST)):
+        cause = f"this is not a build folder with tests, which has a {_CTEST_LIST}"
+        raise EvidenceError(Problem(folder, "", cause, _CONFIGURE))
+    listing = listed_by_ctest(["ctest", *(["-C", configuration] if configuration else [])], folder)
     try:
         document = json.loads(listing)
         graph = document["backtraceGraph"]
@@ -74,6 +83,17 @@ def ctest_suite(
         cure = "name the build folder of a project with enable_testing() and add_test()"
         raise EvidenceError(Problem(folder, "", "ctest finds no tests there", cure))
     return CSuite(cases, (folder,))
+
+
+def listed_by_ctest(command: Sequence[str], folder: str) -> str:
+    """The tests that a command of CTest would run in a folder, as JSON.
+
+    Raises
+    ------
+    EvidenceError
+        CTest can't list them.
+    """
+    return _listed([*command, "--show-only=json-v1"], folder, "install CMake, configure the build folder and build it")
 
 
 def _ctest_case(test: dict[str, Any], graph: dict[str, Any], folder: str, workspace: str) -> CCase:
