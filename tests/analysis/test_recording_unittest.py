@@ -159,6 +159,53 @@ def test_a_module_that_cannot_be_imported_is_recorded_as_with_pytest(shop, bare)
     assert RecordingSource(shop).read().collection_errors == ()
 
 
+def test_what_setups_and_loaders_of_modules_raise_is_recorded(shop, bare):
+    tests = shop / "tests"
+    (tests / "test_load.py").write_text("def load_tests(loader, tests, pattern):\n    raise ValueError('no list')\n")
+    case = "class TestIt(unittest.TestCase):\n    def test_a(self): pass\n    def test_b(self): pass\n"
+    for name in ("setUpModule", "tearDownModule"):
+        text = f"import unittest\n\n\ndef {name}():\n    raise OSError('no database')\n\n\n{case}"
+        (tests / f"test_{name.lower()}.py").write_text(text)
+    command = ("python", "-m", "unittest")
+    record(shop, bare, *command, "tests.test_load", "tests.test_setupmodule", "tests.test_teardownmodule")
+    evidence = RecordingSource(shop).read()
+    (error,) = evidence.collection_errors
+    assert str(error) == "tests/test_load.py:2: ValueError: no list"
+    setup, teardown = ("tests/test_setupmodule.py::TestIt::", "tests/test_teardownmodule.py::TestIt::")
+    broken = "OSError: no database"
+    assert {test.name: (test.verdict.value, test.message) for test in evidence.tests} == {
+        **{f"{setup}test_{x}": ("error", broken) for x in "ab"},
+        **{f"{teardown}test_{x}": ("passed", "") for x in "ab"},
+        "tests/test_teardownmodule.py::tearDownModule": ("error", broken),
+    }
+
+    # it stays where the module is left out, and goes once one of its tests runs without it
+    (shop / "only").write_text(f"{setup}test_a\n")
+    record(shop, bare, *command, only=shop / "only")
+    assert "tests/test_teardownmodule.py::tearDownModule" in verdicts(shop)
+    path = tests / "test_teardownmodule.py"
+    path.write_text(path.read_text().replace("raise", "return"))
+    (shop / "only").write_text(f"{teardown}test_a\n")
+    record(shop, bare, *command, only=shop / "only")
+    assert "tests/test_teardownmodule.py::tearDownModule" not in verdicts(shop)
+    record(shop, bare, *command, failed_and_affected=True)
+    assert "tests/test_teardownmodule.py::tearDownModule" not in verdicts(shop)
+
+
+def test_a_class_that_is_named_is_no_module_that_fails(shop, bare):
+    _, told = record(shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock", "tests.test_shop.TestNone")
+    (error,) = RecordingSource(shop).read().collection_errors
+    assert (error.collector, error.exception) == ("tests/test_shop.py::TestNone", "AttributeError")
+    assert "no attribute 'TestNone'" in told
+    record(shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock")
+    assert len(RecordingSource(shop).read().tests) == 2
+    (shop / "tests" / "test_bad.py").write_text("\nimport no_such_module\n")
+    record(shop, bare, "python", "-m", "unittest", "tests.test_bad")
+    assert "tests/test_bad.py" in {e.collector for e in RecordingSource(shop).read().collection_errors}
+    record(shop, bare, "python", "-m", "unittest", "tests.test_shop")
+    assert {e.collector for e in RecordingSource(shop).read().collection_errors} == {"tests/test_bad.py"}
+
+
 def test_only_failed_and_affected_tests_run(shop, bare):
     record(shop, bare, "python", "-m", "unittest")
     before = RecordingSource(shop).read()

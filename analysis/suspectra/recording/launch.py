@@ -121,7 +121,11 @@ def run(
         raise UsageError(Problem("--since", "", "it goes with --failed-and-affected", "give both"))
     if only is not None and failed_and_affected:
         raise UsageError(Problem("--only", "", "it does not go with --failed-and-affected", "give one of them"))
-    selection = _selection(root, since, report) if failed_and_affected else _selected(only) if only else ""
+    unittest = runs_unittest(chosen.arguments, os.getcwd())
+    if failed_and_affected:
+        selection = _selection(root, since, report)
+    else:
+        selection = _selected(only, root if unittest else None) if only else ""
     handle, status = tempfile.mkstemp(prefix="suspectra-", suffix=".status")
     os.close(handle)
     try:
@@ -137,7 +141,7 @@ def run(
             selection=selection,
             progress=str(progress.absolute()) if progress else "",
         )
-        carry(settings, environment, unittest=runs_unittest(chosen.arguments, os.getcwd()))
+        carry(settings, environment, unittest=unittest)
         logs = _logs(root)
         with Watchdog(environment):  # the tests end with this program, also if that is killed
             code = _wait(_start(chosen.arguments, environment))
@@ -163,9 +167,12 @@ def _selection(root: str, since: str | None, report: TextIO) -> str:
     return _written({"left_out": selection.left_out, "chosen": [*selection.failed, *selection.affected]})
 
 
-def _selected(only: Path) -> str:
-    """Write down for the plugin which tests a file names."""
-    return _written({"left_out": {}, "chosen": [], "only": named_tests(only)})
+def _selected(only: Path, workspace: str | None) -> str:
+    """Write down for the plugin which tests a file names, with all that are recorded where a workspace is given."""
+    from suspectra.recording.memory import remember
+
+    known = list(remember(recording_folder(workspace)).tests) if workspace else []
+    return _written({"left_out": {}, "chosen": [], "only": named_tests(only), "known": known})
 
 
 def named_tests(file: Path) -> list[str]:

@@ -18,7 +18,7 @@ from unittest import suite as suites
 
 from suspectra.instrumentation.own import json, os, sys, time
 from suspectra.recording.choice import choose
-from suspectra.recording.collection import describe, one_line
+from suspectra.recording.collection import CollectionError, describe, one_line
 from suspectra.recording.failure import tell
 from suspectra.recording.foundations import TestFiles
 from suspectra.recording.progress import Progress
@@ -28,7 +28,8 @@ from suspectra.recording.settings import VARIABLE, Settings, drop, recording_fol
 
 PATTERNS = ("test*.py", "*_test.py")
 _LONGEST_MESSAGE = 500
-_TEARDOWNS = ("tearDownClass", "tearDownModule")
+_OF_MODULES = ("tearDownModule",)
+_TEARDOWNS = ("tearDownClass", *_OF_MODULES)
 _OWN = "unittest.loader"  # the module of the tests that stand for a module that can't be imported
 
 
@@ -133,10 +134,14 @@ class _Session:
         self.running = False
         self.whole: dict[str, None] = {}  # the files of modules that were loaded with all of their tests
         self.broken: dict[str, None] = {}
+        self.loading = ""  # the name that the loader is asked for
+        self.unloaded: dict[int, tuple[Any, CollectionError]] = {}  # by id: tests that stand for what can't be loaded
         self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
         self.setups: list[Any] = []  # what setups ran for the test that comes next
         self.selection = _read_selection(settings)
         self.known = {*self.selection["left_out"], *self.selection["chosen"]}
+        recorded = {*self.known, *self.selection.get("known", ())}
+        self.teardowns = {name for name in recorded if name.rpartition("::")[2] in _TEARDOWNS}
         self.progress = Progress(settings.progress)
         self.new = 0
 
@@ -148,8 +153,8 @@ class _Session:
         self._wrap(suites.BaseTestSuite, "run", self._run_suite)
         self._wrap(suites.TestSuite, "run", self._run_suite)
         self._wrap(loading.TestLoader, "loadTestsFromModule", self._load_module)
-        for name in ("_make_failed_import_test", "_make_failed_load_tests"):
-            self._wrap(loading, name, self._fail_to_load)
+        self._wrap(loading.TestLoader, "loadTestsFromName", self._load_name)
+        self._wrap(loading, "_make_failed_test", self._fail_to_load)
 
     def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
         original = getattr(owner, name)
@@ -167,19 +172,39 @@ class _Session:
             self.whole[name] = None
         return load(loader, module, *arguments, **more)
 
-    def _fail_to_load(self, make: Callable[..., Any], name: str, *arguments: Any, **more: Any) -> Any:
-        error = sys.exc_info()[1]
-        if error is not None:
-            path = name.replace(".", os.sep) + ".py"
-            found = next((os.path.join(p, path) for p in sys.path if os.path.isfile(os.path.join(p, path))), None)
-            self._not_collected(error, name, found)
-        return make(name, *arguments, **more)
+    def _load_name(self, load: Callable[..., Any], loader: Any, name: str, *arguments: Any, **more: Any) -> Any:
+        outer, self.loading = self.loading, name
+        try:
+            return load(loader, name, *arguments, **more)
+        finally:
+            self.loading = outer
 
-    def _not_collected(self, error: BaseException, name: str, path: str | None) -> None:
-        scope = self.recorder.scope
-        collector = (scope.name(path) if path else None) or name
-        self.broken[collector] = None
-        self.recorder.not_collected(describe(error, scope.name, scope.root, collector=collector, home=path))
+    def _fail_to_load(self, make: Callable[..., Any], name: str, exception: Any, *arguments: Any, **more: Any) -> Any:
+        """Keep why something can't be loaded, until the test that stands for it is run.
+
+        The loader also makes one where it only tries whether a class is a module.
+        """
+        made = make(name, exception, *arguments, **more)
+        error = self._describe(sys.exc_info()[1] or exception, self.loading or name)
+        self.unloaded.update((id(test), (test, error)) for test in _tests_of(made[0]))
+        return made
+
+    def _describe(self, error: BaseException, name: str) -> CollectionError:
+        """The record of what keeps a module, or something in it, from being loaded by its dotted name."""
+        scope, words = self.recorder.scope, name.split(".")
+        for count in range(len(words), 0, -1):
+            path = os.path.join(*words[:count]) + ".py"
+            found = next((os.path.join(p, path) for p in sys.path if os.path.isfile(os.path.join(p, path))), None)
+            if found and (file := scope.name(found)):
+                inner = words[count:] if isinstance(error, AttributeError) else []  # else it is all of the module
+                return describe(error, scope.name, scope.root, collector="::".join([file, *inner]), home=found)
+        return describe(error, scope.name, scope.root, collector=name)
+
+    def _tell_unloaded(self, suite: Any) -> None:
+        for test in _tests_of(suite):
+            if known := self.unloaded.pop(id(test), None):
+                self.broken[known[1].collector] = None
+                self.recorder.not_collected(known[1])
 
     # running
 
@@ -189,8 +214,9 @@ class _Session:
         tests = [test for test in _tests_of(suite) if type(test).__module__ != _OWN]
         names = {id(test): self._name(test) for test in tests}
         left_out = {i for i, name in names.items() if self._is_needless(name)}
-        around = {names[i].rpartition("::")[0] for i in left_out}
-        untried = [f"{name}::{what}" for name in around for what in _TEARDOWNS]  # which may have failed in an older run
+        around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
+        untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]
+        self._tell_unloaded(suite)
         self._tell_collected([*names.values(), *untried])
         if left_out:
             _leave_out(suite, left_out)
@@ -208,12 +234,11 @@ class _Session:
             self.recorder.outside()
 
     def _is_needless(self, name: str) -> bool:
-        """Whether a test may be left out; those whose class failed to be torn down may not."""
+        """Whether a test may be left out; those whose class or module failed to be torn down may not."""
         only = self.selection.get("only")
         if only is not None:
             return name not in only
-        around = name.rpartition("::")[0]
-        needed = any(f"{around}::{what}" in self.known for what in _TEARDOWNS)
+        needed = any(f"{owner}::{what}" in self.teardowns for owner in _owners(name) for what in _TEARDOWNS)
         return not needed and self.selection["left_out"].get(name) == sys.version.split()[0]
 
     def _tell_collected(self, names: list[str]) -> None:
@@ -247,7 +272,8 @@ class _Session:
         setup = what.startswith("setUp")
         names = [self._name(test) for test in tests]
         if not setup:  # the tests are over, and were recorded
-            names = [f"{names[0].rpartition('::')[0] if names else where}::{what}"]
+            owners = _owners(names[0]) if names else (where, where)
+            names = [f"{owners[what in _OF_MODULES]}::{what}"]
         phases = {"setup" if setup else "teardown": {"error": "failed"}.get(verdict, verdict)}
         for name, test in zip(names, tests or [None], strict=False):
             for rows in self.setups:
@@ -362,6 +388,11 @@ def _ended(outcome: _Outcome) -> bool:
         outcome.verdict = "passed"
         return True
     return False
+
+
+def _owners(name: str) -> tuple[str, str]:
+    """The class and the module of a test, by name; each may be torn down after it."""
+    return name.rpartition("::")[0], name.partition("::")[0]
 
 
 def _class_name(cls: type) -> str:
