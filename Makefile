@@ -17,10 +17,11 @@ help:
 	@echo "make package  the wheel and the VS Code extension"
 	@echo "make lint · make format · make docs · make clean"
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml tests/plugins.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Suspectra needs Python 3.10 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/plugins --requirement tests/plugins.txt
 	@touch $@
 
 node_modules/.ready: package.json package-lock.json

@@ -14,6 +14,8 @@ from suspectra.evidence.recording import RecordingSource
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "disturbing"
 RECORDERS = ["probes", "monitoring"] if sys.version_info >= (3, 12) else ["probes"]
 MODULES = 400
+PLUGINS = Path(sys.prefix) / "plugins"
+REQUIREMENTS = Path(__file__).parents[1] / "plugins.txt"
 
 
 @pytest.fixture
@@ -31,7 +33,9 @@ def work(tmp_path):
 
 
 def outcomes(work, command):
+    assert PLUGINS.is_dir(), f"{sys.executable} -m pip install --no-deps --target {PLUGINS} -r {REQUIREMENTS}"
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV"))}
+    environment["PYTHONPATH"] = str(PLUGINS)
     results = work.parent / "results.xml"
     words = [*command, sys.executable, "-B", "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider"]
     done = subprocess.run(
@@ -43,8 +47,10 @@ def outcomes(work, command):
         timeout=300,
         check=False,
     )
-    cases = ET.parse(results).iter("testcase")
-    found = {case.get("name"): [child.tag for child in case if child.tag != "properties"] for case in cases}
+    found = {
+        (case.get("classname"), case.get("name")): [child.tag for child in case if child.tag != "properties"]
+        for case in ET.parse(results).iter("testcase")
+    }
     assert not any(found.values()), done.stdout[-6000:] + done.stderr[-2000:]
     return found
 

@@ -10,7 +10,7 @@ import __future__
 
 import builtins
 import functools
-import importlib.util
+import importlib
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -105,7 +105,9 @@ def file_with(path: str, source: str | bytes) -> bytes | None:
             data = stream.read()
         if isinstance(source, bytes):
             return data if data == source else None
-        text = importlib.util.decode_source(data)
+        from suspectra.instrumentation.own_syntax import decode_source  # seldom needed, and slow to import
+
+        text = decode_source(data)
         return data if text == source.replace("\r\n", "\n").replace("\r", "\n") else None
     except (OSError, SyntaxError, ValueError):
         return None

@@ -6,7 +6,6 @@ The bytecode is asked, not the syntax, so what a version of Python optimises awa
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from gc import disable as pause_collector
@@ -16,7 +15,7 @@ from types import CodeType
 
 from suspectra.instrumentation import own
 from suspectra.instrumentation.own import zlib
-from suspectra.instrumentation.own_syntax import ast, io, tokenize
+from suspectra.instrumentation.own_syntax import ast, decode_source, io, tokenize
 
 __builtins__ = own.builtins
 
@@ -82,7 +81,7 @@ class LogicalLines:
     """
 
     def __init__(self, source: bytes):
-        self.text = importlib.util.decode_source(source)
+        self.text = decode_source(source)
         self._last: dict[int, int] = {}  # first line: last line
         self._first: dict[int, int] = {}  # any line of several: the first
         first = 0
