@@ -165,12 +165,47 @@ def test_counts_that_are_known_too_late_are_told(work, monkeypatch):
     assert "--counts" in evidence.problems[0].cure
 
 
+def record_by_plugin(work, *options):
+    command = [sys.executable, "-m", "pytest", *OPTIONS, *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return RecordingSource(work).read()
+
+
+@pytest.mark.parametrize("workers", [[], ["-n2"]])
+@pytest.mark.parametrize("shape", [an_installed_plugin, a_plugin_of_the_environment])
+def test_the_plugin_alone_begins_before_other_plugins(work, monkeypatch, shape, workers):
+    shape(work, monkeypatch)
+    evidence = record_by_plugin(work, "-p", "suspectra", *workers)
+    assert [str(p) for p in evidence.problems] == []
+    assert lines(evidence) == EXPECTED
+
+
+def test_the_plugin_alone_takes_counts_of_the_ini(work, monkeypatch):
+    an_installed_plugin(work, monkeypatch)
+    (work / "pytest.ini").write_text("[pytest]\nsuspectra_counts = true\naddopts = -p suspectra\n")
+    evidence = record_by_plugin(work)
+    assert [str(p) for p in evidence.problems] == []
+    assert lines(evidence) == EXPECTED
+
+
+def test_a_run_that_never_begins_leaves_no_hook_behind(work):
+    (work / "runs.py").write_text(
+        "import pytest\n"
+        "from importlib.machinery import SourceFileLoader as Loader\n"
+        "before = Loader.get_code, Loader.exec_module\n"
+        "assert pytest.main(['-p', 'suspectra', '-p', 'missing']) == 4\n"
+        "assert (Loader.get_code, Loader.exec_module) == before\n"
+    )
+    done = subprocess.run([sys.executable, "runs.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_plugin_alone_names_the_command_that_helps(work, monkeypatch):
-    a_class_in_the_ini(work, monkeypatch)
-    command = [sys.executable, "-m", "pytest", *OPTIONS, "--suspectra"]
-    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
-    (problem,) = RecordingSource(work).read().problems
-    assert (problem.file, "suspectra record -- pytest" in problem.cure) == ("guard.py", True)
+    a_sitecustomize(work, monkeypatch)
+    problems = record_by_plugin(work, "--suspectra").problems
+    assert {p.file for p in problems} == {"guard.py", "sitecustomize.py"}
+    assert all("suspectra record -- pytest" in p.cure for p in problems)
     evidence, _ = record(work, "pytest", *OPTIONS, python=sys.executable)
     assert lines(evidence) == EXPECTED
 

@@ -9,8 +9,8 @@ change how are looked for in the text of the configuration; where they turn out 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from suspectra.instrumentation import own
@@ -40,8 +40,10 @@ class EarlyStart:
         The recorder that was asked for, as far as that was known.
     choice : Choice
         The one that was chosen.
-    python : module
-        What Python's start left to know: the modules that were there before.
+    python : module or None
+        What Python's start left to know: the modules that were there before. None where pytest's plugin began.
+    before : frozenset of str
+        The modules that were there before where pytest's plugin began.
     undo : callable
         Leaves pytest's loader as it was; None as long as pytest is not there.
     """
@@ -49,7 +51,8 @@ class EarlyStart:
     hooks: Hooks
     asked: str
     choice: Choice
-    python: ModuleType
+    python: ModuleType | None = None
+    before: frozenset[str] = frozenset()
     undo: Callable[[], None] | None = None
 
     def suits(self, asked: str, *, counting: bool) -> bool:
@@ -79,27 +82,65 @@ _started: EarlyStart | None = None
 
 
 def start(python: ModuleType) -> None:
-    """Instrument what is imported from now on.
+    """Instrument what is imported from now on, when Python starts.
 
     Parameters
     ----------
     python : module
-        The one that is run when Python starts.
+        The one that is run then.
     """
-    global _started
     settings = Settings.from_json(os.environ[VARIABLE])
-    if not settings.workspace:
-        return
-    text = "\n".join([*_configuration(settings.workspace), " ".join(sys.orig_argv)])
+    if settings.workspace:
+        _start(settings, sys.orig_argv, python=python)
+
+
+def start_in_pytest(workspace: str, arguments: Iterable[str]) -> Callable[[], None]:
+    """Instrument what is imported from now on, when pytest loads its plugin, unless that began before.
+
+    Parameters
+    ----------
+    workspace : str
+        Where the environment names none.
+    arguments : iterable of str
+        pytest's.
+
+    Returns
+    -------
+    callable
+        Ends it, unless somebody has gone on with it.
+    """
+    if _started is not None:
+        return lambda: None
+    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    settings = replace(settings, workspace=settings.workspace or workspace)
+    started = _start(settings, arguments, before=frozenset(sys.modules))
+
+    def end() -> None:
+        if _started is started:
+            take()
+            started.close()
+
+    return end
+
+
+def _start(
+    settings: Settings,
+    arguments: Iterable[str],
+    python: ModuleType | None = None,
+    before: frozenset[str] = frozenset(),
+) -> EarlyStart:
+    global _started
+    text = "\n".join([*_configuration(settings.workspace), " ".join(arguments)])
     counting = settings.counts or _COUNTS.search(text) is not None
     found = _RECORDER.search(text)
     asked = settings.recorder or (found[1] or found[2] if found else "auto")
     choice = choose(asked, recording_folder(settings.workspace), counting=counting)
     scope = Scope(settings.workspace, settings.sources, include_tests=True)
     hooks = Hooks(scope, counting=counting, monitoring=choice.monitoring)
-    _started = EarlyStart(hooks, asked, choice, python)
+    started = _started = EarlyStart(hooks, asked, choice, python, before)
     hooks.install()
-    _with_pytest(_started)
+    _with_pytest(started)
+    return started
 
 
 def take() -> EarlyStart | None:

@@ -17,7 +17,8 @@ VARIABLE = "SUSPECTRA_RECORD"
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """The options and ini values of the plugin."""
-    if VARIABLE in os.environ and (config := pluginmanager.get_plugin("pytestconfig")) is not None:
+    config = pluginmanager.get_plugin("pytestconfig")
+    if VARIABLE in os.environ and config is not None:
         config.add_cleanup(partial(_end, config, sys.exc_info()[1]))
     group = parser.getgroup("suspectra", "suspectra: record what each test executes")
     group.addoption("--suspectra", action="store_true", help="Record what each test executes.")
@@ -54,6 +55,22 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     parser.addini("suspectra_counts", "Count how often branches are taken.", type="bool", default=False)
     parser.addini("suspectra_children", "Record the processes that tests start.", type="bool", default=True)
     parser.addini("suspectra_recorder", "How to record: auto, probes or monitoring.", default="auto")
+    if config is not None and hasattr(config, "rootpath") and _asked_for(config):
+        _start_early(config)
+
+
+def _asked_for(config: pytest.Config) -> bool:
+    """Whether it is known, while pytest loads its plugins, that this one is to be switched on."""
+    return _switched_on(config) or "--suspectra" in config.invocation_params.args
+
+
+def _start_early(config: pytest.Config) -> None:
+    """Instrument what plugins import that are loaded after this one."""
+    if not config.pluginmanager.has_plugin("suspectra-session"):
+        from suspectra.recording.early import start_in_pytest
+
+        arguments = [str(argument) for argument in config.invocation_params.args]
+        config.add_cleanup(start_in_pytest(str(config.rootpath), arguments))
 
 
 def _end(config: pytest.Config, around: BaseException | None) -> None:

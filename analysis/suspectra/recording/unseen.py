@@ -39,10 +39,10 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
     """
     if module == "__main__":
         return Reason("is the program that runs pytest, so nothing it executes is known", f"if it matters, {_RECORD}")
-    if early is None:
+    if early is None or module in early.before:
         cause = "was imported before the recording began, so nothing it executes is known"
         return Reason(cause, "start Python without -S, -E and -I" if launched else _RECORD)
-    if module in early.python.started_with:
+    if early.python is not None and module in early.python.started_with:
         by, cure = _by_path_files(module)
         return Reason(f"was imported as {module} when Python started, {by}: nothing it executes is known", cure)
     if early.hooks.import_hook.counting != counting:
@@ -51,7 +51,7 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
     if early.hooks.import_hook.scope(file) is None:
         cause = "was imported before pytest's configuration was known, which makes it a source"
         return Reason(cause, f"run the tests with `suspectra record --source {module.partition('.')[0]} -- pytest`")
-    if module in early.python.customized_with:
+    if early.python is not None and module in early.python.customized_with:
         cause = f"was imported as {module} by {_customization()}, when Python started: nothing it executes is known"
         return Reason(cause, "let it be imported later, or let the command be pytest itself")
     cause = f"was imported as {module} before pytest was, so nothing it executes is known"
