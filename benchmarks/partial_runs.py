@@ -1,6 +1,6 @@
 """Whether recording some tests again, with unchanged sources, leaves the ranking as it was.
 
-Three projects from PyPI that import modules late, each with a fault put in, are recorded as a whole. Then random
+Projects from PyPI, each with a fault put in, are recorded as a whole. Then random
 subsets of their tests, in random order, in one process or under pytest-xdist, are recorded again. Each time what they
 executed, and the ranking, are compared with those of the whole run; every difference is printed, by test and line, and
 the recording is then put back.
@@ -67,6 +67,18 @@ SUBJECTS = (
         "src/itsdangerous/timed.py",
         "if max_age is not None:",
         "if max_age is None:",
+    ),
+    Faulty(
+        Project("tinydb", "4.8.2", "tinydb", "tests", ("pyyaml", "pytest-xdist")),
+        "tinydb/operations.py",
+        "doc[field] -= n",
+        "doc[field] += n",
+    ),
+    Faulty(
+        Project("voluptuous", "0.15.2", "voluptuous", "voluptuous/tests", ("pytest-xdist",)),
+        "voluptuous/validators.py",
+        "not v > self.min",
+        "not v >= self.min",
     ),
     Faulty(
         Project("mistune", "3.1.4", "src/mistune", "tests", ("pytest-xdist",)),

@@ -9,6 +9,7 @@ import sys
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.recording import RecordingSource
 
 MODULES, TESTS = 4, 6
@@ -104,3 +105,16 @@ def test_a_partial_run_changes_nothing(tmp_path_factory, files, partial_runs):
         record(folder, arguments)
         assert executed(folder) == before, arguments
     shutil.rmtree(folder)
+
+
+def test_what_a_changed_data_file_makes_a_test_execute_is_recorded(tmp_path):
+    (tmp_path / "app.py").write_text(
+        "from pathlib import Path\ndef rate():\n    if Path('rate.txt').read_text() == 'old':\n"
+        "        return 1\n    return 2\n"
+    )
+    (tmp_path / "test_app.py").write_text("import app\ndef test_rate():\n    assert app.rate() > 0\n")
+    for data, line in (("old", 4), ("new", 5)):
+        (tmp_path / "rate.txt").write_text(data)
+        record(tmp_path, ())
+        (test,) = executed(tmp_path)[0].values()
+        assert test == (Verdict.PASSED, ["app.py:3", f"app.py:{line}"])

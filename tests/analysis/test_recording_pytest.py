@@ -169,7 +169,7 @@ def test_a_workspace_that_cannot_be_written_leaves_the_tests_alone(tmp_path):
 
 def test_modules_imported_too_early_are_reported(tmp_path):
     project(tmp_path, **SMALL, early="import app\n")
-    pytest_in(tmp_path, "-p", "early", "--suspectra", PYTHONPATH=str(tmp_path))
+    pytest_in(tmp_path, "--suspectra", PYTHONPATH=str(tmp_path), PYTEST_ADDOPTS="-p early")
     problems = {p.file: p for p in RecordingSource(tmp_path).read().problems}
     assert problems.keys() == {"app.py", "early.py"}
     assert "imported before" in problems["app.py"].cause
