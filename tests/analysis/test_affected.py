@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -244,6 +245,19 @@ def test_data_that_changed_is_told(project):
     assert {"rates.json", "README\x1b[31m.md"} <= set(selection.others)
     assert "can't be told: run without" in selection.notice()
     assert "\x1b" not in selection.notice()
+
+
+def test_a_page_of_the_ranking_is_not_data(project, monkeypatch):
+    monkeypatch.chdir(project)
+    (project / "tests" / "test_fail.py").write_text("from app import tax\ndef test_fail(): assert tax.other() == 3\n")
+    record(project, "tests/test_fail.py")
+    page = project / "out.html"
+    done = CliRunner().invoke(cli, ["report", "--html", str(page)])
+    assert page.exists(), done.output
+    (project / "other.html").write_text("<p>")
+    selection = select(str(project))
+    assert {"out.html", "other.html"} & set(selection.others) == {"other.html"}
+    assert "which tests read it can't be told" in replace(selection, others=("other.html",)).notice()
 
 
 # --- git

@@ -18,6 +18,7 @@ from suspectra.recording.scope import Scope
 
 _LARGEST = 1 << 26
 _NOTHING = Difference()
+_GENERATOR = b'<meta name="generator" content="Suspectra">'  # in pages of `suspectra report`
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class _Found:
 
 
 def other_files(workspace: Workspace, known: Iterable[str], after: int, since: Revision | None = None) -> list[str]:
-    """Files that no test is known to have run, and that changed: data, configuration.
+    """Files that no test is known to have run, and that changed: data, configuration; no page of `suspectra report`.
 
     Parameters
     ----------
@@ -193,7 +194,12 @@ def other_files(workspace: Workspace, known: Iterable[str], after: int, since: R
     else:
         changed = {path for path in files if workspace.age(path) > after}
     hidden = re.compile(r"(^|/)\.")
-    return sorted(path for path in changed.difference(known) if not path.endswith(".py") and not hidden.search(path))
+    others = (path for path in changed.difference(known) if not path.endswith(".py") and not hidden.search(path))
+    return sorted(path for path in others if not (path.endswith(".html") and _is_report(workspace.content(path))))
+
+
+def _is_report(page: bytes | None) -> bool:
+    return page is not None and _GENERATOR in page[:2048]
 
 
 def _walk(root: str) -> list[str]:

@@ -69,8 +69,8 @@ class Selection:
         if not self.others:
             return ""
         return (
-            f"{_count(len(self.others), 'other file')} changed ({_some(self.others, ', ')}); which tests read them "
-            "can't be told: run without --failed-and-affected if any does"
+            f"{_count(len(self.others), 'other file')} changed ({_some(self.others, ', ')}); which tests read "
+            f"{'it' if len(self.others) == 1 else 'them'} can't be told: run without --failed-and-affected if any does"
         )
 
 
