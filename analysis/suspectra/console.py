@@ -186,7 +186,7 @@ def _value(text: str) -> float | int | bool | str:
 
 def place(workspace: Path, text: str) -> tuple[str, int]:
     """FILE:LINE, the file relative to the current folder or to the workspace."""
-    from suspectra.evidence.sources import inside
+    from suspectra.evidence.boundary import inside
 
     file, colon, line = text.rpartition(":")
     if not colon or not line.isdecimal() or int(line) < 1:

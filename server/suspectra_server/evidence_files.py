@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from suspectra.evidence.boundary import Boundary
 from suspectra.recording.log import SUFFIX, held
 from suspectra_server.jobs import Jobs
 from suspectra_server.pace import LONGEST_REST, Pace
@@ -34,6 +35,8 @@ class EvidenceFiles:
         Called when there is something to rank.
     complete : callable
         Called when a recording that still grew when it was ranked has ended without anything more to rank.
+    boundary : Boundary, optional
+        Of the workspace folder.
     """
 
     def __init__(
@@ -43,12 +46,14 @@ class EvidenceFiles:
         watcher: Watcher,
         rank: Callable[[], None],
         complete: Callable[[], None] = lambda: None,
+        boundary: Boundary | None = None,
     ):
         self._key = ("evidence", key)
         self._files = files
         self._watcher = watcher
         self._rank = rank
         self._complete = complete
+        self._boundary = boundary
         self._loop = asyncio.get_running_loop()
         self._paths: frozenset[str] = frozenset()
         self._ranked: States = MappingProxyType({})
@@ -63,7 +68,7 @@ class EvidenceFiles:
     def watch(self, paths: Iterable[str], states: States | None = None) -> None:
         """Watch these files, which were in these states when they were last looked at."""
         self._paths = frozenset(paths)
-        self._watcher.watch(self._key, self._paths, states)
+        self._watcher.watch(self._key, self._paths, states, self._boundary)
 
     def ranked(self, result: Ranked) -> None:
         """A ranking was made."""
@@ -84,7 +89,7 @@ class EvidenceFiles:
     async def behind(self) -> bool:
         """Whether the files are others than those that were ranked from."""
         paths = self._paths
-        return self._differ(await self._files.run(lambda: _states(paths)))
+        return self._differ(await self._files.run(lambda: _states(paths, self._boundary)))
 
     def wait_no_more(self) -> None:
         """Forget what happened: a ranking is on its way, or nobody wants one."""
@@ -103,7 +108,11 @@ class EvidenceFiles:
     def _look(self, waited: bool) -> None:
         self._stop_timer()
         paths = self._paths
-        self._files.submit(self._key, lambda token: _states_growing(paths), lambda found: self._looked(found, waited))
+        self._files.submit(
+            self._key,
+            lambda token: _states_growing(paths, self._boundary),
+            lambda found: self._looked(found, waited),
+        )
 
     def _look_later(self) -> None:
         """Look again when a run may have ended; what happens until then waits."""
@@ -153,13 +162,13 @@ class EvidenceFiles:
         return self._recorded and _inodes(self._ranked).items() <= _inodes(states).items()
 
 
-def _states(paths: Iterable[str]) -> States:
-    return {path: state_of(path) for path in paths}
+def _states(paths: Iterable[str], boundary: Boundary | None) -> States:
+    return {path: state_of(path, boundary) for path in paths}
 
 
-def _states_growing(paths: Iterable[str]) -> tuple[States, bool]:
+def _states_growing(paths: Iterable[str], boundary: Boundary | None) -> tuple[States, bool]:
     """The states of files, and whether tests are still being recorded in any of them."""
-    states = _states(paths)
+    states = _states(paths, boundary)
     return states, any(path.endswith(SUFFIX) and held(path) for path in _inodes(states))
 
 

@@ -8,13 +8,16 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from suspectra.evidence.sources import Sources, SourceUnreadable
+
 _CTEST, _BUILD = "CTestTestfile.cmake", "build"
+_PRESETS = Path("out/build")
 _HAS_TESTS = re.compile(r"^[ \t]*(enable_testing|add_test|include\s*\(\s*CTest\s*\))", re.MULTILINE | re.IGNORECASE)
 _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
 _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
-_MOST_FOLDERS, _MOST_FILES, _MOST_BYTES = 500, 200, 1 << 20
+_MOST_FOLDERS, _MOST_FILES = 500, 200
 
 
 def ctest_build(root: Path) -> str | None:
@@ -22,11 +25,13 @@ def ctest_build(root: Path) -> str | None:
 
     Of several it is the first; where there is none yet, but CMakeLists.txt has tests, it is the usual name of one.
     """
-    for place in ("*", "*/*", "out/build/*"):
-        built = sorted(listing.parent for listing in root.glob(f"{place}/{_CTEST}"))
-        if built:
-            return built[0].relative_to(root).as_posix()
-    return _BUILD if _HAS_TESTS.search(_text(root / "CMakeLists.txt")) else None
+    outer = [Path(name) for name in _entries(root)[0]]
+    inner = [folder / name for folder in outer for name in _entries(root / folder)[0]]
+    presets = [_PRESETS / name for name in _entries(root / _PRESETS)[0]] if _PRESETS in inner else []
+    for folder in (*outer, *inner, *presets):
+        if os.path.lexists(root / folder / _CTEST):
+            return folder.as_posix()
+    return _BUILD if _HAS_TESTS.search(_text(root, root / "CMakeLists.txt")) else None
 
 
 def has_python_tests(root: Path) -> bool:
@@ -39,36 +44,48 @@ def unittest_command(root: Path) -> tuple[str, ...] | None:
     if _configures_pytest(root):
         return None
     files = list(islice(_test_files(root), _MOST_FILES))
-    texts = [_text(path) for path in files]
+    texts = [_text(root, path) for path in files]
     if not files or any("pytest" in text for text in texts) or not any("unittest" in text for text in texts):
         return None
     folders = {path.parent for path, text in zip(files, texts, strict=True) if "unittest" in text}
     alone = folders.pop() if len(folders) == 1 else None
-    if alone is not None and alone != root and not (alone / "__init__.py").exists():
+    if alone is not None and alone != root and not os.path.lexists(alone / "__init__.py"):
         return "python", "-m", "unittest", "discover", "-s", alone.relative_to(root).as_posix()
     return "python", "-m", "unittest"
 
 
 def _configures_pytest(root: Path) -> bool:
-    return any((root / name).is_file() for name in _PYTEST_FILES) or any(
-        section in _text(root / name) for name, section in _PYTEST_SECTIONS.items()
+    return any(os.path.lexists(root / name) for name in _PYTEST_FILES) or any(
+        section in _text(root, root / name) for name, section in _PYTEST_SECTIONS.items()
     )
 
 
 def _test_files(root: Path) -> Iterator[Path]:
     """Python files that are called as tests are, in the first folders."""
-    for folder, folders, names in islice(os.walk(root), _MOST_FOLDERS):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".") and name not in _SKIPPED and not Path(folder, name, "pyvenv.cfg").exists()
-        )
-        yield from (Path(folder, name) for name in sorted(names) if _TEST_FILE.fullmatch(name))
+    left = [root]
+    for _ in range(_MOST_FOLDERS):
+        if not left:
+            return
+        folder = left.pop()
+        folders, names = _entries(folder)
+        wanted = [name for name in folders if not name.startswith(".") and name not in _SKIPPED]
+        left += [folder / name for name in reversed(wanted) if not os.path.lexists(folder / name / "pyvenv.cfg")]
+        yield from (folder / name for name in names if _TEST_FILE.fullmatch(name))
 
 
-def _text(path: Path) -> str:
+def _entries(folder: Path) -> tuple[list[str], list[str]]:
+    """The names of the folders and of everything else in a folder; links count as files and are not followed."""
     try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read(_MOST_BYTES)
+        with os.scandir(folder) as entries:
+            found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
     except OSError:
+        return [], []
+    return [name for name, is_dir in found if is_dir], [name for name, is_dir in found if not is_dir]
+
+
+def _text(root: Path, path: Path) -> str:
+    """What is in a file of the folder, empty where it leads out of it."""
+    try:
+        return Sources(root).get(path.relative_to(root).as_posix()).text
+    except SourceUnreadable:
         return ""

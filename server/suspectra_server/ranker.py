@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, NothingToRank
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
-from suspectra.evidence.sources import inside
 from suspectra.localizer import Localizer
 from suspectra_server.documents import Disk, Reading
 from suspectra_server.protocol import State
@@ -81,6 +80,7 @@ class Ranker:
     def __init__(self, root: Path, disk: Disk):
         self._root = root
         self._disk = disk
+        self._boundary = Boundary(root)
         self._source: EvidenceSource | None = None
         self._source_of_edges: RecordingSource | None = None
         self._localizer: Localizer | None = None
@@ -94,14 +94,14 @@ class Ranker:
         Cancelled
         """
         settings = wanted.settings
-        states = {path: state_of(path) for path in wanted.candidates}
+        states = {path: state_of(path, self._boundary) for path in wanted.candidates}
         technique = settings.make_technique()
         watched: tuple[str, ...] = ()
         reading = None
         try:
             source = self._find(settings, edges=technique.info.needs != "lines")
             watched = tuple(source.watched())
-            states |= {path: state_of(path) for path in set(watched) - states.keys()}
+            states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
             evidence = self._read(source, watched)
             token.check()
             if self._localizer is None:
@@ -114,7 +114,7 @@ class Ranker:
             ranking = Ranking.of(technique, evidence, report, problems, settings.top, self._inside(evidence))
             reading = self._disk.read(texts_of(ranking, wanted.texts), token)
         except EvidenceError as error:
-            there = any(os.path.exists(path) for path in watched)
+            there = any(states.get(path) is not None for path in watched)
             state = State.ERROR if there else State.NO_EVIDENCE
             ranking = Ranking(state, str(error.problem), technique, (error.problem,))
         except NothingToRank as error:
@@ -159,7 +159,7 @@ class Ranker:
         if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
             found = used
         if edges and isinstance(found, RecordingSource) and not found.edges:
-            found = RecordingSource(found.workspace, found.folder, edges=True)
+            found = RecordingSource(found.workspace, found.folder if found.given else None, edges=True)
         self._source = found
         return found
 
@@ -168,7 +168,7 @@ class Ranker:
 
         Reading again could only mistake sources that were edited since for those that ran.
         """
-        state = [state_of(path) for path in watched]
+        state = [state_of(path, self._boundary) for path in watched]
         known = self._last_read
         if known is None or known[0] is not source or known[1] != state:
             known = self._last_read = (source, state, source.read())
@@ -178,7 +178,7 @@ class Ranker:
         """The files with tests or collection errors that lie in the folder: links may lead out of it."""
         files = {test.location.file for test in evidence.tests if test.location}
         files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
-        return frozenset(file for file in files if inside(self._root, file) is not None)
+        return frozenset(file for file in files if self._boundary.relative(file) is not None)
 
 
 def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:

@@ -222,9 +222,15 @@ class SuspectraServer(LanguageServer):
         return Settings() if self.takes_status else Settings(show_notifications="onWarning")
 
     def _read(self, given: Mapping[str, Any]) -> Settings:
-        if not self.trusted:  # these name files, which may be anywhere, on other machines too
-            given = {name: value for name, value in given.items() if name not in RESTRICTED}
-        settings, complaints = read_settings(given, self._defaults)
+        left_out = [] if self.trusted else [name for name in RESTRICTED if given.get(name)]
+        # these name files, which may be anywhere, on other machines too
+        settings, complaints = read_settings({**given, **dict.fromkeys(left_out)}, self._defaults)
+        if left_out:
+            names = ", ".join(f"{SECTION}.{name}" for name in left_out)
+            complaints.append(
+                f"The workspace is not trusted, so settings that name files or programs are not used: {names}."
+                " Trust the workspace in your editor, or give a server on a socket the option --trusted, to use them"
+            )
         for complaint in complaints:
             self.tell(complaint, lsp.MessageType.Warning, settings)
         return settings

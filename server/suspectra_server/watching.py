@@ -12,11 +12,13 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import islice
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
-from suspectra.evidence.sources import signature
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.sources import Signature, signature, signature_of
 
 log = logging.getLogger(__name__)
 
@@ -25,20 +27,37 @@ MOST_ENTRIES = 10_000  # of a watched folder that are looked at
 _READING = {"opened", "closed_no_write"}  # what our own reading causes
 
 
-def state_of(path: str) -> object:
-    """What tells one state of a file or a folder from another, None when it is not there."""
+def state_of(path: str, boundary: Boundary | None = None) -> object:
+    """What tells one state of a file, or of the files in a folder, from another.
+
+    Parameters
+    ----------
+    path : str
+    boundary : Boundary, optional
+        Of the workspace that the path may be in. What leads out of it is not looked at, and is taken as not there.
+
+    Returns
+    -------
+    object
+        None when it is not there.
+    """
+    if boundary is not None and not boundary.may_look(path):
+        return None
     own = signature(path)
     if own is None or not os.path.isdir(path):
         return own
-    entries = []
-    for folder, folders, files in os.walk(path):
-        folders.sort()
-        for name in sorted(files):
-            inner = os.path.join(folder, name)
-            entries.append((inner, signature(inner)))
-            if len(entries) >= MOST_ENTRIES:
-                return tuple(entries)
-    return tuple(entries)
+    try:
+        with os.scandir(path) as entries:
+            return tuple(sorted((entry.path, _state_of_entry(entry)) for entry in islice(entries, MOST_ENTRIES)))
+    except OSError:
+        return None
+
+
+def _state_of_entry(entry: os.DirEntry[str]) -> Signature | tuple[()]:
+    try:
+        return signature_of(entry.stat(follow_symlinks=False))
+    except OSError:
+        return ()  # it is gone again
 
 
 class Watcher:
@@ -54,8 +73,9 @@ class Watcher:
     def __init__(self, loop: asyncio.AbstractEventLoop, changed: Callable[[Hashable], None]):
         self._loop = loop
         self._changed = changed
-        self._lock = threading.Lock()  # over the next two, and never held while a file is looked at
+        self._lock = threading.Lock()  # over the next three, and never held while a file is looked at
         self._sets: Mapping[Hashable, frozenset[str]] = {}  # replaced, not changed: who iterates holds the old one
+        self._boundaries: Mapping[str, Boundary | None] = {}  # of each watched path
         self._known: Mapping[str, object] = {}  # the last state of each watched path
         self._folders: dict[str, object] = {}  # these two belong to the thread that looks
         self._observer: object | None = None
@@ -63,7 +83,13 @@ class Watcher:
         self._look_now = threading.Event()
         self._looker: threading.Thread | None = None
 
-    def watch(self, key: Hashable, paths: Iterable[str], states: Mapping[str, object] | None = None) -> None:
+    def watch(
+        self,
+        key: Hashable,
+        paths: Iterable[str],
+        states: Mapping[str, object] | None = None,
+        boundary: Boundary | None = None,
+    ) -> None:
         """Watch exactly these paths under a key, files or folders, whether they exist yet or not.
 
         Parameters
@@ -72,6 +98,9 @@ class Watcher:
         paths : iterable of str
         states : mapping of str to object, optional
             What the caller knows of the paths, from `state_of`: every later state is told as a change.
+        boundary : Boundary, optional
+            Of the workspace that the paths may be in; neither is anything watched that leads out of it, nor a folder
+            above it.
         """
         wanted = frozenset(os.path.abspath(path) for path in paths)
         given = {os.path.abspath(path): state for path, state in (states or {}).items()}
@@ -82,6 +111,7 @@ class Watcher:
             self._known = {**self._known, **known}
             others = {other: watched for other, watched in self._sets.items() if other != key}
             self._sets = {**others, key: wanted} if wanted else others
+            self._boundaries = {**self._boundaries, **dict.fromkeys(wanted, boundary)}
         self._look_now.set()
         if self._looker is None:
             self._looker = threading.Thread(target=self._look, name="suspectra-watch", daemon=True)
@@ -99,27 +129,20 @@ class Watcher:
 
         Where there is none yet, the nearest folder above it, in which it will appear.
         """
-        wanted: dict[str, bool] = {}
-        for path in frozenset().union(*self._sets.values()):
-            if os.path.isdir(path):
-                wanted[path] = True
-            else:
-                folder = next((folder for folder in _parents(path) if os.path.isdir(folder)), "")
-                wanted.setdefault(folder, False)
-        for folder in list(self._folders):
-            if folder not in wanted or not os.path.isdir(folder):
-                self._unschedule(folder)
-        for folder, recursive in wanted.items():
-            if folder not in self._folders and os.path.isdir(folder):
-                self._schedule(folder, recursive)
+        boundaries = self._boundaries
+        wanted = {_folder_of(path, boundaries.get(path)) for path in frozenset().union(*self._sets.values())} - {None}
+        for folder in self._folders.keys() - wanted:
+            self._unschedule(folder)
+        for folder in wanted - self._folders.keys():
+            self._schedule(folder)
 
-    def _schedule(self, folder: str, recursive: bool) -> None:
+    def _schedule(self, folder: str) -> None:
         try:
             if self._observer is None:
                 self._observer = Observer()
                 self._observer.daemon = True
                 self._observer.start()
-            self._folders[folder] = self._observer.schedule(_Handler(self._event), folder, recursive=recursive)
+            self._folders[folder] = self._observer.schedule(_Handler(self._event), folder)
             self._look_now.set()  # what changed before the watch was in place sent no event
         except Exception as error:  # no watches left, no permission, gone again: the slow look remains
             log.info("no file events for %s: %s", folder, error)
@@ -148,8 +171,8 @@ class Watcher:
             self._look_now.wait(LOOK_EVERY)
             self._look_now.clear()
             with self._lock:
-                known, sets = self._known, self._sets
-            states = {path: state_of(path) for path in frozenset().union(*sets.values())}
+                known, sets, boundaries = self._known, self._sets, self._boundaries
+            states = {path: state_of(path, boundaries.get(path)) for path in frozenset().union(*sets.values())}
             for key, paths in sets.items():
                 if any(states[path] != known.get(path, states[path]) for path in paths):
                     self._tell(key)
@@ -159,6 +182,7 @@ class Watcher:
                 seen = {path: state for path, state in states.items() if self._known.get(path) is known.get(path)}
                 now = {**self._known, **seen}
                 self._known = {path: state for path, state in now.items() if path in watched}
+                self._boundaries = {path: one for path, one in self._boundaries.items() if path in watched}
             self._arrange()
         if self._observer is not None:
             self._observer.stop()
@@ -178,6 +202,17 @@ class _Handler(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         self._act(event)
+
+
+def _folder_of(path: str, boundary: Boundary | None) -> str | None:
+    """The folder to watch for a path: itself or the nearest above it, but none above the workspace."""
+    within = boundary is not None and boundary.names(path)
+    for folder in (path, *_parents(path)):
+        if within and not boundary.names(folder):
+            return None
+        if (boundary is None or boundary.may_look(folder)) and os.path.isdir(folder):
+            return folder
+    return None
 
 
 def _parents(path: str) -> Iterator[str]:

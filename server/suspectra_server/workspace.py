@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from suspectra.cancellation import Token
 from suspectra.errors import Problem
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra.markov.learning import JumpHabit
@@ -106,6 +108,7 @@ class Folder:
         self._working = working
         self._habit = habit
         self._carried = carried
+        self._boundary = Boundary(root)
         self._disk = Disk(root)
         self._ranker = Ranker(root, self._disk)
         # for each ranking that somebody still knows, the one after it and where its places are there
@@ -113,7 +116,7 @@ class Folder:
         self.guidance = Guidance(uri, jobs, Guides(self._ranker.edged), self._terms, self._lay_out)
         self._marks = ReaderMarks(uri, marks, files, self._restored)
         self._edits = Settling(self._loop, self._lay_out)
-        self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._go_on)
+        self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._go_on, self._boundary)
         self._evidence.watch(self._candidates())
 
     # evidence in
@@ -148,7 +151,9 @@ class Folder:
         if not self.removed:
             ranking, others = self.snapshot.ranking, self._texts_wanted()
             self._files.submit(
-                ("load", self.uri), lambda token: _load(self._disk, self.root, ranking, others, token), self._loaded
+                ("load", self.uri),
+                lambda token: _load(self._disk, self._boundary, ranking, others, token),
+                self._loaded,
             )
 
     def _texts_wanted(self) -> tuple[str, ...]:
@@ -386,7 +391,7 @@ class Folder:
         reading, states = result
         self.take(reading)
         self._lay_out()
-        self._watcher.watch(("sources", self.uri), states, states)
+        self._watcher.watch(("sources", self.uri), states, states, self._boundary)
 
     def _lay_out(self, ranking: Ranking | None = None) -> None:
         """Make the snapshot of this moment, and say so if it differs."""
@@ -443,7 +448,7 @@ class Folder:
 
 
 def _load(
-    disk: Disk, root: Path, ranking: Ranking, others: Iterable[str], token: Token
+    disk: Disk, boundary: Boundary, ranking: Ranking, others: Iterable[str], token: Token
 ) -> tuple[Reading, dict[str, object]]:
     """In a worker thread: the texts that marks need and those that edits are compared with, and what to watch."""
     shown = dict.fromkeys(
@@ -452,7 +457,7 @@ def _load(
             *(error.file for error in ranking.collection_errors if error.file),
         ]
     )
-    states = {path: state_of(path) for path in (str(root / file) for file in shown)}
+    states = {path: state_of(path, boundary) for path in (os.path.join(boundary.workspace, file) for file in shown)}
     wanted = dict.fromkeys([*texts_of(ranking, others), *texts_to_compare_with(ranking)])
     return disk.read(wanted, token), states
 

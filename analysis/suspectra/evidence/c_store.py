@@ -25,7 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.sources import open_regular, read_regular
 from suspectra.location import Location
 from suspectra.recording.folders import make_recording_folder, refuse_links
 
@@ -118,8 +120,8 @@ class CRecording:
             There is no recording, or it is of a version that is not known.
         """
         try:
-            file = open(self.log, "rb")  # noqa: SIM115 - closed below
-        except OSError:
+            file = open_regular(Path(self._real(self.log.name)))
+        except (OSError, ValueError):
             cause = "there is no recording of C or C++ tests"
             raise EvidenceError(Problem(str(self.log), "", cause, _RECORD)) from None
         with file:
@@ -168,6 +170,12 @@ class CRecording:
             kept = set(fields["tests"])
             self.tests = {name: test for name, test in self.tests.items() if name in kept}
 
+    def _real(self, name: str) -> str:
+        real = Boundary(self.folder).real(name)
+        if real is None:
+            raise OSError("it is a link that leads out of the recording")
+        return real
+
     @property
     def newest(self) -> dict[str, int]:
         """The last recorded build of every object, by path."""
@@ -183,7 +191,7 @@ class CRecording:
         """
         path = self.folder / "objects" / f"{digest}.gcno.z"
         try:
-            data = unpacked(path.read_bytes(), _LARGEST_NOTES)
+            data = unpacked(read_regular(Path(self._real(f"objects/{path.name}")), _LARGEST_NOTES), _LARGEST_NOTES)
         except (OSError, ValueError) as error:
             cause = f"the notes of a recorded object can't be read ({error})"
             raise EvidenceError(Problem(str(path), "", cause, f"{_RECORD} again")) from None

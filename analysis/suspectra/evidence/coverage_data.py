@@ -43,6 +43,7 @@ _LONGEST_NAME = 2**16
 _MOST_NAMES = 2**21
 _MOST_NAME_BYTES = 2**28
 _CHUNK_BYTES = 2**21
+_BESIDE = ("-journal", "-wal", "-shm")  # what SQLite opens besides
 _BUSY_SECONDS = 1.0
 # a row takes some twenty steps of SQLite's machine, and sixteen bytes of the file with its index
 _STEPS_PER_BYTE = 10
@@ -150,6 +151,9 @@ class CoverageData:
                 raise self._error("it is not a file", "name the data file itself, normally .coverage")
             with open(self.path, "rb") as file:
                 head = file.read(len(_OLD_MAGIC))
+            for suffix in _BESIDE:
+                if os.path.islink(f"{self.path}{suffix}"):
+                    raise self._error(f"the file {suffix} that belongs to it is a link", "remove the link")
         except FileNotFoundError:
             raise self._error("there is no such file", self._how_to_make_one()) from None
         except (OSError, ValueError) as error:
@@ -254,9 +258,13 @@ class CoverageData:
 def parallel_files(path: Path) -> list[Path]:
     """Data files of single processes next to a data file, which nobody has combined yet."""
     try:
-        return sorted(found for found in path.parent.glob(f"{path.name}.*.*") if found.is_file())
+        return sorted(found for found in path.parent.glob(f"{path.name}.*.*") if _is_file(found))
     except OSError:
         return []
+
+
+def _is_file(path: Path) -> bool:
+    return stat.S_ISREG(os.lstat(path).st_mode)
 
 
 def _unpack(rows: list[tuple[int, bytes]]) -> tuple[np.ndarray, np.ndarray]:

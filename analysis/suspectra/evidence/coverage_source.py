@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 import numpy as np
 
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary, inside, shown
 from suspectra.evidence.coverage_data import (
     HOW_TO_SWITCH_CONTEXTS_ON,
     MOST_LINES,
@@ -19,7 +20,7 @@ from suspectra.evidence.coverage_data import (
 )
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult
 from suspectra.evidence.junit import Case, Matching, address, is_node_id, match, node_id_of, read_junit
-from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, inside, shown, signature
+from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature
 from suspectra.evidence.test_code import TestCode
 from suspectra.location import Location
 from suspectra.program.python_source import PythonSource
@@ -52,13 +53,14 @@ class CoverageSource:
         self.coverage = self.workspace / coverage
         self.junit = self.workspace / junit
         self.name = shown(self.workspace, self.coverage)
+        self._watched = (os.path.realpath(self.coverage), os.path.realpath(self.junit))
         self._sources = Sources(self.workspace)
         self._parsed: dict[str, tuple[Signature | None, _Parsed]] = {}
         self._last: tuple[dict[str, Signature | None], Evidence] | None = None
 
     def watched(self) -> Sequence[str]:
         """The two files."""
-        return [os.path.abspath(self.coverage), os.path.abspath(self.junit)]
+        return list(self._watched)
 
     def read(self) -> Evidence:
         """Read both files, and the statements of the sources they speak of.
@@ -68,15 +70,20 @@ class CoverageSource:
         EvidenceError
             When one of the files can't be read, or they can't be of the same run.
         """
-        if self._last and all(signature(path) == state for path, state in self._last[0].items()):
+        if self._last and self._states(self._last[1]) == self._last[0]:
             return self._last[1]
-        states = {path: signature(path) for path in self.watched()}
+        states = self._states(None)
         evidence = self._share(self._read())
-        for file in evidence.files:
-            path = str(self.workspace / file.path)
-            states[path] = signature(path)
-        self._last = states, evidence
+        self._last = states | self._states_of_sources(evidence), evidence
         return evidence
+
+    def _states(self, evidence: Evidence | None) -> dict[str, Signature | None]:
+        """The states of the two files, and of the sources that the evidence speaks of."""
+        states = {path: signature(path) for path in self._watched}
+        return states if evidence is None else states | self._states_of_sources(evidence)
+
+    def _states_of_sources(self, evidence: Evidence) -> dict[str, Signature | None]:
+        return {file.path: self._sources.signature(file.path) for file in evidence.files}
 
     def _read(self) -> Evidence:
         junit_name = shown(self.workspace, self.junit)
@@ -187,7 +194,7 @@ class CoverageSource:
                 problems.append(parsed.problem)
             parts = [_file_hits(data, identifier, row_of_context) for identifier in identifiers]
             hits.add(path, parsed.source, _joined(parts), notes)
-            found = signature(self.workspace / path)
+            found = self._sources.signature(path)
             if found and found[0] > measured_at:
                 notes.changed.append(path)
             if hits.count > _MOST_HITS:
@@ -197,7 +204,7 @@ class CoverageSource:
         return hits
 
     def _parse(self, path: str) -> _Parsed:
-        state = signature(self.workspace / path)
+        state = self._sources.signature(path)
         known = self._parsed.get(path)
         if known and known[0] == state:
             return known[1]
@@ -458,17 +465,18 @@ class _Paths:
     """
 
     def __init__(self, workspace: Path, raw: Sequence[str]):
-        self.workspace = workspace
+        self._boundary = Boundary(workspace)
         self._outside: list[str] = []
         self._elsewhere = 0
-        lost = [_parts(path) for path in raw if self._here(path) is None and not _exists(path)]
-        self._root = self._foreign_root(lost)
+        # whether a file outside exists must not be asked, so one that is inside tells that the tests ran here
+        here = any(self._here(path) is not None for path in raw)
+        self._root = None if here else self._foreign_root([_parts(path) for path in raw])
 
     def resolve(self, raw: str) -> str | None:
         """The workspace-relative path, None outside the workspace."""
         path = self._here(raw)
         if path is None and self._root is not None and _parts(raw)[: len(self._root)] == self._root:
-            path = inside(self.workspace, "/".join(_parts(raw)[len(self._root) :]))
+            path = self._boundary.relative("/".join(_parts(raw)[len(self._root) :]))
             self._elsewhere += path is not None
         if path is None:
             self._outside.append(raw)
@@ -487,16 +495,20 @@ class _Paths:
         return found
 
     def _here(self, raw: str) -> str | None:
-        return None if _WINDOWS.match(raw) and os.name != "nt" else inside(self.workspace, raw)
+        return None if _WINDOWS.match(raw) and os.name != "nt" else self._boundary.relative(raw)
 
     def _foreign_root(self, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
         sample = paths[:: max(1, len(paths) // 50)]
         found: dict[tuple[str, ...], int] = {}
         for parts in sample:
             for size in range(1, len(parts)):
-                if _exists(os.path.join(self.workspace, *parts[size:])):
+                if self._exists("/".join(parts[size:])):
                     found[parts[:size]] = found.get(parts[:size], 0) + 1
         return max(found, key=lambda root: (found[root], -len(root)), default=None)
+
+    def _exists(self, path: str) -> bool:
+        real = self._boundary.real(path)
+        return real is not None and os.path.exists(real)
 
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
@@ -506,13 +518,6 @@ def _parts(raw: str) -> tuple[str, ...]:
     if _WINDOWS.match(raw):
         return tuple(PureWindowsPath(raw).as_posix().split("/"))
     return tuple(PurePosixPath(raw).as_posix().split("/"))
-
-
-def _exists(path: str) -> bool:
-    try:
-        return os.path.exists(path)
-    except ValueError:
-        return False
 
 
 def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage: str) -> list[Problem]:

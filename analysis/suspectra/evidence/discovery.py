@@ -8,8 +8,8 @@ from itertools import islice
 from pathlib import Path
 
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
-from suspectra.evidence.sources import shown
 
 RECORDING = Path(".suspectra", "recording")
 RECORDING_C = Path(".suspectra", "recording-c")
@@ -51,27 +51,34 @@ def find_source(
 
     Notes
     -----
-    Only the choice is made here: the evidence is read by the source that is returned.
+    Only the choice is made here: the evidence is read by the source that is returned. What nobody named is looked for
+    inside the workspace alone: links that lead out of it are left alone.
     """
     workspace = Path(workspace)
+    boundary = Boundary(workspace)
     if recording is not None:
         if (workspace / recording / C_LOG).exists():
             return _c_recording_source(workspace, workspace / recording)
         return _recording_source(workspace, workspace / recording, edges)
     if coverage is not None or junit is not None:
         return _coverage_source(workspace, coverage, junit)
-    recorded, covered = _recorded_at(workspace / RECORDING), _modified(workspace / COVERAGE)
-    recorded_c = _modified(workspace / RECORDING_C / C_LOG)
+    recorded, coverage = _recorded_at(boundary.real(RECORDING)), boundary.real(COVERAGE)
+    covered, recorded_c = _modified(coverage), _modified(boundary.real(RECORDING_C / C_LOG))
     if covered > max(recorded, recorded_c):
         found = find_junit(workspace)
         if found:
-            return _coverage_source(workspace, COVERAGE, found)
+            return _coverage_source(workspace, coverage, found)
     if recorded_c > recorded:
         return _c_recording_source(workspace, None)
     if recorded:
         return _recording_source(workspace, None, edges)
     if covered:
-        return _coverage_source(workspace, None, None)
+        return _coverage_source(workspace, coverage, None)
+    for place in (RECORDING, RECORDING_C / C_LOG, COVERAGE):
+        if boundary.real(place) is None:
+            cause = "it leads out of the workspace, so it was not looked at"
+            cure = "remove the link and record again, or name the files with --coverage and --junit"
+            raise EvidenceError(Problem(place.as_posix(), "", cause, cure))
     cause = (
         f"there is no evidence in {workspace.resolve()}: neither {RECORDING.as_posix()} nor {RECORDING_C.as_posix()}"
         f" nor {COVERAGE}"
@@ -138,7 +145,7 @@ def _holds_profiles(folder: Path) -> bool:
 
 def find_junit(workspace: Path) -> Path | None:
     """The newest JUnit XML file in the usual places of a workspace."""
-    return max((path for path in _reports(workspace) if _is_junit(path)), key=_modified, default=None)
+    return max((path for path in _reports(Boundary(workspace)) if _is_junit(path)), key=_modified, default=None)
 
 
 def _recording_source(workspace: Path, folder: Path | None, edges: bool) -> EvidenceSource:
@@ -157,9 +164,12 @@ def _c_recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
 def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> EvidenceSource:
     from suspectra.evidence.coverage_source import CoverageSource
 
-    coverage = coverage or COVERAGE
+    coverage = coverage or Boundary(workspace).real(COVERAGE)
     if junit is None:
         junit = find_junit(workspace)
+    if coverage is None:
+        cause = "it is a link that leads out of the workspace"
+        raise EvidenceError(Problem(COVERAGE.as_posix(), "", cause, "name the file that you mean with --coverage"))
     if not os.path.lexists(workspace / coverage):
         cure = "name a coverage.py data file; `pytest --cov --cov-context=test` makes one"
         raise EvidenceError(Problem(shown(workspace, workspace / coverage), "", "there is no such file", cure))
@@ -173,10 +183,15 @@ def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path |
     return CoverageSource(workspace, Path(coverage), Path(junit))
 
 
-def _reports(workspace: Path) -> Iterator[Path]:
+def _reports(boundary: Boundary) -> Iterator[Path]:
     for folder in _REPORT_FOLDERS:
+        real = boundary.real(folder)
+        if real is None:
+            continue
         try:
-            yield from islice((workspace / folder).glob("*.xml"), _MOST_REPORTS)
+            with os.scandir(real) as entries:
+                found = (entry.path for entry in entries if entry.name.endswith(".xml"))
+                yield from (Path(path) for path in map(boundary.real, islice(found, _MOST_REPORTS)) if path)
         except OSError:
             continue
 
@@ -191,18 +206,20 @@ def _is_junit(path: Path) -> bool:
         return False
 
 
-def _recorded_at(folder: Path) -> int:
+def _recorded_at(folder: str | None) -> int:
     """When a recording was last written to, 0 when there is none."""
+    if folder is None:
+        return 0
     try:
         with os.scandir(folder) as entries:
-            return max((entry.stat().st_mtime_ns for entry in entries), default=0)
+            return max((entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries), default=0)
     except OSError:
         return 0
 
 
-def _modified(path: Path) -> int:
+def _modified(path: Path | str | None) -> int:
     try:
-        return path.stat().st_mtime_ns
+        return 0 if path is None else os.stat(path).st_mtime_ns
     except OSError:
         return 0
 

@@ -6,6 +6,7 @@ pytest's own way forward is applied to every node id that is known, and the test
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
 
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.sources import reason
 
@@ -403,7 +405,5 @@ def node_id_of(case: Case, workspace: Path) -> str:
 
 
 def _is_file(workspace: Path, file: str) -> bool:
-    try:
-        return ".." not in file.split("/") and (workspace / file).is_file()
-    except (OSError, ValueError):
-        return False
+    real = Boundary(workspace).real(file)
+    return real is not None and ".." not in file.split("/") and os.path.isfile(real)

@@ -23,6 +23,7 @@ import numpy as np
 
 from suspectra.cancellation import Cancelled, checked
 from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult, Verdict, join_files
 from suspectra.evidence.sources import SourceReader
 from suspectra.instrumentation.outline import Outline, difference
@@ -97,6 +98,7 @@ class RecordingSource:
         edges: bool = False,
     ):
         self.workspace = Path(os.path.realpath(workspace))
+        self._boundary = Boundary(self.workspace)
         self.given = folder is not None
         self.folder = Path(folder) if folder is not None else Path(recording_folder(str(self.workspace)))
         self.edges = edges
@@ -117,7 +119,7 @@ class RecordingSource:
 
     def growing(self) -> bool:
         """Whether tests are still running whose log was read: what they replace is then a mixture of two runs."""
-        return any(held(self.folder / name) for name in self._logs)
+        return self._is_inside() and any(held(self.folder / name) for name in self._logs)
 
     def read(self) -> Evidence:
         """The present state of the recording.
@@ -157,7 +159,7 @@ class RecordingSource:
         if not errors:
             return ()
         live = newest_errors(errors, [collection for log in logs for collection in log.collections])
-        return tuple(error for error in live if not error.home or (self.workspace / error.home).exists())
+        return tuple(error for error in live if not error.home or self._exists(error.home))
 
     def _edges(self, decoded: Sequence[_Decoded], problems: list[Problem]) -> EdgeEvidence:
         rows = tuple(d.edges for d in decoded)
@@ -185,8 +187,7 @@ class RecordingSource:
         return problems
 
     def _log_names(self) -> tuple[list[str], list[Problem]]:
-        inside = Path(os.path.realpath(self.folder)).is_relative_to(self.workspace)
-        if not self.given and not inside:
+        if not self._is_inside():
             raise EvidenceError(
                 Problem(
                     self._name(),
@@ -213,6 +214,14 @@ class RecordingSource:
                 problems.append(Problem(f"{self._name()}/{entry.name}", "", cause, "remove it"))
         return names, problems
 
+    def _is_inside(self) -> bool:
+        """Whether the logs are in the workspace, or where the user said."""
+        return self.given or self._boundary.real(self.folder) is not None
+
+    def _exists(self, file: str) -> bool:
+        real = self._boundary.real(file)
+        return real is not None and os.path.exists(real)
+
     def _name(self) -> str:
         try:
             return Path(os.path.abspath(self.folder)).relative_to(self.workspace).as_posix()
@@ -236,8 +245,7 @@ class RecordingSource:
     def _without_deleted(self) -> tuple[list[_Record], list[Problem]]:
         """The records without those of tests whose file is gone."""
         records = list(self._live.records.values())
-        root = str(self.workspace)  # paths are slow to make, and this is done at every change
-        lost = {file: n for file, n in self._live.files.items() if not os.path.exists(f"{root}/{file}")}
+        lost = {file: n for file, n in self._live.files.items() if not self._exists(file)}
         if lost:
             records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
         return records, [

@@ -6,9 +6,9 @@ import os
 import posixpath
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
 
 from suspectra.errors import Problem, UsageError
+from suspectra.evidence.boundary import Boundary
 
 TEST_PATTERNS = (
     "test/*",
@@ -59,12 +59,9 @@ class SourcePaths:
         here = ((_folder(there), os.path.normpath(os.path.join(self.workspace, folder))) for there, folder in mapping)
         self.mapping = tuple(sorted(here, key=lambda pair: -len(pair[0])))
         self.test_patterns = tuple(test_patterns)
+        self._boundary = Boundary(self.workspace)
         self._known: dict[tuple[str, str], str | None] = {}
         self._outside: set[str] = set()
-
-    @cached_property
-    def _root(self) -> str:
-        return os.path.realpath(self.workspace)
 
     def resolve(self, path: str, folder: str = "") -> str | None:
         """The path relative to the workspace, or None for a file outside.
@@ -107,10 +104,10 @@ class SourcePaths:
         if "\0" in path:
             return None
         whole = self.locate(posixpath.join(folder or self.workspace, path))
-        real = os.path.realpath(whole)
-        for root, candidate in ((self.workspace, whole), (self._root, real)):
-            if candidate.startswith(root + os.sep) and real.startswith(self._root + os.sep):
-                return os.path.relpath(candidate, root).replace(os.sep, "/")
+        inside = self._boundary.relative(whole)
+        if inside is not None:
+            named = whole.startswith(self.workspace + os.sep)
+            return os.path.relpath(whole, self.workspace).replace(os.sep, "/") if named else inside
         if not whole.startswith(SYSTEM) and not path.startswith("<"):
             self._outside.add(whole)
         return None

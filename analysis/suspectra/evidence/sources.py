@@ -11,8 +11,10 @@ import tokenize
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from suspectra.errors import Problem
+from suspectra.evidence.boundary import Boundary
 
 # no hand-written source is larger; a file that is would only cost memory
 LARGEST_SOURCE = 16 * 2**20
@@ -22,33 +24,20 @@ Signature = tuple[int, int, int, int]
 
 
 def signature(path: Path | str) -> Signature | None:
-    """What tells one state of a file from another without reading it, None for a file that is not there."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    # the time of the last change can be set by anybody, that of the last change of the entry by nobody
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    """What tells one state of a file from another without reading it, None for a file that is not there.
 
-
-def inside(workspace: Path, path: str | Path) -> str | None:
-    """The path relative to the workspace with forward slashes, None for one that leads out of it.
-
-    Symbolic links are followed first, so a link can't smuggle in a file from elsewhere.
+    Links are followed wherever they lead: of a path that others chose, ask only after :class:`Boundary` was asked.
     """
     try:
-        root = os.path.realpath(workspace)
-        real = os.path.realpath(os.path.join(root, path))
-        if real != root and os.path.commonpath([root, real]) == root:
-            return Path(os.path.relpath(real, root)).as_posix()
+        return signature_of(os.stat(path))
     except (OSError, ValueError):
-        pass  # a null byte, another drive
-    return None
+        return None
 
 
-def shown(workspace: Path, path: str | Path) -> str:
-    """The path as the user would name it: relative where it is inside the workspace."""
-    return inside(workspace, path) or str(path)
+def signature_of(found: os.stat_result) -> Signature:
+    """What of a file's status tells one state from another."""
+    # the time of the last change can be set by anybody, that of the last change of the entry by nobody
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +92,7 @@ class Sources:
 
     def __init__(self, workspace: Path):
         self.workspace = workspace
+        self._boundary = Boundary(workspace)
         self._read: dict[str, tuple[Signature | None, SourceText]] = {}
 
     def get(self, path: str) -> SourceText:
@@ -113,14 +103,21 @@ class Sources:
         SourceUnreadable
             When there is no such file in the workspace, or it can't be read.
         """
-        real = self.workspace / PurePosixPath(path)
+        real = self._boundary.real(PurePosixPath(path))
+        if real is None:
+            raise SourceUnreadable(Problem(path, "", "it is outside the workspace", "open the folder it is in"))
         now = signature(real)
         known = self._read.get(path)
         if known and now is not None and known[0] == now:
             return known[1]
-        source = self._load(path, real)
+        source = self._load(path, Path(real))
         self._read[path] = now, source
         return source
+
+    def signature(self, path: str) -> Signature | None:
+        """What tells one state of a source from another, None for one that is not there or outside the workspace."""
+        real = self._boundary.real(PurePosixPath(path))
+        return None if real is None else signature(real)
 
     def line(self, path: str, number: int) -> str:
         """One line for showing, empty where the source can't be read."""
@@ -142,8 +139,6 @@ class Sources:
         return None
 
     def _load(self, path: str, real: Path) -> SourceText:
-        if inside(self.workspace, real) is None:
-            raise SourceUnreadable(Problem(path, "", "it is outside the workspace", "open the folder it is in"))
         try:
             data = read_regular(real, LARGEST_SOURCE)
         except FileNotFoundError:
@@ -184,14 +179,28 @@ def read_regular(path: Path, limit: int) -> bytes:
     ValueError
         When it is not a regular file (a pipe would block for ever), or too large.
     """
-    with open(path, "rb", opener=_without_waiting) as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError("it is not a regular file")
+    with open_regular(path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
         raise ValueError(f"it is larger than {limit // 2**20} MB")
     return data
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file to read its bytes.
+
+    Raises
+    ------
+    OSError
+        When it can't be opened.
+    ValueError
+        When it is not a regular file.
+    """
+    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - whoever asked closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise ValueError("it is not a regular file")
+    return file
 
 
 def decode(data: bytes, path: str) -> str:

@@ -1,0 +1,118 @@
+"""The boundary of a workspace: which paths lie inside, found out without a look at anything outside.
+
+A repository holds links to wherever its author likes, and evidence names any path. To look at one may already do
+something: ask another machine, mount a disk, wake a device. So links are followed here one by one, by reading
+them, and what they lead to is looked at only if it is inside.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+_MAX_LINKS = 40  # in one path, as in Linux
+
+
+class Boundary:
+    """The boundary of one workspace.
+
+    Parameters
+    ----------
+    workspace : path
+        Chosen by the user: links on the way to it are followed.
+
+    Notes
+    -----
+    The answers are of this moment: whoever can change the workspace while it is read can put a link there afterwards.
+    """
+
+    def __init__(self, workspace: str | os.PathLike[str]):
+        self.workspace = os.path.abspath(workspace)
+
+    @cached_property
+    def real_workspace(self) -> str:
+        """The workspace with links followed."""
+        return os.path.realpath(self.workspace)
+
+    def names(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path without ``..`` is one of the workspace by its name, wherever its links lead."""
+        return any(_is_in(os.fspath(path), folder) for folder in (self.workspace, self.real_workspace))
+
+    def real(self, path: str | os.PathLike[str]) -> str | None:
+        """The path with links followed, None for one that leads out of the workspace.
+
+        Parameters
+        ----------
+        path : path
+            Absolute, or relative to the workspace. It need not exist.
+        """
+        try:
+            return self._follow(os.path.join(self.workspace, path))
+        except ValueError:
+            return None  # a null byte
+
+    def relative(self, path: str | os.PathLike[str]) -> str | None:
+        """The real path relative to the workspace with forward slashes; None outside, and for the workspace itself."""
+        real = self.real(path)
+        if real is None or _is_in(self.real_workspace, real):
+            return None
+        return Path(os.path.relpath(real, self.real_workspace)).as_posix()
+
+    def may_look(self, path: str | os.PathLike[str]) -> bool:
+        """Whether a path may be looked at: one that leads nowhere outside, or that the user named outside."""
+        return not self.names(path) or self.real(path) is not None
+
+    def _follow(self, path: str) -> str | None:
+        at, steps = _split(path)
+        links = 0
+        while steps:
+            step = steps.pop()
+            at = os.path.dirname(at) if step == ".." else os.path.join(at, step)
+            if _is_same(at, self.workspace):
+                at = self.real_workspace
+            elif step != ".." and _is_in(at, self.real_workspace) and (target := _link(at)) is not None:
+                links += 1
+                if links > _MAX_LINKS:
+                    return None
+                at, more = _split(os.path.join(os.path.dirname(at), target))
+                steps += more
+        return at if _is_in(at, self.real_workspace) else None
+
+
+def inside(workspace: Path, path: str | Path) -> str | None:
+    """The path relative to the workspace with forward slashes, None for one that leads out of it.
+
+    Symbolic links are followed first, so a link can't smuggle in a file from elsewhere.
+    """
+    return Boundary(workspace).relative(path)
+
+
+def shown(workspace: Path, path: str | Path) -> str:
+    """The path as the user would name it: relative where it is inside the workspace."""
+    return inside(workspace, path) or str(path)
+
+
+def _split(path: str) -> tuple[str, list[str]]:
+    """Where an absolute path starts, and the steps from there, the last one first."""
+    drive, rest = os.path.splitdrive(path)
+    parts = rest.replace(os.altsep or os.sep, os.sep).split(os.sep)
+    return drive + os.sep, [part for part in reversed(parts) if part not in ("", ".")]
+
+
+def _link(path: str) -> str | None:
+    """What a link says, None for what is none."""
+    try:
+        target = os.readlink(path)
+    except OSError:
+        return None
+    return target[4:] if target.startswith("\\\\?\\") and target[5:6] == ":" else target
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.normcase(one) == os.path.normcase(other)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    path, folder = os.path.normcase(path), os.path.normcase(folder)
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
