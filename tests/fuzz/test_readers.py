@@ -3,6 +3,7 @@
 `make fuzz` does the same for longer, led by coverage.
 """
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -26,6 +27,7 @@ TOKENS = [
     b"\n",
     b"[",
 ]
+ABSOLUTE = re.compile(rb"(?<![\w.<:*/)-])/[A-Za-z][\w.-]*/[\w./-]+")
 PIECE = st.one_of(st.binary(max_size=12), st.sampled_from(TOKENS))
 EDITS = st.lists(st.tuples(st.floats(0, 1), st.integers(0, 12), PIECE), max_size=6)
 
@@ -51,6 +53,18 @@ def test_there_are_seeds_and_they_do_no_harm(name, tmp_path):
 def test_no_seeds_are_left_over():
     assert {path.name for path in fuzz_targets.CORPUS.iterdir()} == {*NAMES, "lsp"}
     assert sum(path.stat().st_size for path in fuzz_targets.CORPUS.rglob("*")) < 300_000
+
+
+def test_seeds_do_not_tell_on_which_machine_they_were_made():
+    """A seed that is made or found anew has its paths replaced by others of the same length, below /src."""
+    told = {
+        (path.name, found)
+        for path in fuzz_targets.CORPUS.rglob("*")
+        if path.is_file()
+        for found in ABSOLUTE.findall(path.read_bytes())
+        if not found.startswith(b"/src/")
+    }
+    assert not told
 
 
 @pytest.mark.parametrize("name", NAMES)
