@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from suspectra.evidence.boundary import Boundary
+
 REPOSITORY = Path(__file__).parents[2]
-FAULT = "off = off - amount"
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +66,7 @@ def touched(tmp_path):
 
     def touched(root):
         own = [root, tmp_path / "state", REPOSITORY, sys.prefix, sys.base_prefix, "/proc/self", "/dev/null", "/usr/lib"]
-        own = [os.path.realpath(folder) for folder in own] + ["/proc/self", "/etc"]
+        own = [os.path.realpath(folder) for folder in own] + ["/proc/self", "/etc", str(root)]
         found = set()
         notes = (tmp_path / "notes").read_text().splitlines()
         # what a client has to say is heard just before the server opens its own state; until then Python starts
@@ -201,3 +202,46 @@ def test_settings_that_are_left_out_are_announced_once(start, touched, shop, out
     assert all(f"suspectra.{name}" in told[0] for name in far)
     assert "Trust the workspace" in told[0]
     assert touched(shop) == []
+
+
+def test_links_that_stay_inside_are_followed(start, touched, shop, tmp_path):
+    """Also where the workspace itself is reached through a link, which is the user's own."""
+    (shop / "lib").mkdir()
+    (shop / "shop").rename(shop / "lib/shop")
+    linked(shop / "shop", "lib/shop")
+    linked(shop / "tests/test_linked.py", "test_cart.py")
+    here = tmp_path / "here"
+    linked(here, shop)
+    client = start(here)
+    assert client.suspects()["suspects"][0]["file"].startswith("shop/")
+    use(client, here)
+    assert str(shop / "lib/shop") in (tmp_path / "notes").read_text(), "the sources are read"
+    assert touched(here) == []
+
+
+def test_what_is_there_is_told_as_following_each_path_tells_it(tmp_path, outside):
+    root = tmp_path / "workspace"
+    (root / "folder").mkdir(parents=True)
+    (root / "folder/file.py").touch()
+    (outside / "file.py").touch()
+    for name, target in {"in": "folder", "out": outside, "folder/link": "file.py", "folder/lost": "none"}.items():
+        linked(root / name, target)
+    linked(root / "folder/far", outside / "file.py")
+    paths = ["folder/file.py", "in/file.py", "folder/link", "folder/lost", "folder/far", "out/file.py", "none/file.py"]
+    paths += [
+        "folder/none",
+        "../outside/file.py",
+        "folder/../folder/file.py",
+        "..",
+        ".",
+        "",
+        "folder/..",
+        "a\0",
+        "\0/a",
+    ]
+    paths += [str(outside / "file.py"), str(root / "folder/file.py")]
+    boundary = Boundary(root)
+    followed = {path for path in paths if (real := boundary.real(path)) is not None and os.path.exists(real)}
+    assert boundary.existing(paths) == followed
+    assert {"folder/file.py", "in/file.py", "folder/link"} < followed
+    assert not followed & {"folder/far", "out/file.py", "../outside/file.py", str(outside / "file.py")}

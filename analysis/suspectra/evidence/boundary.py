@@ -8,6 +8,7 @@ them, and what they lead to is looked at only if it is inside.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -62,6 +63,30 @@ class Boundary:
     def may_look(self, path: str | os.PathLike[str]) -> bool:
         """Whether a path may be looked at: one that leads nowhere outside, or that the user named outside."""
         return not self.names(path) or self.real(path) is not None
+
+    def existing(self, paths: Iterable[str]) -> set[str]:
+        """Those of the paths that are there and lead nowhere outside; each folder is looked at once.
+
+        Parameters
+        ----------
+        paths : iterable of str
+            Relative to the workspace, with forward slashes.
+        """
+        folders: dict[str, str | None] = {}
+        return {path for path in paths if self._exists(path, folders)}
+
+    def _exists(self, path: str, folders: dict[str, str | None]) -> bool:
+        folder, _, name = path.rpartition("/")
+        if folder not in folders:
+            folders[folder] = self.real(folder)
+        real = folders[folder]
+        try:
+            if real is None or name in ("", ".", "..") or os.path.islink(whole := f"{real}{os.sep}{name}"):
+                found = self.real(path)
+                return found is not None and os.path.exists(found)
+            return os.path.exists(whole)
+        except ValueError:
+            return False  # a null byte
 
     def _follow(self, path: str) -> str | None:
         at, steps = _split(path)

@@ -159,7 +159,8 @@ class RecordingSource:
         if not errors:
             return ()
         live = newest_errors(errors, [collection for log in logs for collection in log.collections])
-        return tuple(error for error in live if not error.home or self._exists(error.home))
+        there = self._boundary.existing(error.home for error in live if error.home)
+        return tuple(error for error in live if not error.home or error.home in there)
 
     def _edges(self, decoded: Sequence[_Decoded], problems: list[Problem]) -> EdgeEvidence:
         rows = tuple(d.edges for d in decoded)
@@ -218,10 +219,6 @@ class RecordingSource:
         """Whether the logs are in the workspace, or where the user said."""
         return self.given or self._boundary.real(self.folder) is not None
 
-    def _exists(self, file: str) -> bool:
-        real = self._boundary.real(file)
-        return real is not None and os.path.exists(real)
-
     def _name(self) -> str:
         try:
             return Path(os.path.abspath(self.folder)).relative_to(self.workspace).as_posix()
@@ -245,7 +242,8 @@ class RecordingSource:
     def _without_deleted(self) -> tuple[list[_Record], list[Problem]]:
         """The records without those of tests whose file is gone."""
         records = list(self._live.records.values())
-        lost = {file: n for file, n in self._live.files.items() if not self._exists(file)}
+        there = self._boundary.existing(self._live.files)
+        lost = {file: n for file, n in self._live.files.items() if file not in there}
         if lost:
             records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
         return records, [
