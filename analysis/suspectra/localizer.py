@@ -8,7 +8,7 @@ from dataclasses import replace
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.program import Program
-from suspectra.recording.collection import CURE, summary
+from suspectra.recording.collection import summary
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.technique import Technique
@@ -155,5 +155,5 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
         cause += f"; {skipped} were skipped or failed as expected"
     if evidence.tests and uncollected:
         cause += f"; {uncollected}"
-    cure = CURE if uncollected else problem.cure
+    cure = evidence.collection_errors[0].cure if uncollected else problem.cure
     return replace(problem, file=problem.file or evidence.source, cause=cause, cure=cure)

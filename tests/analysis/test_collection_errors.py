@@ -116,6 +116,7 @@ def test_a_run_without_any_test_is_not_told_as_one_that_holds_none(work):
     status, _, err = suspectra(work, "rank")
     assert (status, "holds no tests" in err) == (1, False)
     assert "test_good.py could not be collected: test_good.py:1: ModuleNotFoundError" in err
+    assert "found by `suspectra record -- python -m pytest`" in err
 
 
 CONFTEST = {"conftest.py": "\nimport no_such_module\n"}

@@ -19,7 +19,11 @@ from suspectra.errors import Problem
 from suspectra.recording.log import inside
 
 LONGEST_NAME, LONGEST_MESSAGE = 500, 1000
-CURE = "correct it and run the tests again"
+_CURE = "correct it and run the tests again"
+_CURE_OF_A_MISSING_MODULE = (
+    "install it where the tests run, or correct the import; a module at the root of the project is found by"
+    " `suspectra record -- python -m pytest`"
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 # where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
 _PLACE = re.compile(r"^(?:ERROR: )?(?P<file>.+?\.(?:ini|toml|cfg|py)):(?:(?P<line>\d+):)? ", re.M)
@@ -96,6 +100,11 @@ class CollectionError:
         """File and line, empty where they are not known."""
         return f"{self.file}:{self.line}" if self.file else ""
 
+    @property
+    def cure(self) -> str:
+        """What helps."""
+        return _CURE_OF_A_MISSING_MODULE if self.exception == "ModuleNotFoundError" else _CURE
+
     def __str__(self) -> str:
         place = f"{self.place}: " if self.place else ""
         where = f" (in {self.collector})" if self.collector and self.collector != self.file else ""
@@ -105,9 +114,9 @@ class CollectionError:
         """As a problem of the evidence."""
         what = self.what.rstrip(".")
         if not self.collector:
-            return Problem(self.file, _line(self.line), f"the test run failed: {what}", CURE)
+            return Problem(self.file, _line(self.line), f"the test run failed: {what}", self.cure)
         cause = f"{self.collector} could not be collected: {what}"
-        return Problem(self.file or self.collector, _line(self.line), cause, CURE)
+        return Problem(self.file or self.collector, _line(self.line), cause, self.cure)
 
 
 def _line(line: int) -> str:
