@@ -27,9 +27,11 @@ from typing import NamedTuple
 from defusedxml import ElementTree
 from recording_overhead import Project, cause, commands, cpu_seconds, prepare, recorded, tag
 
+from suspectra.evidence.recording import RecordingSource
 from suspectra.program.python_source import PythonSource
 
 HYPOTHESIS = ("hypothesis",)
+AT_IMPORT = "it also runs while a module is imported for the first time, which belongs to no test here"
 
 PROJECTS = (
     Project("attrs", "25.4.0", "src/attr", "tests", (*HYPOTHESIS, "cloudpickle")),
@@ -64,9 +66,13 @@ def outcomes(report: Path) -> dict[tuple[str, str], list[str]]:
     if report.exists():
         for case in ElementTree.parse(report).iter("testcase"):
             told = sorted(f"{e.tag} {e.get('type', '')}" for e in case if e.tag in ("failure", "error", "skipped"))
-            name = re.sub(r"\d+", "0", case.get("name", ""))  # some are made of the time of the day
-            found[case.get("classname", ""), name].append(", ".join(told))
+            found[case.get("classname", ""), steady(case.get("name", ""))].append(", ".join(told))
     return found
+
+
+def steady(name: str) -> str:
+    """The name of a test without its digits, because some are made of the time of the day."""
+    return re.sub(r"\d+", "0", name)
 
 
 def unlike(first: dict, second: dict) -> set:
@@ -113,15 +119,25 @@ def inside_functions(folder: Path, paths: Iterable[str]) -> Iterator[Line]:
         yield from ((path, int(line)) for line, f in zip(source.line, source.function, strict=True) if f >= 0)
 
 
+def at_import(folder: Path) -> set[Line]:
+    """What ran while modules were imported for the first time."""
+    evidence = RecordingSource(folder).read()
+    elements, rows = evidence.elements, evidence.at_import
+    return {(elements.files[f], n) for f, n in zip(elements.file[rows], elements.line[rows].tolist(), strict=True)}
+
+
 def compared(folder: Path) -> dict:
     """Statements and arms that one of the two has and the other has not, each with the number of tests."""
     theirs, sources = by_coverage(folder)
+    ours = recorded(folder)
+    others = {steady(name): executed for name, executed in theirs.items() if name not in ours}
+    imported = at_import(folder)
     inside = set(inside_functions(folder, sources))
     branches = {(path, *arc) for path, source in sources.items() for arc in source.branches}
     places: Counter[tuple[str, str, tuple]] = Counter()
     agreed = Counter()
-    for name, (_, statements, arms) in recorded(folder).items():
-        their = theirs.get(name, Executed(set(), set()))
+    for name, (_, statements, arms) in ours.items():
+        their = theirs.get(name) or others.get(steady(name)) or Executed(set(), set())
         for kind, a, b in (
             ("statements", statements & inside, their.statements & inside),
             ("arms", {arm for arm in arms & branches if arm[:2] in inside}, {x for x in their.arms if x[:2] in inside}),
@@ -133,7 +149,8 @@ def compared(folder: Path) -> dict:
     causes: dict[str, Counter] = defaultdict(Counter)
     for (kind, which, place), number in places.items():
         counts[f"{kind} {which}"] += number
-        causes[f"{kind} {which}"][cause(folder / place[0], place[1])] += number
+        late = which == "missing" and place[:2] in imported
+        causes[f"{kind} {which}"][AT_IMPORT if late else cause(folder / place[0], place[1])] += number
     return {"agreed": dict(agreed), "counts": dict(counts), "causes": causes, "places": places}
 
 

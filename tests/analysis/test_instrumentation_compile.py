@@ -10,6 +10,7 @@ import pickle
 import py_compile
 import runpy
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -237,3 +238,18 @@ def test_a_script_that_is_not_utf8_is_recorded(tmp_path, hook):
     exec(compile(importlib.util.decode_source(path.read_bytes()), str(path), "exec"), names)
     assert names["name"] == "é"
     assert [f.path for f in hook.files] == ["latin.py"]
+
+
+def test_code_from_a_pickle_is_recorded_where_its_file_is_and_runs_anywhere(hook, file):
+    function = run_exec(file)["f"]
+    (loaded,) = hook.files
+    data = pickle.dumps(function.__code__.co_consts)
+    hook.harvest()
+    same = types.FunctionType(function.__code__.replace(co_consts=pickle.loads(data)), {})
+    assert same(0) == 2
+    assert any(loaded.cells)
+    hook.uninstall()
+    hook.harvest()
+    elsewhere = types.FunctionType(function.__code__.replace(co_consts=pickle.loads(data)), {})
+    assert elsewhere(0) == 2
+    assert not any(loaded.cells)

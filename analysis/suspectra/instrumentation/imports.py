@@ -69,8 +69,23 @@ class LoadedFile:
         self.target = self.cells
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As a constant of code that is sent to another process, which need not know of Suspectra."""
-        return type, ("Cells", (), {CELLS: list(self.untouched)})
+        """As a constant of code that is pickled.
+
+        Where the same source is recorded it comes back as the file of there; other processes need not know of Suspectra
+        and get room for what nobody asks for.
+        """
+        room = _Later(type, "Cells", (), {CELLS: list(self.untouched)})
+        return getattr, (_Later(getattr, SOURCE_LOADER, "get_code"), _cells_name(self.path, self.digest), room)
+
+
+class _Later:
+    """What a call returns in the process that loads it from a pickle."""
+
+    def __init__(self, function: Callable[..., object], *arguments: object):
+        self._call = function, arguments
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._call
 
 
 class ImportHook:
@@ -114,6 +129,7 @@ class ImportHook:
         self.guard = Guard()
         self._stand_in: Callable[[LoadedFile], Any] | None = None
         self._original: Callable | None = None
+        self._hook: Callable | None = None
         self._compiling = CompileHook(scope, self._compiled, self.guard)
 
     def install(self) -> None:
@@ -130,7 +146,9 @@ class ImportHook:
             code = attempt(fullname, loaded, loader, fullname) if type(loader).source_to_code is plain else None
             return original(loader, fullname) if code is None else code
 
-        SOURCE_LOADER.get_code = like_an_import(get_code)
+        self._hook = SOURCE_LOADER.get_code = like_an_import(get_code)
+        for file in self._by_key.values():
+            self._find_by_name(file)
         self._compiling.install()
 
     @property
@@ -142,7 +160,7 @@ class ImportHook:
         """Stop; modules that were instrumented stay so."""
         if self._original is not None:
             SOURCE_LOADER.get_code = self._original
-            self._original = None
+            self._original = self._hook = None
             self._compiling.uninstall()
 
     def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
@@ -274,6 +292,11 @@ class ImportHook:
         if self.monitor is not None:
             self.monitor.store_into(stand_in)
 
+    def _find_by_name(self, file: LoadedFile) -> None:
+        """Let code that comes out of a pickle find a file; only what any process has can be named there."""
+        if self._hook is not None:
+            setattr(self._hook, _cells_name(file.path, file.digest), file)
+
     def _expose(self, file: LoadedFile) -> None:
         file.target = file.cells if self._stand_in is None else self._stand_in(file)
 
@@ -343,6 +366,7 @@ class ImportHook:
         made = LoadedFile(name, digest, room, source_map)
         file = self._by_key.setdefault((name, digest), made)
         self._expose(file)
+        self._find_by_name(file)
         if file is made and take is None:
             self.files.append(file)
         return file
