@@ -56,6 +56,8 @@ class EvidenceFiles:
         self._boundary = boundary
         self._loop = asyncio.get_running_loop()
         self._paths: frozenset[str] = frozenset()
+        self._known: States | None = None  # of these paths, when they were last looked at
+        self._unattended = False  # changes are not told, as a timer says when to look
         self._ranked: States = MappingProxyType({})
         self._recorded = False
         self._seen: States | None = None  # at the last look, while files settle
@@ -67,14 +69,20 @@ class EvidenceFiles:
 
     def watch(self, paths: Iterable[str], states: States | None = None) -> None:
         """Watch these files, which were in these states when they were last looked at."""
-        self._paths = frozenset(paths)
-        self._watcher.watch(self._key, self._paths, states, self._boundary)
+        self._paths, self._known = frozenset(paths), states
+        self._attend(growing=self._unattended)
+
+    def _attend(self, growing: bool) -> None:
+        """Be told of changes, but not while tests are being recorded: each is one, and only time says when to look."""
+        self._unattended = growing and bool(self._paths)
+        paths = () if self._unattended else self._paths
+        self._watcher.watch(self._key, paths, self._known, self._boundary)
 
     def ranked(self, result: Ranked) -> None:
-        """A ranking was made."""
+        """A ranking was made; what to watch from now on is told next."""
         self._pace.end()
         self._asked = None
-        self._growing = result.growing
+        self._growing = self._unattended = result.growing
         self._recorded = bool(result.recorded_by)
         if result.states is not None:
             self._ranked = result.states
@@ -130,6 +138,7 @@ class EvidenceFiles:
     def _looked(self, found: tuple[States, bool] | Exception, waited: bool) -> None:
         if isinstance(found, Exception):
             self._seen = None
+            self._attend(growing=False)
             return
         states, growing = found
         if states == self._asked:
@@ -138,11 +147,14 @@ class EvidenceFiles:
             self._seen = None
             if growing and self._growing:
                 self._look_later()
-            elif self._growing:
+                return
+            self._attend(growing=False)
+            if self._growing:
                 self._growing = False
                 self._complete()
         elif self._grew(states) or (waited and states == self._seen):
             self._seen = None
+            self._attend(growing)
             due = self._pace.due(growing)
             if due > self._loop.time() + LONGEST_REST:
                 self._look_later()

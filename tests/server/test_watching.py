@@ -6,9 +6,11 @@ import threading
 
 import pytest
 
+from suspectra.recording.log import FrameKind, LogWriter
 from suspectra_server import watching
 from suspectra_server.evidence_files import EvidenceFiles
 from suspectra_server.jobs import Cancelled, Jobs
+from suspectra_server.ranker import Ranked
 from suspectra_server.watching import Settling, Watcher, state_of
 
 PATIENCE = 20
@@ -142,6 +144,46 @@ def test_evidence_is_ranked_once_it_rests(tmp_path):
             await asyncio.sleep(0.05)
             assert not ranked.is_set()
         await asyncio.wait_for(ranked.wait(), PATIENCE)
+        evidence.close()
+        watcher.stop()
+        jobs.stop()
+
+    asyncio.run(run())
+
+
+def test_a_recording_that_grows_is_looked_at_by_the_clock_and_not_with_each_test(tmp_path):
+    log = LogWriter(str(tmp_path / "0.log"))
+    told = []
+
+    async def run():
+        loop, ranked = asyncio.get_running_loop(), asyncio.Event()
+        jobs = Jobs(loop)
+
+        def changed(key):
+            told.append(key)
+            evidence.changed()
+
+        def rank():
+            evidence.wait_no_more()
+            ranked.set()
+
+        watcher = Watcher(loop, changed)
+        evidence = EvidenceFiles("folder", jobs, watcher, rank)
+        before = {str(tmp_path): state_of(str(tmp_path))}
+        evidence.watch([str(tmp_path)], before)
+        evidence.ranked(Ranked(None, states=before, recorded_by="record", growing=True))
+        evidence.watch([str(tmp_path)], before)
+        for _ in range(20):
+            log.write(FrameKind.TEST, b"")
+            await asyncio.sleep(0.02)
+        log.close()
+        await asyncio.wait_for(ranked.wait(), PATIENCE)
+        assert len(told) <= 1  # of all that came meanwhile, when the run has ended
+        evidence.ranked(Ranked(None, states={str(tmp_path): state_of(str(tmp_path))}, recorded_by="record"))
+        evidence.watch([str(tmp_path)])
+        ranked.clear()
+        LogWriter(str(tmp_path / "1.log")).close()
+        await asyncio.wait_for(ranked.wait(), PATIENCE)  # the next run is noticed again
         evidence.close()
         watcher.stop()
         jobs.stop()
