@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,13 +36,12 @@ _ON_ONE_LINE = frozenset(
     {ast.If, ast.While, ast.For, ast.AsyncFor, *_DEFINITIONS}
 )  # where no arc leads from head to body then
 _HEADED = _ON_ONE_LINE | {ast.With, ast.AsyncWith, ast.ClassDef}  # all but the head are statements of their own
+_SIMPLE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise})  # and some more
 _CLAUSES = (ast.excepthandler, ast.match_case)
 
 
-# a word that a decision inside an expression needs
-_DECIDES = re.compile(r"\b(?:and|or|else|if)\b")
-_DECIDES_BESIDES = re.compile(r"\b(?:and|or|else)\b|\bif\b.*\bif\b")  # besides the `if` of the statement itself
-_SUSPENDS = re.compile(r"\byield\b")
+# words that a decision inside an expression needs, and the one that suspends a function
+_WORDS = re.compile(r"\b(?:and|or|else|if|yield)\b")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,16 +112,15 @@ class PythonFlow:
             When this Python can't compile the source, or it is nested too deeply.
         """
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                text = importlib.util.decode_source(data)
-                with without_collecting():
+            with without_collecting():
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    text = importlib.util.decode_source(data)
                     tree = parse(text)
-            lines = text.split("\n")
-            firsts = _first_lines(tree, lines)
-            # the tokens tell where logical lines begin, but to read them takes longer than to parse the source
-            first = LogicalLines(data).first if firsts is None else lambda line: firsts.get(line, line)
-            return cls._of(tree, _Text.of(lines), first)
+                firsts = _first_lines(tree, text)
+                # the tokens tell where logical lines begin, but to read them takes longer than to parse the source
+                first = LogicalLines(data).first if firsts is None else lambda line: firsts.get(line, line)
+                return cls._of(tree, _Text.of(text), first)
         except SyntaxError:
             raise
         except (ValueError, RecursionError, MemoryError, tokenize.TokenError) as error:
@@ -314,6 +313,8 @@ class _Builder:
     def note(self, node: ast.stmt, kind: type) -> None:
         """Note the decisions of a statement that no arc shows; those of the statements in it are noted with these."""
         line = node.lineno
+        if kind in _SIMPLE and line == node.end_lineno and line not in self.text.deciding:
+            return  # as nearly all do
         body = getattr(node, "body", None)
         if kind in _ON_ONE_LINE and self.first(body[0].lineno) == self.first(line):
             what = "function's body stands on the line of its `def`"
@@ -531,29 +532,34 @@ class _Text:
     suspending: frozenset[int]
 
     @classmethod
-    def of(cls, lines: list[str]) -> _Text:
-        return cls(
-            *(
-                frozenset(number for number, line in enumerate(lines, 1) if words.search(line))
-                for words in (_DECIDES, _DECIDES_BESIDES, _SUSPENDS)
-            )
-        )
+    def of(cls, text: str) -> _Text:
+        found: dict[str, list[int]] = {"and": [], "or": [], "else": [], "if": [], "yield": []}
+        line, counted = 1, 0
+        for match in _WORDS.finditer(text):
+            line += text.count("\n", counted, match.start())
+            counted = match.start()
+            found[match.group()].append(line)
+        inside = {*found["and"], *found["or"], *found["else"]}
+        twice = {line for line, next_line in pairwise(found["if"]) if line == next_line}
+        return cls(frozenset(inside.union(found["if"])), frozenset(inside | twice), frozenset(found["yield"]))
 
 
-def _first_lines(tree: ast.Module, lines: list[str]) -> dict[int, int] | None:
+def _first_lines(tree: ast.Module, text: str) -> dict[int, int] | None:
     """The first line of each logical line that takes several, by each of its other lines, as far as nodes stand there.
 
     None where the tree does not tell it: where a logical line holds more than one statement, or goes on behind a
     backslash, and in a ``match``, whose cases have no line of their own.
     """
     firsts: dict[int, int] = {}
-    if any(line.endswith("\\") for line in lines):
+    if "\\\n" in text or text.endswith("\\"):
         return None
+    lines = text.split("\n")
     waiting: list[ast.AST] = list(tree.body)
     while waiting:
         node = waiting.pop()
         line = node.lineno
-        if isinstance(node, ast.Match) or lines[line - 1][: node.col_offset].strip():
+        column = node.col_offset
+        if isinstance(node, ast.Match) or (column and not lines[line - 1][:column].isspace()):
             return None
         for decorator in getattr(node, "decorator_list", ()):
             if not lines[decorator.lineno - 1].lstrip().startswith("@"):
