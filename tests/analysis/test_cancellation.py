@@ -6,13 +6,16 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from suspectra import cancellation
 from suspectra.cancellation import Cancelled, Token, cancellable, check, checked
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
-from suspectra.program import python_graphs
+from suspectra.markov import elimination
+from suspectra.markov.debugging_model import DebuggingModel
+from suspectra.program import calls, python_graphs
 from suspectra.techniques import make_technique
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -81,6 +84,39 @@ def test_a_technique_can_be_stopped_wherever_it_looks(project, name):
     report = rank(project.folder, name, Token(), localizer, source)
     assert report.level.tolist() == expected.level.tolist()
     assert report.level_score.tolist() == expected.level_score.tolist()
+
+
+def test_the_debugging_model_can_be_stopped_wherever_it_looks(project):
+    """While the chain is made, while it is eliminated, and while expected steps are found."""
+    evidence = RecordingSource(project.folder, edges=True).read()
+    localizer = Localizer(make_technique("ochiai"))
+    report = localizer.update(evidence)
+
+    def steps(token: Token) -> list[float]:
+        calls._callers._known.clear()
+        with cancellable(token):
+            return DebuggingModel.of(report, localizer.program).ht_rank.tolist()
+
+    expected, looks = steps(Token()), Countdown(sys.maxsize)  # what the spectrum counts, it counts once
+    assert steps(looks) == expected
+    total = looks.looks - looks.left
+    assert total - len(report.spectrum.elements.files) > 10  # each file, and each level of the elimination
+    for stop in sorted({*range(0, total, max(1, total // 25)), *range(total - 12, total)}):
+        with pytest.raises(Cancelled):
+            steps(Countdown(stop))
+
+
+def test_large_products_are_made_some_rows_at_a_time():
+    """One of them takes seconds, in which nobody could be heard."""
+    random = np.random.default_rng(1)
+    a, b = random.random((64, 30)), random.random((30, 1))
+    looks = Countdown(sys.maxsize)
+    wide = np.broadcast_to(b, (30, elimination.PRODUCT // (16 * 30)))
+    with cancellable(looks):
+        found = elimination._product(a, wide[:, :1])
+        assert elimination.rows_at_a_time(wide) == 16
+    np.testing.assert_allclose(found, a @ b)
+    assert looks.left < looks.looks
 
 
 def test_reading_goes_on_after_it_was_stopped(project):

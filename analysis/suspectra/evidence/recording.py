@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suspectra.cancellation import Cancelled, checked
+from suspectra.cancellation import Cancelled, check, checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult, Verdict, join_files
@@ -697,13 +697,14 @@ class _Layout:
         offsets = np.searchsorted([f.file for f in functions], np.arange(len(self.files)))
         parts: list[np.ndarray] = []
         count = 0
-        for number, (path, source) in enumerate(self.versions.items()):
+        for number, (path, source) in enumerate(checked(self.versions.items())):
             cells, inverse, table, function = source.arcs
             function = np.where(function >= 0, function + offsets[number], -1)
             parts.append(np.column_stack([np.full(len(table), number), table, function]))
             self.edges_of[path] = cells, inverse + count
             self.edge_start[path], self.edge_size[path] = count, len(table)
             count += len(table)
+        check()
         columns = np.concatenate(parts) if parts else np.zeros((0, 4))
         conditions = tuple(source.conditions for source in self.versions.values())
         given = conditions if any(map(len, conditions)) else ()

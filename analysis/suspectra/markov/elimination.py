@@ -26,6 +26,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from suspectra.cancellation import check, checked
 from suspectra.errors import Problem, UsageError
 
 Progress = Callable[[float], None]
@@ -35,6 +36,8 @@ SECONDS_A_PAIR = 3e-7
 SECONDS_DENSE = 5e-11
 # The dense rest is not split further below this many states.
 SMALL = 48
+# Multiplications of a product of matrices after which to see whether anybody still waits.
+PRODUCT = 2_000_000_000
 # A dense rest beyond this would not fit an ordinary machine's memory (20,000 states are 3.2 GB a matrix).
 LARGEST_DENSE = 20_000
 
@@ -108,6 +111,7 @@ class Plan:
         left_over = n
         tie = np.random.default_rng(0).permutation(n)
         while True:
+            check()
             degree = np.bincount(low, minlength=n) + np.bincount(high, minlength=n)
             chosen = self._next(degree, active, low, high, tie)
             gone = int(np.count_nonzero(chosen))
@@ -178,7 +182,7 @@ class Factors:
         self.pivots = pivots if given else np.ones(plan.states)
         self._out: list[np.ndarray] = []  # by level and slot: what leaves the node for the neighbour, per visit
         self._into: list[np.ndarray] = []  # by level and slot: what comes from the neighbour, per visit of the node
-        for level in plan.levels:
+        for level in checked(plan.levels):
             out = np.where(level.flipped, backward[level.edge], forward[level.edge])
             into = np.where(level.flipped, forward[level.edge], backward[level.edge])
             if not given:
@@ -214,10 +218,10 @@ class Factors:
         """M @ right: what is gathered from each state on the way to the root (0 at the root)."""
         plan = self.plan
         x = _rootless(right)
-        for level, into in zip(plan.levels, self._into, strict=True):
+        for level, into in checked(zip(plan.levels, self._into, strict=True)):
             x += _sums(level.neighbour, into * x[level.nodes][level.owner], plan.states)
         x[plan.top] = self._top @ x[plan.top]
-        for level, out in zip(reversed(plan.levels), reversed(self._out), strict=True):
+        for level, out in checked(zip(reversed(plan.levels), reversed(self._out), strict=True)):
             gathered = _sums(level.owner, out * x[level.neighbour], len(level.nodes))
             x[level.nodes] = x[level.nodes] / self.pivots[level.nodes] + gathered
         return x
@@ -226,7 +230,7 @@ class Factors:
         """Expected visits to each state on the way to the root, from a distribution over states: `left` @ M."""
         plan = self.plan
         y = _rootless(left)
-        for level, out in zip(plan.levels, self._out, strict=True):
+        for level, out in checked(zip(plan.levels, self._out, strict=True)):
             y += _sums(level.neighbour, out * y[level.nodes][level.owner], plan.states)
         y[plan.top] = y[plan.top] @ self._top
         return self._back_left(y)
@@ -239,7 +243,7 @@ class Factors:
         return self._back_left(y)
 
     def _back_left(self, y: np.ndarray) -> np.ndarray:
-        for level, into in zip(reversed(self.plan.levels), reversed(self._into), strict=True):
+        for level, into in checked(zip(reversed(self.plan.levels), reversed(self._into), strict=True)):
             gathered = _sums(level.owner, into * y[level.neighbour], len(level.nodes))
             y[level.nodes] = y[level.nodes] / self.pivots[level.nodes] + gathered
         return y
@@ -252,7 +256,8 @@ class Factors:
         diagonal[plan.top] = np.diagonal(self._top)
         there = self._top[plan.top_low, plan.top_high]
         back = self._top[plan.top_high, plan.top_low]
-        for level, out, into in zip(reversed(plan.levels), reversed(self._out), reversed(self._into), strict=True):
+        factors = zip(reversed(plan.levels), reversed(self._out), reversed(self._into), strict=True)
+        for level, out, into in checked(factors):
             slots, left, right = len(level.owner), level.left, level.right
             to_right, to_left = there[level.pair_edge], back[level.pair_edge]
             own = diagonal[level.neighbour]
@@ -415,15 +420,30 @@ def _inverse(rates: np.ndarray, to_root: np.ndarray, pivots: np.ndarray, given: 
     m = n // 2
     a, b, c, d = rates[:m, :m], rates[:m, m:], rates[m:, :m], rates[m:, m:]
     inner = _inverse(d, to_root[m:] + c.sum(axis=1), pivots[m:], given)
-    through, onward = b @ inner, inner @ c
-    outer = _inverse(a + through @ c, to_root[:m] + through @ to_root[m:], pivots[:m], given)
+    through, onward = _product(b, inner), _product(inner, c)
+    outer = _inverse(a + _product(through, c), to_root[:m] + through @ to_root[m:], pivots[:m], given)
     whole = np.empty((n, n))
     whole[:m, :m] = outer
-    np.matmul(outer, through, out=whole[:m, m:])
-    np.matmul(onward, outer, out=whole[m:, :m])
-    np.matmul(onward, whole[:m, m:], out=whole[m:, m:])
+    _product(outer, through, whole[:m, m:])
+    _product(onward, outer, whole[m:, :m])
+    _product(onward, whole[:m, m:], whole[m:, m:])
     whole[m:, m:] += inner
     return whole
+
+
+def rows_at_a_time(b: np.ndarray) -> int:
+    """How many rows to multiply by a matrix at a time: the fewer the larger it is, but enough to keep BLAS busy."""
+    return max(16, PRODUCT // max(1, b.size))
+
+
+def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """The matrix product, some rows at a time: a large one takes seconds."""
+    out = np.empty((len(a), b.shape[1])) if out is None else out
+    rows = rows_at_a_time(b)
+    for start in range(0, len(a), rows):
+        check()
+        np.matmul(a[start : start + rows], b, out=out[start : start + rows])
+    return out
 
 
 def _small_inverse(rates: np.ndarray, to_root: np.ndarray, pivots: np.ndarray, given: bool) -> np.ndarray:

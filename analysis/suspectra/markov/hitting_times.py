@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suspectra.cancellation import check, checked
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import CorrectedFactors, Factors, Plan, Progress
 
@@ -218,6 +219,7 @@ class HittingTimeSolver:
         unit = np.zeros(len(visits), np.int64)
         low, high = self._plan.ends
         while visits.min() <= 2.0**FLOOR:
+            check()
             unit += np.where(visits > 2.0**FLOOR, np.frexp(visits)[1], FLOOR)
             shift = unit[low] - unit[high]
             with np.errstate(over="ignore", under="ignore"):
@@ -268,7 +270,7 @@ def _of_ranked_list(group: np.ndarray) -> HittingTimes:
     log_next = _log_geometric(count, groups)  # log t_i
     log_reach = np.concatenate([[-np.inf], np.logaddexp.accumulate(log_next[: groups - 1])])
     back = np.zeros(groups + 1)  # s_i; nothing comes back from below the last group
-    for i in range(groups - 1, 0, -1):
+    for i in checked(range(groups - 1, 0, -1)):
         back[i] = (1.5 + down * back[i + 1]) / up
     near = 1.5 + down * back[1:]
     log_climb = np.full(groups, -np.inf)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from suspectra.cancellation import check
 from suspectra.errors import Problem, UsageError
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import Progress
@@ -111,6 +112,7 @@ def sample_hitting_times(
     known = slice(chain.first_location, chain.first_hub)
     taken = 0
     while taken < max_steps:
+        check()
         steps = min(CHUNK, max_steps - taken)
         tally.add(*walkers.walk(steps))
         taken += steps

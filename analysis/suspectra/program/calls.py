@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suspectra.cancellation import checked
 from suspectra.instrumentation.source import parse
 from suspectra.program import Program
 from suspectra.program.control_flow import SourcesAsRun
@@ -93,7 +94,7 @@ class _Named:
         named = _by_unique_name(elements, _first_statements(elements))
         pairs = set()
         _callers.begin()
-        for done, path in enumerate(elements.files):
+        for done, path in enumerate(checked(elements.files)):
             progress(done / len(elements.files))
             data = source_of(path) if path.endswith((".py", ".pyw")) else None
             if data is None:
@@ -113,7 +114,7 @@ class _Named:
     def _met(self, spectrum: Spectrum, tests: list[int]) -> Iterator[np.ndarray]:
         """For each test the pairs of which it executed both ends."""
         executed = np.zeros(len(self.elements), bool)
-        for row in (spectrum.rows[test] for test in tests):
+        for row in checked(spectrum.rows[test] for test in tests):
             executed[row] = True
             yield np.flatnonzero(executed[self.pairs].all(axis=1))
             executed[row] = False
@@ -123,7 +124,7 @@ class _Named:
         if not len(self.pairs):
             return self.pairs
         some = np.zeros(len(self.pairs), bool)
-        for pairs in self._met_by_test.of(spectrum):
+        for pairs in checked(self._met_by_test.of(spectrum)):
             some[pairs] = True
         return self.pairs[some]
 

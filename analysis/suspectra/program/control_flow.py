@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from suspectra.cancellation import check
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph, GraphTable, joined
@@ -143,6 +144,7 @@ class ControlFlow:
         graphs : ndarray of int
             Ascending.
         """
+        check()
         blocks = ranges(self.first_block[graphs], self.first_block[graphs + 1])
         edges = ranges(self.first_edge[graphs], self.first_edge[graphs + 1])
         sizes = np.diff(self.first_block)[graphs]
@@ -156,6 +158,7 @@ class ControlFlow:
 
         NaN scores do not count.
         """
+        check()
         best = np.full(elements, -np.inf)
         known = ~np.isnan(scores[self.member_block])
         held = self.member_element[known]
@@ -172,6 +175,7 @@ class ControlFlow:
         return np.cumsum([0, *joined([np.diff(getattr(table, name)) for table in self.tables])])
 
     def _joined(self, name: str) -> np.ndarray:
+        check()  # in a large program even this takes a while
         return joined([getattr(table, name) for table in self.tables]).astype(np.int64)
 
 

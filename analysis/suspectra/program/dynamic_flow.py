@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from suspectra.cancellation import check
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
@@ -66,7 +67,10 @@ class DynamicFlow:
         last = self.element[self.node_start[self.source[joined] + 1] - 1]
         first = self.element[self.node_start[self.target[joined]]]
         pairs = np.concatenate([inside[same_node], np.stack([last, first], axis=1)]).astype(np.int64)
-        return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
+        check()
+        # as one number each, which sorts many times faster than rows of two do
+        both = np.unique(pairs[pairs[:, 0] != pairs[:, 1]] @ np.array([1 << 32, 1]))
+        return np.stack([both >> 32, both & 0xFFFFFFFF], axis=1)
 
     @classmethod
     def of(cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), like: DynamicFlow | None = None) -> DynamicFlow:

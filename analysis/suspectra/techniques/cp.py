@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
+from suspectra.cancellation import check
 from suspectra.errors import Problem
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, FlowPart, control_flow
@@ -167,16 +168,20 @@ class CP(Technique):
         part = flow.part(carried.graphs)
         blocks, column = len(part.blocks), flow.edge[part.edges]
         delta = np.where(column >= 0, edge_suspiciousness(counts.of_columns(column)), np.nan)
+        check()
         used = np.flatnonzero(~np.isnan(delta))
         touched = np.zeros(blocks, bool)
         touched[part.source[used]] = touched[part.target[used]] = True
         if self.merge_exit:
             used = used[~_leads_to_exit_alone(flow, part, used)]
         source, target = part.source[used], part.target[used]
+        check()
         own, cancelled = _shares(target, delta[used], blocks)
         system = _System(source, target, own, blocks)
+        check()
         entering = np.bincount(target, delta[used], blocks)
         found = system.solve(np.where(system.is_exit, entering, 0.0))
+        check()
         edge_delta, edge_share = carried.of_edges("edge_delta"), carried.of_edges("edge_share")
         edge_delta[part.edges], edge_share[part.edges] = delta, np.nan
         edge_share[part.edges[used]] = own
@@ -296,8 +301,10 @@ class _System:
         self.blocks = blocks
         self.weights = sparse.csr_array((share, (source, target)), shape=(blocks, blocks))
         self.is_exit = np.bincount(source, minlength=blocks) == 0
+        check()
         ones = sparse.csr_array((np.ones(len(source), np.int8), (source, target)), shape=(blocks, blocks))
         count, self.part = csgraph.connected_components(ones, directed=True, connection="strong")
+        check()
         sizes = np.bincount(self.part, minlength=count)
         self.in_loop = sizes[self.part] > 1
         self.in_loop[source[source == target]] = True
@@ -315,6 +322,7 @@ class _System:
         waiting = self.waiting.copy()
         ready = np.flatnonzero(waiting == 0)
         while len(ready):
+            check()
             solved = self.members[ranges(self.first[ready], self.first[ready + 1])]
             self._close_loops(ready, br)
             starts, ends = self.into.indptr[solved], self.into.indptr[solved + 1]
@@ -356,7 +364,9 @@ class _System:
         row, column, at = row[inside], column[inside], at[inside]
         np.subtract.at(matrices, (row // size, row % size, place[column]), self.weights.data[at])
         right = br[members]
+        check()
         condition = _condition(matrices)
+        check()
         regular = condition < 1 / np.finfo(float).eps
         if regular.any():
             br[members[regular]] = np.linalg.solve(matrices[regular], right[regular][..., None])[..., 0]
