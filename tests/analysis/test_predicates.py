@@ -237,15 +237,37 @@ def test_conditions_are_evaluated_as_often_as_both_outcomes_together(priced):
     assert tests == 80
 
 
+def large(tests, failed, elements, *, all_edges=1, taken=1, times=1):
+    """A spectrum whose counts are those of a large suite, and which takes no room: all tests but one share a row."""
+    row, own = np.arange(elements, dtype=np.int32), np.zeros(taken, np.int32)
+    edges = Edges(*np.zeros((2, all_edges), np.int32), np.ones(all_edges, np.int32), np.zeros(all_edges, np.int32))
+    table = Elements(("a.py",), *np.ones((3, elements), np.int32), np.zeros(elements, np.int32), ())
+    rows = (np.arange(all_edges, dtype=np.int32), *(own for _ in range(tests - 1)))
+    counted = tuple(np.full(len(row), times, np.int64) for row in rows)
+    names, failing = tuple(map(str, range(tests))), np.arange(tests) < failed
+    return Spectrum(names, failing, table, (row,) * tests, np.ones(elements, bool), edges, rows, counted)
+
+
 def test_what_would_take_for_ever_is_refused_with_an_estimate_and_a_cure():
-    rows = tuple(np.arange(200_000, dtype=np.int32) for _ in range(120))
-    edges = Edges(*np.zeros((2, 1), np.int32), np.ones(1, np.int32), np.zeros(1, np.int32))
-    elements = Elements(("a.py",), *np.ones((3, 200_000), np.int32), np.zeros(200_000, np.int32), ())
-    taken, times = tuple(np.zeros(1, np.int32) for _ in rows), tuple(np.ones(1, np.int64) for _ in rows)
-    failed = np.arange(120) < 20
-    spectrum = Spectrum(
-        tuple(map(str, range(120))), failed, elements, rows, np.ones(200_000, bool), edges, taken, times
-    )
+    spectrum = large(120, 20, 200_000)
     with pytest.raises(NothingToRank, match=r"about 3 minutes and 0.0 GB, more than the 30 seconds.*candidates 14"):
         make_technique("nn-perm").localize(spectrum)
     assert make_technique("nn-perm", candidates=14).effort(spectrum).bearable
+
+
+def test_subgraphs_of_too_many_edges_and_tests_are_refused_beforehand():
+    spectrum = large(20_000, 10, 10, all_edges=3_000_000)
+    refused = r"about 60 seconds and 7.0 GB, more than the 30 seconds and 4 GB.*which of 20,000 tests"
+    with pytest.raises(NothingToRank, match=refused) as error:
+        make_technique("sbbfl").localize(spectrum)
+    assert "take Branch or CBI" in str(error.value)
+    assert make_technique("sbbfl").effort(large(2_000, 10, 10, all_edges=300_000)).bearable
+
+
+def test_biases_of_too_many_runs_are_refused_beforehand():
+    spectrum = large(2_000, 10, 10, taken=100_000)
+    with pytest.raises(
+        NothingToRank, match=r"about 60 seconds and 0.5 GB.*each of 2,000 tests.*199,900,001 in all.*CBI"
+    ):
+        make_technique("sober").localize(spectrum)
+    assert make_technique("sober").effort(large(200, 10, 10, taken=100_000)).bearable

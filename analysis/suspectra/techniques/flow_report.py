@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
+from suspectra.cancellation import check
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program.control_flow import ControlFlow
 from suspectra.report import RankedReport, Suspect
@@ -48,6 +49,7 @@ class FlowReport(RankedReport):
             NaN for a statement the technique has no score for: it ranks below all that have one, but above those
             that no test executes.
         """
+        check()
         known = scores[~np.isnan(scores)]
         finite = known[np.isfinite(known)]
         lowest = finite.min() if len(finite) else 0.0
@@ -78,6 +80,14 @@ def require_counts(technique: str, spectrum: Spectrum) -> tuple[np.ndarray, ...]
     cause = f"{technique} compares how often branches were taken, and the evidence says only whether they were"
     cure = "for Python record with `suspectra record --counts`; recordings of C and C++ hold counts"
     raise NothingToRank(Problem("", "", cause, cure))
+
+
+def hits_of_edges(spectrum: Spectrum) -> float:
+    """How many edges all tests traverse, each counted for every test: what most of a technique's effort goes with."""
+    if spectrum.edge_rows is None:
+        return 0.0
+    counts = spectrum.edge_hit_counts
+    return float(counts.ef.sum(dtype=np.int64) + counts.ep.sum(dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)

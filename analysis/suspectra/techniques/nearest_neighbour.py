@@ -16,12 +16,13 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum, batches
 from suspectra.techniques.catalogue import NEAREST_NEIGHBOUR as INFO
 from suspectra.techniques.effort import MOST_GB, MOST_SECONDS, Effort
-from suspectra.techniques.flow_report import FlowReport, by_distance, headline, require_counts
+from suspectra.techniques.flow_report import FlowReport, by_distance, headline, hits_of_edges, require_counts
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.technique import Technique
 
-# measured: what each block costs in a distance, and each edge that a run took in the matrix of all profiles
-_BLOCK_SECONDS, _HIT_SECONDS, _HIT_BYTES = 5e-7, 1e-8, 60.0
+# Of a processor that is busy with other things too, as benchmarks/effort.py prints them: for each block of a distance,
+# for each edge that a test took in the matrix of all profiles, and again for each failed run that is looked up in it.
+_BLOCK_SECONDS, _PROFILE_SECONDS, _HIT_SECONDS, _HIT_BYTES = 5e-7, 1.5e-7, 1e-8, 60.0
 _LOOK = 1 << 16  # blocks of a distance after which to see whether anybody still waits
 
 
@@ -75,10 +76,10 @@ class NearestNeighbour(Technique):
 
     def effort(self, spectrum: Spectrum) -> Effort:
         """What all distances take: each looks at every block, of which there are nearly as many as statements."""
-        counts, hits = spectrum.counts, _hits(spectrum)
+        counts, hits = spectrum.counts, hits_of_edges(spectrum)
         compared = min(self.candidates or counts.passed, counts.passed)
         each = compared * len(spectrum.elements) * _BLOCK_SECONDS + hits * _HIT_SECONDS
-        return Effort(counts.failed * each, hits * _HIT_BYTES / 2**30)
+        return Effort(counts.failed * each + hits * _PROFILE_SECONDS, hits * _HIT_BYTES / 2**30)
 
     def require_bearable(self, spectrum: Spectrum) -> None:
         """Refuse suites for which this would take for ever.
@@ -88,7 +89,8 @@ class NearestNeighbour(Technique):
         NothingToRank
         """
         effort, counts = self.effort(spectrum), spectrum.counts
-        each = MOST_SECONDS / counts.failed - _hits(spectrum) * _HIT_SECONDS
+        hits = hits_of_edges(spectrum)
+        each = (MOST_SECONDS - hits * _PROFILE_SECONDS) / counts.failed - hits * _HIT_SECONDS
         few = int(each / (len(spectrum.elements) * _BLOCK_SECONDS))
         fewer = f"compare fewer passed runs (candidates {few}), or " if 0 < few and effort.gb <= MOST_GB else ""
         effort.require(
@@ -137,12 +139,6 @@ class NearestNeighbour(Technique):
         else:
             sentences.append("No report holds it; it stands by its distance in the control flow from those that do.")
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{suspect.score:.6g}")
-
-
-def _hits(spectrum: Spectrum) -> float:
-    """How many edges all tests traverse."""
-    counts = spectrum.edge_hit_counts
-    return float(counts.ef.sum(dtype=np.int64) + counts.ep.sum(dtype=np.int64))
 
 
 def block_counts(flow: ControlFlow, spectrum: Spectrum) -> sparse.csr_array:

@@ -23,12 +23,23 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import FIRST_OUTCOME, Counts, Edges, Row, Spectrum, Tally, batches, ranges
 from suspectra.techniques.catalogue import CBI as CBI_INFO
 from suspectra.techniques.catalogue import SOBER as SOBER_INFO
-from suspectra.techniques.flow_report import FlowReport, by_distance, headline, kept, require_counts, where
+from suspectra.techniques.effort import Effort
+from suspectra.techniques.flow_report import (
+    FlowReport,
+    by_distance,
+    headline,
+    hits_of_edges,
+    kept,
+    require_counts,
+    where,
+)
 from suspectra.techniques.formulas import in_words, ratio, require_failure
 from suspectra.techniques.technique import Technique
 
 CONFIDENCE = 1.96
 """How many standard errors Increase must lie above zero: the 95 % interval of the paper."""
+
+_HIT_SECONDS = 3e-7  # of SOBER for each edge that a test took (benchmarks/effort.py)
 
 TOP = 5
 """How many predicates a reader starts from when the fault is at none (Liu et al. 2006; paper 000, §5.1.3)."""
@@ -289,11 +300,21 @@ class Sober(Technique):
     ) -> RankedReport:
         """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
         require_failure(spectrum)
-        spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
         require_counts(SOBER_INFO.title, spectrum)
+        self.effort(spectrum).require(
+            SOBER_INFO.title,
+            f"it compares how often each of {len(spectrum.tests):,} tests took each way it went"
+            f" ({hits_of_edges(spectrum):,.0f} in all)",
+            "take CBI, which looks at the same decisions but not at how often, or a formula; or record fewer tests",
+        )
+        spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
         predicates = _predicates(flow, spectrum, kept(self, before))
         scores, numbers = self.score(predicates.biases(spectrum), len(predicates.column))
         return predicates.rank(self, spectrum, scores, np.nan_to_num(numbers[0] - numbers[1]), numbers)
+
+    def effort(self, spectrum: Spectrum) -> Effort:
+        """What the biases of all tests take; they are made for some tests at a time."""
+        return Effort(hits_of_edges(spectrum) * _HIT_SECONDS, 0.5)
 
     def score(self, biases: Iterable[tuple[bool, sparse.csr_array]], predicates: int) -> tuple[np.ndarray, np.ndarray]:
         """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.

@@ -21,10 +21,12 @@ from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport
 from suspectra.spectrum import Counts, Spectrum, batches
 from suspectra.techniques.catalogue import SBBFL as INFO
 from suspectra.techniques.effort import Effort
+from suspectra.techniques.flow_report import hits_of_edges
 from suspectra.techniques.formulas import FORMULAS, Four, in_words, require_failure, substitute
 from suspectra.techniques.technique import Technique
 
-_BIT_SECONDS, _HIT_SECONDS = 4e-10, 2e-8  # measured: for each test and edge, and for each edge that a test took
+# for each test and edge, and for each edge that a test took (benchmarks/effort.py)
+_BIT_SECONDS, _HIT_SECONDS = 1e-9, 5e-8
 _ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai", "jaccard")
 
@@ -116,8 +118,7 @@ class SBBFL(Technique):
         told = int(np.count_nonzero(entered[file] & (counts.ef + counts.ep > 0)))
         edges = told if spectrum.edges.complete else 1.5 * told  # and those that the statements imply
         bits = edges * len(spectrum.tests)
-        hits = float(counts.ef.sum(dtype=np.int64) + counts.ep.sum(dtype=np.int64))
-        return Effort(bits * _BIT_SECONDS + hits * _HIT_SECONDS, bits / 8 / 2**30)
+        return Effort(bits * _BIT_SECONDS + hits_of_edges(spectrum) * _HIT_SECONDS, bits / 8 / 2**30)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The best subgraph that holds the element, and the measure with its numbers."""
