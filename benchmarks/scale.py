@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from large_recording import LINES, Project
-from technique_scale import techniques
+from technique_scale import ROWS, techniques
 
 AIMS = {"cold_seconds": 20.0, "peak_gb": 2.0, "test_changed_ms": 20.0, "switch_ms": 300.0}
 TECHNIQUES = ("dstar", "op2", "barinel", "tarantula", "jaccard", "ochiai")
@@ -165,8 +165,8 @@ def measure(tests: int, lines: int, rounds: int, server: bool, seed: int) -> dic
     return {name: round(value, 4) for name, value in figures.items()}
 
 
-def every_technique(tests: int, lines: int) -> dict[str, dict[str, object]]:
-    """What every technique costs at one size."""
+def every_technique(tests: int, lines: int, only: list[str]) -> dict[str, dict[str, object]]:
+    """What every technique costs at one size, or some of them."""
     with tempfile.TemporaryDirectory() as scratch:
         folders = [Path(scratch, name) for name in ("plain", "counted")]
         for counts, folder in enumerate(folders):
@@ -174,7 +174,7 @@ def every_technique(tests: int, lines: int) -> dict[str, dict[str, object]]:
             project = Project(folder, tests, max(2, lines // LINES), counts=bool(counts))
             project.make()
         print(f"{tests:,} tests x {project.modules * LINES:,} statements, {project.hits:,} nonzeros")
-        return techniques(*folders)
+        return techniques(*folders, only)
 
 
 def exponents(rounds: int, largest: float) -> tuple[dict[str, float], list[dict[str, float]]]:
@@ -207,9 +207,10 @@ def main() -> None:
     parser.add_argument("--largest", type=float, default=1e7, help="nonzeros up to which growth is measured")
     parser.add_argument("--no-server", action="store_true")
     parser.add_argument("--techniques", action="store_true", help="what every technique costs, and nothing else")
+    parser.add_argument("--only", action="append", choices=list(ROWS), default=[], help="one of them; may be repeated")
     options = parser.parse_args()
     if options.techniques:
-        print(json.dumps(every_technique(options.tests, options.lines)))
+        print(json.dumps(every_technique(options.tests, options.lines, options.only)))
         return
     figures = measure(options.tests, options.lines, options.rounds, not options.no_server, 1)
     print(f"{figures['tests']:,} tests x {figures['lines']:,} statements, {figures['nonzeros']:,} nonzeros;", end=" ")
