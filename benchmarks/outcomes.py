@@ -47,6 +47,8 @@ PROJECTS = (
     Project("packaging", "25.0", "src/packaging", "tests", ("pretend",)),
     Project("pluggy", "1.6.0", "src/pluggy", "testing"),
     Project("tomlkit", "0.13.3", "tomlkit", "tests", ("pyyaml",)),
+    Project("freezegun", "1.5.5", "freezegun", "tests", ("python-dateutil", "six")),
+    Project("pytest-mock", "3.17.0", "src/pytest_mock", "tests", ("pytest-asyncio",)),
 )
 
 Line = tuple[str, int]

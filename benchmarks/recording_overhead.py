@@ -82,7 +82,7 @@ def prepare(project: Project, cache: Path, base: str = sys.executable) -> tuple[
 
 
 def _sdist(project: Project, home: Path) -> Path:
-    return next(p for p in home.glob(f"{project.name}-*") if p.is_dir())
+    return next(p for p in home.glob(f"{project.name.replace('-', '?')}-*") if p.is_dir())
 
 
 def commands(project: Project, python: Path, recorders: Sequence[str]) -> dict[str, list[str]]:
