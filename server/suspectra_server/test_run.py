@@ -153,6 +153,10 @@ class TestRun:
                 output.add(str(error))
                 status = _USAGE
             finally:
+                if (
+                    self._process and self._process.returncode is None
+                ):  # the loop is ending; the watchdog ends the tests
+                    self._process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
                 self._process = None
                 ended.set()
                 await following

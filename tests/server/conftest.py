@@ -310,7 +310,7 @@ def connect():
         thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
         thread.start()
         client = Client(connection.makefile("rb"), connection.makefile("wb"))
-        client.status = status
+        client.status, client.thread = status, thread
         servers.append((thread, connection))
         return client
 

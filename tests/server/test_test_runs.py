@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import json
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -105,6 +107,22 @@ def test_it_is_said_how_many_tests_are_done_and_how_many_failed(client, project)
     reports = [value for value in client.progress if value["kind"] == "report"]
     assert (reports[-1]["message"], reports[-1]["percentage"]) == ("6 of 6 tests, 1 failed", 100)
     client.wait(lambda: client.statuses[-1]["progress"] is None)
+
+
+def test_a_server_that_ends_during_a_run_leaves_nothing_open(client, project, monkeypatch):
+    (project / "tests" / "test_c.py").write_text(SLOW)
+    ignored = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    client.start(project, options={"testCommand": ["pytest", "-s", "tests/test_c.py"]})
+    assert client.command("runTests") is True
+    client.wait(lambda: any("half way" in params["message"] for params in client.logged))
+    client.request("shutdown")
+    client.notify("exit")
+    client.thread.join(30)
+    assert not client.thread.is_alive()
+    until(lambda: not any("waitpid" in thread.name for thread in threading.enumerate()))  # asyncio's, for the process
+    gc.collect()
+    assert [repr(one.exc_value) for one in ignored] == []
 
 
 def test_output_comes_while_the_tests_run(client, project):
