@@ -430,7 +430,7 @@ class Spectrum:
     @cached_property
     def _failing_by_element(self) -> tuple[np.ndarray, np.ndarray]:
         """Failing tests by element, compressed: (start of each element's run, row numbers)."""
-        bad = np.flatnonzero(self.failed)
+        bad = np.array(self._failing, np.int64)
         if not len(bad):
             return np.zeros(len(self.elements) + 1, np.int64), np.zeros(0, np.int64)
         columns = np.concatenate([self.rows[i] for i in bad])
@@ -439,16 +439,21 @@ class Spectrum:
         starts = np.searchsorted(columns[order], np.arange(len(self.elements) + 1))
         return starts, tests[order]
 
+    @cached_property
+    def _failing(self) -> list[int]:
+        """Row numbers of the failing tests by name: they ran in whatever order partial runs and workers had."""
+        return sorted(np.flatnonzero(self.failed).tolist(), key=self.tests.__getitem__)
+
     def failing_tests(self, element: int) -> tuple[str, ...]:
-        """The names of the failing tests that execute an element, in the order of the rows."""
+        """The names of the failing tests that execute an element, in their order."""
         return self.failing_tests_of([element])[0]
 
     def failing_tests_of(self, elements: Sequence[int]) -> list[tuple[str, ...]]:
-        """The names of the failing tests that execute each of some elements, in the order of the rows."""
+        """The names of the failing tests that execute each of some elements, in their order."""
         if "_failing_by_element" in self.__dict__ or len(elements) > _MANY:
             starts, tests = self._failing_by_element
             return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
-        bad, wanted = np.flatnonzero(self.failed).tolist(), np.asarray(elements, np.int32)
+        bad, wanted = self._failing, np.asarray(elements, np.int32)
         held = np.array([_hold(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
         known: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
         found = []

@@ -195,7 +195,7 @@ def test_csv_is_read_back_as_it_was():
 
 @pytest.mark.parametrize("nasty", NASTY)
 def test_spreadsheets_take_nothing_for_a_formula(nasty):
-    rows = list(csv.DictReader(io.StringIO(text_of(write_csv, ranking_of([nasty, "b", "c"], function=nasty)))))
+    rows = list(csv.DictReader(io.StringIO(text_of(write_csv, ranking_of([nasty, "🟢", "🟣"], function=nasty)))))
     for cell in (rows[0]["function"], rows[0]["failing_tests"]):
         assert cell[0] not in "=+-@\t\r\n"
         assert cell.lstrip("'").startswith(nasty[0] if nasty[0] == "\n" else safe(nasty[0]))
@@ -221,7 +221,7 @@ def test_markdown_stays_a_table(tmp_path, nasty):
 @pytest.mark.parametrize("nasty", NASTY)
 def test_json_gives_names_back_as_they_are(nasty):
     ranking = json.loads(text_of(write_json, ranking_of([nasty, "b", "c"], function=nasty)))
-    assert ranking["suspects"][0]["failing_tests"] == [nasty, "b"]
+    assert ranking["suspects"][0]["failing_tests"] == sorted([nasty, "b"])
     assert ranking["suspects"][0]["function"] == nasty
 
 

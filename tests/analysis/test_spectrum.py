@@ -37,6 +37,14 @@ def test_failing_tests_by_element():
     assert spectrum.tests_executing(0).tolist() == [0, 2]
 
 
+def test_failing_tests_come_by_name_whatever_order_they_ran_in():
+    spectrum = Spectrum.from_matrix([[1, 1], [1, 0], [1, 1]], failed=[True, True, True], tests=["c", "a", "b"])
+    assert spectrum.failing_tests_of([0, 1]) == [("a", "b", "c"), ("b", "c")]
+    assert spectrum.failing_tests_of(range(2)) == spectrum.failing_tests_of([0, 1])
+    starts, tests = spectrum._failing_by_element
+    assert (starts.tolist(), tests.tolist()) == ([0, 3, 5], [1, 2, 0, 2, 0])
+
+
 def test_without_failing_tests_nobody_fails():
     spectrum = Spectrum.from_matrix([[1, 0]], failed=[False])
     assert spectrum.failing_tests(0) == ()

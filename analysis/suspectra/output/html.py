@@ -231,7 +231,6 @@ def _data(ranking: Ranking, files: list[dict[str, Any]], heat: Sequence[int]) ->
                 "substituted": why.substituted,
             }
         )
-    failing_first = sorted(range(len(evidence.tests)), key=lambda i: not evidence.tests[i].verdict.failing)
     return {
         "failed": counts.failed,
         "passed": counts.passed,
@@ -241,7 +240,7 @@ def _data(ranking: Ranking, files: list[dict[str, Any]], heat: Sequence[int]) ->
         ],
         "files": files,
         "suspects": suspects,
-        "tests": [_test(evidence.tests[i], numbers[i]) for i in failing_first],
+        "tests": [_test(evidence.tests[i], numbers[i]) for i in _failing_first(evidence)],
         "rows": rows,
     }
 
@@ -266,12 +265,19 @@ def _test(test: TestResult, row: int) -> dict[str, Any]:
     }
 
 
+def _failing_first(evidence: Evidence) -> list[int]:
+    """The numbers of the tests, by verdict and name, whatever order they ran in."""
+    return sorted(
+        range(len(evidence.tests)), key=lambda i: (not evidence.tests[i].verdict.failing, evidence.tests[i].name)
+    )
+
+
 def _rows(evidence: Evidence, shown: np.ndarray) -> tuple[list[str], list[int]]:
     """Distinct rows, and which one each test has; failing tests come first when there are too many."""
     known: dict[str, int] = {"": 0}
     numbers = [0] * len(evidence.tests)
     left = MOST_ROWS
-    for i in sorted(range(len(evidence.tests)), key=lambda i: not evidence.tests[i].verdict.failing):
+    for i in _failing_first(evidence):
         code = encode_runs(np.sort(shown[evidence.rows[i]]))
         if code not in known:
             left -= len(code)

@@ -72,7 +72,7 @@ def _explanation(server: SuspectraServer, folder: Folder, path: str, line: int, 
         return None
     ranking = snapshot.ranking
     told, spectrum = ranking.explain(suspect), ranking.report.spectrum
-    passing = [spectrum.tests[i] for i in spectrum.tests_executing(suspect.element) if not spectrum.failed[i]]
+    passing = sorted(spectrum.tests[i] for i in spectrum.tests_executing(suspect.element) if not spectrum.failed[i])
     failing, passing = (
         [ranking.tests[name] for name in names[:limit] if name in ranking.tests]
         for names in (suspect.failing_tests, passing)
