@@ -184,7 +184,7 @@ class MarksFile:
             with open(descriptor, "w", encoding="ascii") as stream:
                 stream.write(text)
             os.replace(unfinished, self._file)
-        except OSError:
+        except BaseException:
             with suppress(OSError):
                 os.unlink(unfinished)
             raise

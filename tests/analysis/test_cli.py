@@ -2,8 +2,11 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -122,11 +125,10 @@ def test_table(suspectra):
         "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"
         " 1–2  0.8165  src/cart.py:15  discount   8   0   4   5  if percent > 50:\n"
         " 1–2  0.8165  src/cart.py:19  discount   8   0   4   5  return amount * (100 - percent) / 10  # wrong: 100\n"
-        "      executed by 8 failing tests: test_cart.py::test_discount[10], test_cart.py::test_discount[20] and 6"
-        " more\n"
+        "      executed by 8 failing tests: test_cart.py::test_call_and_teardown and 7 more\n"
         " 3–5  0.3873  src/cart.py:8   total      3   2   9   3  amount = 0\n"
         " 3–5  0.3873  src/cart.py:9   total      3   2   9   3  for price, count in items:\n"
-        "      executed by 3 failing tests: test_cart.py::test_teardown, test_cart.py::test_strict and 1 more\n"
+        "      executed by 3 failing tests: test_cart.py::Sums::test_parts, test_cart.py::test_strict and 1 more\n"
         "      and 1 more with the same score\n"
         "\n"
         "4 of 22 statements, by Ochiai, from 12 failed and 5 passed tests (.coverage)\n"
@@ -400,3 +402,31 @@ def test_a_recording_gives_the_same_ranking(shop, tmp_path):
     recorded = strict_json(process(folder, "rank", "--format", "json").stdout.decode())
     covered = strict_json(process(shop, "rank", "--format", "json").stdout.decode())
     assert recorded == covered
+
+
+@pytest.mark.parametrize("words", [["rank", "--technique", "cp", "-o", "page"], ["report", "--html", "page"]])
+def test_an_interrupt_ends_a_command_at_once_with_one_line(shop, words):
+    case = '<testcase classname="tests.test_cart" name="test_{}" time="0.1"/>'
+    (shop / "long.xml").write_text(f"<testsuite>{''.join(map(case.format, range(400_000)))}</testsuite>")
+    (shop / "page").write_text("as it was")
+    before = sorted(shop.iterdir())
+    command = [sys.executable, "-m", "suspectra", *words, "--coverage", ".coverage", "--junit", "long.xml"]
+    with subprocess.Popen(command, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while str(shop / "long.xml") not in open_files(process.pid):
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (out, err.strip()) == ("", "interrupted")
+    assert process.returncode == 130
+    assert sorted(shop.iterdir()) == before
+    assert (shop / "page").read_text() == "as it was"
+
+
+def open_files(pid):
+    """What a process reads; Linux alone tells."""
+    files = []
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):
+            files.append(os.readlink(link))
+    return files

@@ -156,3 +156,15 @@ def test_the_command_says_what_it_did(tmp_path):
     done = CliRunner().invoke(cli, ["merge", str(tmp_path / "out"), str(old), str(new)])
     assert done.exit_code == 0, done.output
     assert "merged 2 tests of 1 run, 1 older records left out" in done.output
+
+
+def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch):
+    shard = Shard(tmp_path / "1", "run", 10).file("a.py").test("a").end()
+
+    def interrupted(*paths):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suspectra.recording.merging.os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        merge(tmp_path / "out", [shard])
+    assert list((tmp_path / "out").iterdir()) == []

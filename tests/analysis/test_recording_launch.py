@@ -139,7 +139,7 @@ def test_an_interrupt_lets_pytest_end(work):
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 2
+    assert process.returncode == 130
     assert b"KeyboardInterrupt" in out
     assert b"Traceback" not in err
     assert len(RecordingSource(work).read().tests) == 2

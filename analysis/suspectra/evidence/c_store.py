@@ -389,8 +389,10 @@ def _replace(path: Path, content: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.replace(name, path)
-    except OSError as error:
+    except BaseException as error:  # an interrupt too leaves nothing half-written
         with contextlib.suppress(OSError):
             os.unlink(name)
+        if not isinstance(error, OSError):
+            raise
         problem = Problem(str(path), "", f"it can't be written: {error.strerror}", "make room for it")
         raise UsageError(problem) from None

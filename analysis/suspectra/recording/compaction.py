@@ -223,7 +223,7 @@ def _replace(folder: str, logs: list[_Log], data: bytes) -> None:
         if newest > time.time_ns():  # the clock was set back; the time of a log says how new its records are
             os.utime(partial, ns=(newest, newest))
         os.replace(partial, os.path.join(folder, f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}"))
-    except OSError:
+    except BaseException:  # an interrupt too leaves nothing half-written
         os.unlink(partial)
         raise
     for log in logs:

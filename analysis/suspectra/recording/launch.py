@@ -22,6 +22,7 @@ from suspectra.recording.settings import Settings, carry, recording_folder
 from suspectra.recording.watchdog import Watchdog
 
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
+INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
@@ -102,7 +103,7 @@ def run(
     Returns
     -------
     int
-        The command's exit status; 128 + n where signal n ended it.
+        The command's exit status; 128 + n where signal n ended it, 130 where an interrupt did.
 
     Raises
     ------
@@ -144,7 +145,7 @@ def run(
         carry(settings, environment, unittest=unittest)
         logs = _logs(root)
         with Watchdog(environment):  # the tests end with this program, also if that is killed
-            code = _wait(_start(chosen.arguments, environment))
+            code, interrupted = _wait(_start(chosen.arguments, environment))
         told = _read_status(status)
         if code == USAGE_ERROR and not told and chosen.python:
             told = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
@@ -153,7 +154,7 @@ def run(
         os.unlink(status)
         if selection:
             os.unlink(selection)
-    return code
+    return INTERRUPTED if interrupted and code not in (0, TESTS_FAILED) else code
 
 
 def _selection(root: str, since: str | None, report: TextIO) -> str:
@@ -303,13 +304,15 @@ def _start(arguments: Sequence[str], environment: Mapping[str, str]) -> subproce
         raise UsageError(Problem(arguments[0], "", cause, "check the command")) from error
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int:
+def _wait(process: subprocess.Popen[bytes]) -> tuple[int, bool]:
+    """The exit status, and whether the user interrupted the run."""
+    interrupted = False
     while True:
         try:
             code = process.wait()
-            return code if code >= 0 else 128 - code
+            return (code if code >= 0 else 128 - code), interrupted
         except KeyboardInterrupt:
-            continue  # the terminal told the tests too: let them end in their own way
+            interrupted = True  # the terminal told the tests too: let them end in their own way
 
 
 def _read_status(path: str) -> list[dict[str, Any]]:

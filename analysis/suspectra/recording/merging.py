@@ -245,7 +245,7 @@ def _write(out: Path, runs: Sequence[_Run], old: Sequence[Path]) -> None:
                         stream.write(frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()))
             os.chmod(partial, 0o644)
             os.replace(partial, out / f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}")
-        except OSError:
+        except BaseException:  # an interrupt too leaves nothing half-written
             os.unlink(partial)
             raise
         for path in old:
