@@ -269,6 +269,46 @@ def test_rows_recorded_before_a_change_keep_the_lines_that_stayed(tmp_path):
 # accidents
 
 
+FAILING_RECORDER = """
+import pytest
+from suspectra.recording.foundations import SharedSetup
+from suspectra.recording.recorder import Recorder
+from suspectra.recording.progress import Progress
+
+def fail(*arguments):
+    raise RuntimeError("a fault of the recorder")
+
+Recorder.collected = Recorder.stop = SharedSetup.used_by = fail
+
+class Later:
+    def pytest_runtest_setup(self, item):
+        if "two" in item.name:
+            Recorder.test = fail
+
+def pytest_configure(config):
+    config.pluginmanager.register(Later())
+"""
+
+
+def test_an_error_of_the_recorder_changes_no_run_and_is_told(tmp_path):
+    project(tmp_path, **SMALL)
+    plain = pytest_in(tmp_path, "-p", "no:suspectra")
+    project(tmp_path, conftest=FAILING_RECORDER)
+    done = pytest_in(tmp_path, "--suspectra")
+    assert done.returncode == plain.returncode
+    assert lasting(done.stdout) == lasting(plain.stdout)
+    assert done.stderr == plain.stderr
+    evidence = RecordingSource(tmp_path).read()
+    assert [test.name for test in evidence.tests] == ["test_app.py::test_one"]
+    hooks = ["the end", "pytest_collection_modifyitems", "pytest_runtest_protocol", "pytest_runtest_teardown"]
+    assert sorted(p.place for p in evidence.problems) == sorted(hooks)
+    assert {p.cause for p in evidence.problems} == {"the recorder failed: RuntimeError: a fault of the recorder"}
+
+
+def lasting(text):
+    return re.sub(r"suspectra: recording.*\n| in [\d.]+s| at 0x[0-9a-f]+", "", text)
+
+
 def test_after_kill_9_the_finished_tests_are_there(tmp_path):
     project(
         tmp_path,

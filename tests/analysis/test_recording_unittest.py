@@ -266,3 +266,46 @@ def test_which_commands_run_unittest(tmp_path):
             [],
         )
     )
+
+
+FAILING_RECORDER = """
+import unittest
+from suspectra.recording.foundations import TestFiles
+from suspectra.recording.recorder import Recorder
+
+def fail(*arguments):
+    raise RuntimeError("a fault of the recorder")
+
+begin, fails = Recorder.begin, iter([fail])
+Recorder.begin = lambda self: next(fails, begin)(self)
+Recorder.passed = TestFiles.imported = fail
+
+class Tests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.ready = True
+
+    def test_one(self):
+        self.assertTrue(self.ready)
+
+    def test_two(self):
+        self.assertFalse(self.ready)
+"""
+
+
+def test_an_error_of_the_recorder_changes_no_run_and_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_it.py").write_text(FAILING_RECORDER)
+    command = [sys.executable, "-m", "unittest"]
+    plain = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "suspectra", "record", "--", *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == plain.returncode == 1
+    ran = "Ran 2 tests"
+    assert done.stderr.partition(ran)[0] == plain.stderr.partition(ran)[0]
+    assert "FAILED (failures=1)" in done.stderr
+    evidence = RecordingSource(tmp_path).read()
+    assert [test.name for test in evidence.tests] == ["test_it.py::Tests::test_two"]
+    steps = [problem.place for problem in evidence.problems if problem.file == ".suspectra/recording"]
+    assert sorted(steps) == ["_handleClassSetUp", "_handleModuleFixture", "run", "the end"]

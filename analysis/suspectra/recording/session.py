@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from _pytest.assertion import rewrite
 
+from suspectra.errors import Problem
 from suspectra.instrumentation import own
 from suspectra.instrumentation.own import json, os, sys
 from suspectra.recording import early
@@ -17,6 +18,7 @@ from suspectra.recording.choice import Choice, choose
 from suspectra.recording.collection import describe
 from suspectra.recording.failure import record_failure, tell
 from suspectra.recording.foundations import SharedSetup, TestFiles
+from suspectra.recording.hook_errors import HookErrors, contained, failed
 from suspectra.recording.progress import Progress
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
@@ -73,15 +75,16 @@ def start(config: pytest.Config) -> None:
         recorder = Recorder(
             scope, settings.run, worker, about, counting=settings.counts, monitoring=choice.monitoring, early=began
         )
-    except RecordingError as error:
+        session = _Session(config, settings, recorder, worker, choice)
+    except Exception as error:
         if began is not None:
             began.close()
-        config.pluginmanager.register(_NoRecording(settings, error), "suspectra-session")
+        problem = error.problem if isinstance(error, RecordingError) else failed("the start", _words(error))
+        config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
         return
-    session = _Session(config, settings, recorder, worker, choice)
     config.pluginmanager.register(session, "suspectra-session")
     config.add_cleanup(session.end)
-    recorder.start(launched=bool(asked.environment))
+    session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
 
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:
@@ -110,18 +113,19 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
 class _NoRecording:
     """The tests run as if nothing had been asked for, and the reason is told."""
 
-    def __init__(self, settings: Settings, error: RecordingError):
+    def __init__(self, settings: Settings, problem: Problem):
         self.settings = settings
-        self.error = error
+        self.problem = problem
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if not self.settings.status:
-            terminalreporter.write_line(f"suspectra: {self.error}", yellow=True)
+            terminalreporter.write_line(f"suspectra: {self.problem}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
-        tell(self.settings, {"problem": self.error.problem.as_dict()})
+        tell(self.settings, {"problem": self.problem.as_dict()})
 
 
+@contained
 class _Session:
     def __init__(self, config: pytest.Config, settings: Settings, recorder: Recorder, worker: str, choice: Choice):
         self.config = config
@@ -139,6 +143,7 @@ class _Session:
         self.tried: set[str] = set()
         self.failed = False
         self.ended = False
+        self.attempt = HookErrors(recorder).attempt
         self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
         self.left_out = _read_selection(settings)
         self.new = 0
@@ -335,10 +340,10 @@ class _Session:
         if self.ended:
             return
         self.ended = True
-        self.undo()
-        self._note_failure()
-        self.recorder.stop()
-        self.tell()
+        for step in (self.undo, self._note_failure, self.recorder.stop, self.tell, self._compact):
+            self.attempt("the end", step)
+
+    def _compact(self) -> None:
         if not self.worker:
             from suspectra.recording.compaction import compact
 
@@ -358,6 +363,10 @@ class _Session:
         file, line, _ = item.location
         name = self.recorder.scope.name(os.path.join(str(self.config.rootpath), file))
         return None if name is None else (name, (line or 0) + 1)
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
 
 
 def _file_of_argument(argument: str, root: str) -> str:

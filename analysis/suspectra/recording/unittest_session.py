@@ -21,6 +21,7 @@ from suspectra.recording.choice import choose
 from suspectra.recording.collection import CollectionError, describe, one_line
 from suspectra.recording.failure import tell
 from suspectra.recording.foundations import TestFiles
+from suspectra.recording.hook_errors import HookErrors
 from suspectra.recording.progress import Progress
 from suspectra.recording.recorder import Recorder, RecordingError, TestRecord
 from suspectra.recording.scope import Scope
@@ -130,6 +131,7 @@ class _Session:
     def __init__(self, settings: Settings, recorder: Recorder, monitoring: bool, objection: str):
         self.settings, self.recorder = settings, recorder
         self.monitoring, self.objection = monitoring, objection
+        self.errors = HookErrors(recorder)
         self.files = TestFiles(recorder)
         self.running = False
         self.whole: dict[str, None] = {}  # the files of modules that were loaded with all of their tests
@@ -157,13 +159,7 @@ class _Session:
         self._wrap(loading, "_make_failed_test", self._fail_to_load)
 
     def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
-        original = getattr(owner, name)
-
-        @functools.wraps(original)
-        def wrapped(*arguments: Any, **more: Any) -> Any:
-            return around(original, *arguments, **more)
-
-        setattr(owner, name, wrapped)
+        setattr(owner, name, self.errors.around(name, around, getattr(owner, name)))
 
     # loading
 
@@ -251,6 +247,7 @@ class _Session:
 
     def _listen_between(self, result: Any, classes: dict[str, list[Any]]) -> Callable[[], None]:
         """Hear of setups and teardowns of classes and modules that fail or skip all tests."""
+        attempt = self.errors.attempt
 
         def hear(verdict: str, test: Any, message: str) -> None:
             if not self.running and isinstance(test, suites._ErrorHolder):
@@ -260,8 +257,8 @@ class _Session:
         return _listen(
             result,
             {
-                "addError": lambda test, error: hear("error", test, _message(error)),
-                "addSkip": lambda test, reason: hear("skipped", test, str(reason)),
+                "addError": lambda test, error: attempt("addError", hear, "error", test, _message(error)),
+                "addSkip": lambda test, reason: attempt("addSkip", hear, "skipped", test, str(reason)),
             },
         )
 
@@ -300,8 +297,8 @@ class _Session:
     def _run_test(self, run: Callable[..., Any], test: Any, result: Any = None) -> Any:
         if self.running or result is None or type(test).__module__ == _OWN:
             return run(test, result)
-        self.running = True
         self.recorder.begin()
+        self.running = True
         for rows in self.setups:
             self.recorder.hook.mark(*rows)
         self.setups.clear()
@@ -313,8 +310,8 @@ class _Session:
             outcome.verdict = ""  # interrupted: the test did not end
             raise
         finally:
-            undo()
             self.running = False
+            undo()
             if outcome.verdict or _ended(outcome):
                 self._record(test, outcome, time.perf_counter() - began)
             else:
@@ -368,11 +365,15 @@ class _Session:
 
     def end(self) -> None:
         """The process is over."""
-        self.files.imported()
-        self.recorder.stop()
+        for step in (self.files.imported, self.recorder.stop, self._tell, self._compact):
+            self.errors.attempt("the end", step)
+
+    def _tell(self) -> None:
         told = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
         errors = [error.as_dict() for error in self.recorder.errors]
         tell(self.settings, {**told, "objection": self.objection, "errors": errors})
+
+    def _compact(self) -> None:
         from suspectra.recording.compaction import compact
 
         compact(self.recorder.folder)
