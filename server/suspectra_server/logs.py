@@ -53,10 +53,15 @@ class BackgroundHandler(logging.Handler):
 
     def _write(self) -> None:
         while (line := self._waiting.get()) is not None:
-            if self._dropped and self._waiting.empty():
-                line += f"\n{self._dropped} lines of the log were dropped: nobody read them"
-                self._dropped = 0
+            if self._waiting.empty() and (dropped := self._take_dropped()):
+                line += f"\n{dropped} lines of the log were dropped: nobody read them"
             rest = f"{line}\n".encode(errors="backslashreplace")
             with suppress(OSError):
                 while rest:
                     rest = rest[os.write(self._descriptor, rest) :]
+
+    def _take_dropped(self) -> int:
+        self.acquire()  # as whoever logs does; it is never held while anything is written
+        dropped, self._dropped = self._dropped, 0
+        self.release()
+        return dropped

@@ -1,14 +1,16 @@
-"""Which tests a folder holds, as far as its files tell: what is run where nobody has said."""
+"""Which tests a folder holds, as far as its files tell, and the command that records them. For worker threads."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 from suspectra.evidence.sources import Sources, SourceUnreadable
+from suspectra_server.settings import Settings
 
 _CTEST, _BUILD = "CTestTestfile.cmake", "build"
 _PRESETS = Path("out/build")
@@ -18,6 +20,38 @@ _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
 _MOST_FOLDERS, _MOST_FILES = 500, 200
+
+
+def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: bool) -> tuple[str, ...]:
+    """What of the command line records the tests of a folder.
+
+    Where nothing is set, CTest's tests are taken of a build folder in the workspace if C or C++ was recorded last,
+    or if nothing was and there is no test of Python. Tests of unittest are run as such where nothing speaks of
+    pytest.
+
+    Parameters
+    ----------
+    root : Path
+    settings : Settings
+    recorder : str
+        The command that made the last recording; empty where there is none.
+    chosen : bool
+        The user has chosen some of the tests.
+    """
+    if settings.c_tests:
+        return ("record-c", *settings.c_tests)
+    unset = not recorder and settings.test_command == Settings.test_command
+    wanted = recorder == "record-c" or (unset and not has_python_tests(root))
+    if wanted and (build := ctest_build(root)):
+        # where there is none yet, the command says how to make one: nothing is configured unasked
+        make = ("--make", shlex.join(["cmake", "--build", build])) if (root / build).is_dir() else ()
+        return ("record-c", *make, "--ctest", build)
+    command = settings.test_command
+    if command == Settings.test_command:
+        command = unittest_command(root) or command
+    interpreter = ("--python", settings.test_interpreter) if settings.test_interpreter else ()
+    fewer = ("--failed-and-affected",) if settings.affected_only and not chosen else ()
+    return ("record", *interpreter, *fewer, "--", *command)
 
 
 def ctest_build(root: Path) -> str | None:

@@ -123,8 +123,10 @@ class TestRun:
     async def _record(self, folder: Folder, progress: ProgressBar) -> bool:
         """Run the tests of a folder; whether they came to their end."""
         with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
+            tests = self._tests.get(folder.uri)
+            show, find = folder.test_arguments(), folder.test_arguments(chosen=tests is not None)
             shown, command, path, environ, self._watchdog = await self._server.files.run(
-                lambda: (folder.test_arguments, *self._prepared(folder, Path(scratch)), *_watched_environment())
+                lambda: (show(), *_prepared(find(), tests, Path(scratch)), *_watched_environment())
             )
             ended = asyncio.Event()
             self.counts = Counts()
@@ -169,19 +171,6 @@ class TestRun:
             self._server.answer(failure, lsp.MessageType.Error)
         return status < _USAGE
 
-    def _prepared(self, folder: Folder, scratch: Path) -> tuple[list[str], Path]:
-        """The arguments of the command line, and the file that will say how it gets on; not for the loop."""
-        events = scratch / "progress"
-        events.touch()
-        tests = self._tests.get(folder.uri)
-        kind, *rest = folder.arguments_for(chosen=tests is not None)
-        options = ["--progress", str(events)]
-        if tests is not None:
-            listing = scratch / "tests"
-            listing.write_text("".join(f"{name}\n" for name in tests), "utf-8")
-            options += ["--only", str(listing)]
-        return [kind, *options, *rest], events
-
     async def _follow(self, events: Events, output: Output, progress: ProgressBar, ended: asyncio.Event) -> None:
         """Say how the run gets on, until it has ended."""
         while not ended.is_set():
@@ -193,6 +182,19 @@ class TestRun:
                 self._server.say_status()
                 progress.report(str(counts), counts.percentage)
             output.flush()
+
+
+def _prepared(command: Sequence[str], tests: Sequence[str] | None, scratch: Path) -> tuple[list[str], Path]:
+    """The arguments of the command line, and the file that will say how it gets on; in a worker thread."""
+    events = scratch / "progress"
+    events.touch()
+    kind, *rest = command
+    options = ["--progress", str(events)]
+    if tests is not None:
+        listing = scratch / "tests"
+        listing.write_text("".join(f"{name}\n" for name in tests), "utf-8")
+        options += ["--only", str(listing)]
+    return [kind, *options, *rest], events
 
 
 def _failure(command: Sequence[str], status: int, last: str) -> str:

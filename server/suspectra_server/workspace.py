@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,7 @@ from suspectra_server.guidance import Guidance
 from suspectra_server.guide import Guides, Terms
 from suspectra_server.jobs import Jobs
 from suspectra_server.marks_file import MarksFile
-from suspectra_server.project_tests import ctest_build, has_python_tests, unittest_command
+from suspectra_server.project_tests import test_arguments
 from suspectra_server.protocol import State
 from suspectra_server.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
 from suspectra_server.reader_marks import ReaderMarks
@@ -181,35 +181,9 @@ class Folder:
         self._jobs.cancel(("rank", self.uri))  # nobody waits for it any more
         self.rank()
 
-    @property
-    def test_arguments(self) -> tuple[str, ...]:
-        """What of the command line records the tests."""
-        return self.arguments_for(chosen=False)
-
-    def arguments_for(self, *, chosen: bool) -> tuple[str, ...]:
-        """What of the command line records the tests, or those of them that the user has chosen.
-
-        Not for the loop: it may look for a build folder.
-        Where nothing is set, CTest's tests are taken of a build folder in the workspace if C or C++ was recorded last,
-        or if nothing was and there is no test of Python. Tests of unittest are run as such where nothing speaks of
-        pytest.
-        """
-        if self.settings.c_tests:
-            return ("record-c", *self.settings.c_tests)
-        recorder = self.recorded_by
-        unset = not recorder and self.settings.test_command == Settings.test_command
-        wanted = recorder == "record-c" or (unset and not has_python_tests(self.root))
-        if wanted and (build := ctest_build(self.root)):
-            # where there is none yet, the command says how to make one: nothing is configured unasked
-            make = ("--make", shlex.join(["cmake", "--build", build])) if (self.root / build).is_dir() else ()
-            return ("record-c", *make, "--ctest", build)
-        command = self.settings.test_command
-        if command == Settings.test_command:
-            command = unittest_command(self.root) or command
-        python = self.settings.test_interpreter
-        interpreter = ("--python", python) if python else ()
-        fewer = ("--failed-and-affected",) if self.settings.affected_only and not chosen else ()
-        return ("record", *interpreter, *fewer, "--", *command)
+    def test_arguments(self, *, chosen: bool = False) -> Callable[[], tuple[str, ...]]:
+        """What finds, in a worker thread, what of the command line records the tests, or those that the user chose."""
+        return partial(test_arguments, self.root, self.settings, self.recorded_by, chosen=chosen)
 
     def close(self) -> None:
         """Stop everything for good: the folder is removed from the workspace."""

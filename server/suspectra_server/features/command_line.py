@@ -26,7 +26,8 @@ def register(server: SuspectraServer) -> None:
         folder = server.folders.get(uri) if isinstance(uri, str) else next(iter(server.folders), None)
         if folder is None:
             return None
-        words = await server.files.run(lambda: (*_program(), *folder.test_arguments))
+        find = folder.test_arguments()
+        words = await server.files.run(lambda: (*_program(), *find()))
         return {"commandLine": plain(_quoted(words), LONGEST_MESSAGE)}
 
 
