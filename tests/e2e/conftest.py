@@ -100,6 +100,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "chromium" in item.fixturenames)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what was measured, and why stories were told again, for people to read."""
+    for report in (report for report in terminalreporter.getreports("passed") if report.when == "call"):
+        for what, figure in report.user_properties:
+            terminalreporter.write_line(f"{what}: {figure}")
+    for report in terminalreporter.getreports("rerun"):
+        reason = report.longreprtext.strip().splitlines()
+        terminalreporter.write_line(f"again: {report.nodeid}: {' '.join(reason[-3:])}")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-projects", action="store_true", help="run every project of projects.toml, not CI's alone")
     parser.addoption("--update-pictures", action="store_true", help="take the pictures in docs/pictures anew")

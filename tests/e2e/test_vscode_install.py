@@ -61,9 +61,9 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def own_environment(ledger) -> None:
     """The project has an environment of its own, with pytest and without Suspectra."""
     environment = ledger.folder / ".venv"
-    venv.create(environment, with_pip=True)
-    pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"]
-    subprocess.run(pip, check=True, timeout=200)
+    venv.create(environment, with_pip=False)
+    pip = [sys.executable, "-m", "pip", "--python", environment / "bin" / "python", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--quiet", "pytest"], check=True, timeout=200)
 
 
 def environments(bench) -> list[Path]:
