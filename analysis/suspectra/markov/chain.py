@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from suspectra.cancellation import check
 from suspectra.errors import Problem, UsageError
 from suspectra.markov.jumps import JumpModel
 
@@ -169,6 +170,7 @@ class Chain:
         >>> ranked_list([0, 1, 1]).not_ergodic_because() is None
         True
         """
+        check()
         count, part = csgraph.connected_components(self.rates, directed=True, connection="strong")
         if count <= 1:
             return None
@@ -342,8 +344,10 @@ def _matrix(parts: Sequence[_Rates], states: int) -> sparse.csr_array:
     source = np.concatenate([p.source for p in parts])
     target = np.concatenate([p.target for p in parts])
     value = np.concatenate([p.value for p in parts])
+    check()
     keep = value > 0
     matrix = sparse.coo_array((value[keep], (source[keep], target[keep])), shape=(states, states)).tocsr()
+    check()
     matrix.sum_duplicates()
     return matrix
 
@@ -359,10 +363,12 @@ def _jump_rates(
     count: int, structure: Structure, jumps: JumpModel, first: int
 ) -> tuple[list[_Rates], np.ndarray, np.ndarray]:
     """Rates between locations (states from `first` on) and hubs; who has neighbours at all; sizes of the hubs."""
+    check()
     function = _functions(structure, count)
     pairs, weight = _neighbours(structure, function, jumps, count)
     size = np.bincount(function[function >= 0], minlength=1)
     peers = np.where(function >= 0, size[function] - 1, 0) * jumps.same_function
+    check()
     total = peers + np.bincount(pairs[:, 0], weight, count) + np.bincount(pairs[:, 1], weight, count)
     leaves = total > 0
     share = np.divide(jumps.p_jump, total, out=np.zeros(count), where=leaves)
@@ -395,8 +401,10 @@ def _neighbours(structure: Structure, function: np.ndarray, jumps: JumpModel, co
         return np.zeros((0, 2), np.int64), np.zeros(0)
     both = np.sort(np.concatenate([edges for edges, _ in named]), axis=1)
     weight = np.repeat([w for _, w in named], [len(edges) for edges, _ in named]).astype(float)
+    check()
     apart = both[:, 0] != both[:, 1]
     key, which = np.unique(both[apart] @ np.array([count, 1]), return_inverse=True)
+    check()
     largest = np.zeros(len(key))
     np.maximum.at(largest, which.reshape(-1), weight[apart])
     x, y = key // count, key % count

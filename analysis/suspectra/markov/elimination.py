@@ -353,6 +353,7 @@ def _rootless(values: np.ndarray) -> np.ndarray:
 
 def _undirected(rates: sparse.csr_array) -> tuple[np.ndarray, tuple, tuple]:
     """Edges as sorted keys low·n + high, and for each direction (edges, entries of the matrix)."""
+    check()
     n = rates.shape[0]
     source = np.repeat(np.arange(n, dtype=np.int64), np.diff(rates.indptr))
     target = rates.indices.astype(np.int64)

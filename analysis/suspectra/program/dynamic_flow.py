@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.cancellation import check
+from suspectra.cancellation import check, checked
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
@@ -176,15 +176,18 @@ def _elements_at(elements: Elements, file: np.ndarray, line: np.ndarray) -> np.n
         return np.full(len(line), -1, np.int64)
     width = int(max(elements.line.max(), line.max(initial=0))) + 1
     key = elements.file.astype(np.int64) * width + elements.line
+    check()
     order = np.argsort(key, kind="stable")
     wanted = file.astype(np.int64) * width + np.maximum(line, 0)
+    check()
     place = np.searchsorted(key[order], wanted)
+    check()
     hit = place < len(order)
     hit[hit] = key[order][place[hit]] == wanted[hit]
     hit &= line > 0
     found = np.full(len(line), -1, np.int64)
     found[hit] = order[place[hit]]
-    for i in np.flatnonzero(~hit & (line > 0)).tolist():
+    for i in checked(np.flatnonzero(~hit & (line > 0)).tolist()):
         element = elements.at(elements.files[file[i]], int(line[i]))
         found[i] = -1 if element is None else element
     return found
