@@ -11,6 +11,7 @@ from typing import Any
 
 from suspectra.instrumentation import own
 from suspectra.instrumentation.first_imports import FirstImports
+from suspectra.instrumentation.guard import like_an_import
 from suspectra.instrumentation.imports import ImportHook
 
 __builtins__ = own.builtins
@@ -49,11 +50,13 @@ def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) 
         variant = f"asserts {__version__} {self.config.getini('enable_assertion_pass_hook')}"
         return hook.code(path, name, source, rewrite_asserts, variant)
 
+    @like_an_import
     @functools.wraps(original)
     def exec_module(self: Any, module: ModuleType) -> None:
         with imports.of(module):
             execute(self, module)
 
+    @like_an_import
     def execute(self: Any, module: ModuleType) -> None:
         path = str(module.__spec__.origin) if module.__spec__ else ""
         code = hook.guard.attempt(path, instrumented, self, path)
