@@ -1,4 +1,3 @@
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -18,14 +17,10 @@ FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
 def run_pytest(folder: Path, *arguments: str, python: str = sys.executable) -> subprocess.CompletedProcess:
-    """Run pytest as a user would, free of what this run of pytest put into the environment."""
-    environment = {
-        k: v for k, v in os.environ.items() if not k.startswith(("PYTEST_", "COV_", "COVERAGE_", "SUSPECTRA"))
-    }
+    """Run pytest as a user would."""
     return subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
         cwd=folder,
-        env=environment,
         capture_output=True,
         text=True,
         check=False,

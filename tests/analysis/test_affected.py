@@ -40,7 +40,7 @@ ALL = {
 @pytest.fixture(scope="module", autouse=True)
 def clean_environment():
     with pytest.MonkeyPatch.context() as patch:
-        for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV", "GIT"))]:
+        for name in [n for n in os.environ if n.startswith("GIT")]:
             patch.delenv(name)
         patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
         yield

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import re
 import subprocess
 import sys
@@ -25,8 +24,6 @@ TESTS = "from good import f\n\ndef test_one():\n    assert f(1) == 1\n\ndef test
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
-        monkeypatch.delenv(name)
     (tmp_path / "good.py").write_text(GOOD)
     (tmp_path / "test_good.py").write_text(TESTS)
     monkeypatch.chdir(tmp_path)

@@ -38,9 +38,8 @@ def caches(tmp_path, monkeypatch):
 
 
 def suspectra(root, *arguments):
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV", "SUSPECTRA"))}
     command = [sys.executable, "-m", "suspectra", *arguments]
-    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120)
 
 
 def record(root):

@@ -87,8 +87,7 @@ class Project:
             if self.limit is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (self.limit, self.limit))
 
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV"))}
-        environment |= {"PYTHONDONTWRITEBYTECODE": "1"}
+        environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
             command, cwd=self.folder, env=environment, preexec_fn=before, capture_output=True, text=True, timeout=120
         )

@@ -306,7 +306,7 @@ class Editor:
         return self.shown
 
 
-@pytest.mark.parametrize(("edges", "steps", "number"), [(True, 1000, 12), (False, 200, 11)])
+@pytest.mark.parametrize(("edges", "steps", "number"), [*((True, 250, n) for n in range(12, 16)), (False, 200, 11)])
 def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edges, steps, number, seed):
     """Evidence, counts, ranking, debugging model and diagnostics after each of many random edits.
 

@@ -32,7 +32,6 @@ def record(folder, count=20, much="no", largest_file=None, module="suspectra", a
     """Record a run in a process of its own, where no file may become larger than so many bytes."""
     (folder / "test_app.py").write_text(TESTS.format(count=count, much=much))
     arguments = arguments or ["record", "--", sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV"))}
 
     def limit():
         if largest_file is not None:
@@ -41,7 +40,6 @@ def record(folder, count=20, much="no", largest_file=None, module="suspectra", a
     return subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,
-        env=environment,
         preexec_fn=limit,
         capture_output=True,
         text=True,

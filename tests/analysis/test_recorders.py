@@ -91,8 +91,7 @@ def test_the_choice(tmp_path):
 
 
 def environment(**more):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV"))}
-    return {**clean, **more}
+    return {**os.environ, **more}
 
 
 def pytest_in(folder, *arguments, **more):

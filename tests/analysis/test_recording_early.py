@@ -39,8 +39,6 @@ OPTIONS = ("-q", "-p", "no:cacheprovider")
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
-        monkeypatch.delenv(name)
     folder = tmp_path / "work"
     folder.mkdir()
     (folder / "guard.py").write_text(GUARD)

@@ -204,11 +204,10 @@ def write(folder, files):
 
 
 def pytest_in(folder, *arguments):
-    clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV", "PYTHONPATH"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "suspectra", *arguments],
         cwd=folder,
-        env={**clean, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=240,

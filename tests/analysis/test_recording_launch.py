@@ -21,8 +21,6 @@ TESTS = "import app\n\ndef test_one():\n    app.f(1)\n\ndef test_two():\n    ass
 
 @pytest.fixture
 def work(tmp_path, monkeypatch):
-    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
-        monkeypatch.delenv(name)
     (tmp_path / "app.py").write_text(APP)
     (tmp_path / "test_app.py").write_text(TESTS)
     monkeypatch.chdir(tmp_path)

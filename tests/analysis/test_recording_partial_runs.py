@@ -13,7 +13,6 @@ from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.recording import RecordingSource
 
 MODULES, TESTS = 4, 6
-CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "SUSPECTRA", "COV", "PYTHONPATH"))}
 
 
 @st.composite
@@ -66,7 +65,7 @@ def record(folder, arguments):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "suspectra", *arguments],
         cwd=folder,
-        env={**CLEAN, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         timeout=120,

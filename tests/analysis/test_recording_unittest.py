@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import subprocess
 import sys
 import venv
@@ -30,8 +29,6 @@ def bare(tmp_path_factory):
 
 @pytest.fixture
 def shop(tmp_path, monkeypatch):
-    for name in [n for n in os.environ if n.startswith(("PYTEST", "SUSPECTRA", "COV", "VIRTUAL_ENV"))]:
-        monkeypatch.delenv(name)
     for path in FIXTURE.rglob("*.py"):
         (tmp_path / path.relative_to(FIXTURE)).parent.mkdir(exist_ok=True)
         (tmp_path / path.relative_to(FIXTURE)).write_text(path.read_text())

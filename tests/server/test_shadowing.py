@@ -1,6 +1,5 @@
 """Files of a project that have the names of modules are never taken for those modules."""
 
-import os
 import subprocess
 import sys
 
@@ -76,12 +75,9 @@ def test_a_server_that_starts_in_the_project(process, client_of, shadows):
 @pytest.mark.parametrize("command", [["record"], ["rank"], ["affected"], ["techniques"]])
 def test_the_command_line_in_the_project(shadows, command):
     leave_what_python_needs_for_m(shadows)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
     if command == ["rank"]:
         record = [sys.executable, "-m", "suspectra", "record"]
-        assert subprocess.run(record, cwd=shadows, env=environment, capture_output=True).returncode == 1
-    done = subprocess.run(
-        [sys.executable, "-m", "suspectra", *command], cwd=shadows, env=environment, capture_output=True, text=True
-    )
+        assert subprocess.run(record, cwd=shadows, capture_output=True).returncode == 1
+    done = subprocess.run([sys.executable, "-m", "suspectra", *command], cwd=shadows, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.returncode == (1 if command == ["record"] else 0), done.stderr
