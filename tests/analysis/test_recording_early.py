@@ -241,7 +241,8 @@ def test_a_program_that_imports_it_before_pytest_is_told(work):
 def test_without_site_the_cure_is_told(work, monkeypatch):
     an_installed_plugin(work, monkeypatch)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(work), str(Path(pytest.__file__).parents[1])]))
-    evidence, _ = record(work, sys.executable, "-S", "-m", "pytest", *OPTIONS, "-p", "guard")
+    code = f"import guard, pytest, sys; sys.exit(pytest.main({[*OPTIONS]}))"
+    evidence, _ = record(work, sys.executable, "-S", "-c", code)
     assert [(p.file, "-S" in p.cure) for p in evidence.problems] == [("guard.py", True)]
 
 
