@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 from collections.abc import Callable
 from pathlib import Path
@@ -64,7 +65,8 @@ def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) 
             original(self, module)
         else:
             self._rewritten_names[module.__name__] = Path(path)
-            exec(code, module.__dict__)
+            vars(module).setdefault("__builtins__", vars(builtins))  # exec would set the recorder's own
+            exec(code, vars(module))
 
     loader.exec_module = exec_module
 
