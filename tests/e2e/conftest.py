@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import time
+import venv
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,10 @@ TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
 PATIENCE = 30.0  # seconds: how long something that should happen soon may take on a busy machine
+
+# what the editors start is to know nothing of the run of pytest that it is tested by
+for name in [name for name in os.environ if name.startswith("PYTEST_XDIST")]:
+    del os.environ[name]
 
 
 def until(happened: Callable[[], object], what: str, patience: float = PATIENCE):
@@ -96,8 +101,15 @@ class Project:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs the browser comes last: from its start on an event loop runs, and Neovim's client wants its own."""
-    items.sort(key=lambda item: "chromium" in item.fixturenames)
+    """What needs the browser comes last: from its start on an event loop runs, and Neovim's client wants its own.
+
+    Two stories run at a time, each worker in this order, so the longest come first among those.
+    """
+    items.sort(key=lambda item: ("chromium" in item.fixturenames, item.get_closest_marker("long") is None))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "long: begins before shorter ones, so that no worker is left alone with it")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -146,6 +158,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def ledger(recorded: Project, tmp_path: Path) -> Project:
     """A copy of the recorded example project."""
     return copied(recorded.folder, tmp_path / "ledger")
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> str:
+    """A Python that has nothing: neither Suspectra nor pytest."""
+    venv.create(tmp_path / "bare", with_pip=False)
+    return str(tmp_path / "bare" / "bin" / "python")
 
 
 @pytest.fixture

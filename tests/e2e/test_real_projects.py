@@ -38,6 +38,7 @@ def sources(name: str, tmp_path: Path) -> Path:
     return next(path for path in tmp_path.iterdir() if path.is_dir())
 
 
+@pytest.mark.long
 def test_a_planted_fault_is_ranked_and_marked(name, sources, make_project, neovim, wait, monkeypatch):
     plan = PROJECTS[name]
     monkeypatch.setenv("PYTHONPATH", str(sources))  # the sources, not what may be installed

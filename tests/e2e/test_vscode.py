@@ -6,6 +6,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 TAX = "src/ledger/tax.py"
 SIDEBAR = "#workbench\\.parts\\.sidebar"
 ROWS = f"{SIDEBAR} .monaco-list-row"
@@ -19,6 +21,7 @@ def spoken(suspect: dict) -> str:
     return f"Rank {rank}, {suspect['function'] or '(module level)'}, {suspect['file']}, line {suspect['line']}"
 
 
+@pytest.mark.long
 def test_the_whole_story(unrecorded, workbench, wait):
     """From failing tests to the fix, told by pictures in artifacts/."""
     project = unrecorded

@@ -30,6 +30,7 @@ def of(folder: str, rows: list[str]) -> list[str]:
     return [row for row in rows if f", {folder}/src/" in row]
 
 
+@pytest.mark.long
 def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wait):
     workspace, (shop, bank, ledger) = folders
     bench = workbench(workspace, {"suspectra.top": 10})

@@ -27,13 +27,6 @@ def script(path: Path, *lines: str) -> str:
     return str(path)
 
 
-@pytest.fixture
-def bare(tmp_path: Path) -> str:
-    """A Python that has nothing: neither Suspectra nor pytest."""
-    venv.create(tmp_path / "bare", with_pip=False)
-    return str(tmp_path / "bare" / "bin" / "python")
-
-
 # What follows must come before `workbench` in the arguments of a test: that hands its environment on.
 
 
@@ -80,6 +73,7 @@ def serving(bench) -> int | None:
     return None
 
 
+@pytest.mark.long
 def test_installs_itself_where_no_environment_has_it(online, own_environment, ledger, workbench, wait, bare):
     """The project's tests still run with the project's own Python, which knows nothing of Suspectra."""
     bench = workbench(ledger.folder, interpreter=[bare])
@@ -121,38 +115,24 @@ def test_says_what_to_do_offline_and_leaves_nothing_half_made(offline, ledger, w
     bench.picture("view")
 
 
-def test_says_when_there_is_no_python(ledger, workbench, tmp_path):
+def test_says_what_is_wrong_with_a_python_and_takes_another_at_once(ledger, workbench, wait, tmp_path):
     bench = workbench(ledger.folder, interpreter=[str(tmp_path / "no" / "python")])
     bench.show("Suspectra")
     bench.see(SIDEBAR, "python -m pip install suspectra")
     bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
     bench.see(PANEL, "does not start")
     bench.see(PANEL, "Install Python 3.10 or newer")
+    settings = bench.home / "data" / "Machine" / "settings.json"
+    settings.write_text(json.dumps({"suspectra.interpreter": [script(tmp_path / "python", "echo '3.8.18 '")]}))
+    bench.see(PANEL, "is Python 3.8.18; Suspectra needs 3.10 or newer")
+    assert environments(bench) == []
+    settings.write_text(json.dumps({"suspectra.interpreter": [sys.executable]}))
+    wait(bench.suspects, "suspects in the view", 60)
     assert environments(bench) == []
     assert bench.toasts() == []
 
 
-def test_says_when_python_is_too_old(ledger, workbench, tmp_path):
-    old = script(tmp_path / "python", "echo '3.8.18 '")
-    bench = workbench(ledger.folder, interpreter=[old])
-    bench.show("Suspectra")
-    bench.see(f"{SIDEBAR} .monaco-button", "Show What Was Tried").click()
-    bench.see(PANEL, "is Python 3.8.18; Suspectra needs 3.10 or newer")
-    assert environments(bench) == []
-
-
-def test_says_when_no_python_has_pytest(unrecorded, workbench, bare):
-    settings = unrecorded.folder / ".vscode" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text(json.dumps({"suspectra.testInterpreter": bare}))
-    bench = workbench(unrecorded.folder)
-    bench.show("Suspectra")
-    bench.see(SIDEBAR, "There is no recorded test run yet")
-    bench.command("Suspectra: Run Tests and Localize")
-    bench.see(".notifications-toasts", "this interpreter has no pytest", 60)
-    bench.see(".notifications-toasts", "install pytest for it")
-
-
+@pytest.mark.long
 def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wait):
     bench = workbench(ledger.folder)
     bench.show("Suspectra")

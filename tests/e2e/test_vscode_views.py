@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -159,8 +160,17 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
         bench.command(f"Suspectra: {title}")
         wait(lambda group=group: [row for row in bench.suspects() if row.startswith(group)], title)
     document(bench, "vscode-groups.png")
+    page.add_init_script("""
+        window.said = new Set();
+        new MutationObserver(() => document.querySelectorAll('.welcome-view-content').forEach((shown) => {
+            if (shown.checkVisibility()) window.said.add(shown.innerText);
+        })).observe(document, { childList: true, subtree: true, attributes: true });""")
     page.reload()  # it is remembered
-    wait(lambda: [row for row in bench.suspects() if row.startswith("TaxTable.tax,")], "the grouping is kept")
+    wait(lambda: [row for row in bench.suspects() if row.startswith("TaxTable.tax,")], "the grouping is kept", 90)
+    # and until the suspects were known again, nothing was said of them
+    said = page.evaluate("[...window.said]")
+    assert any("Starting the Suspectra server" in text for text in said), said
+    assert not [text for text in said if "No line" in text or "no recorded test run" in text], said
     bench.command("Suspectra: Do Not Group")
     wait(lambda: bench.suspects() == everything, "the plain list")
 
@@ -355,23 +365,6 @@ def test_five_thousand_suspects_stay_smooth(workbench, make_project, tmp_path, w
     record_property("5000 suspects", f"to the last in {last:.2f} s, back in {first:.2f} s")
 
 
-def test_nothing_is_said_of_suspects_before_they_are_known(ledger, workbench, wait):
-    bench = workbench(ledger.folder)
-    bench.show("Suspectra")
-    wait(bench.suspects, "suspects in the view")
-    bench.page.add_init_script("""
-        window.said = new Set();
-        new MutationObserver(() => document.querySelectorAll('.welcome-view-content').forEach((shown) => {
-            if (shown.checkVisibility()) window.said.add(shown.innerText);
-        })).observe(document, { childList: true, subtree: true, attributes: true });""")
-    bench.page.reload()
-    bench.see(SIDEBAR, "Starting the Suspectra server", 90)
-    wait(bench.suspects, "suspects in the view", 90)
-    said = bench.page.evaluate("[...window.said]")
-    assert any("Starting" in text for text in said)
-    assert not [text for text in said if "No line" in text or "no recorded test run" in text], said
-
-
 def test_one_test_of_the_explorer_runs_alone(opened, ledger, wait):
     bench, _ = opened({"suspectra.publishCoverage": True})
     names = [name for name in ledger_tests(ledger) if name.startswith("tests/test_money.py::")]
@@ -410,7 +403,7 @@ def ledger_tests(ledger) -> list[str]:
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
-def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_path, wait):
+def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_path, wait, bare):
     folder = tmp_path / "broken"
     (folder / "tests").mkdir(parents=True)
     (folder / "conftest.py").touch()
@@ -423,7 +416,8 @@ def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_pa
     bench.command("Suspectra: Run Tests and Localize")
     bench.see(ROWS, "No module named 'nowhere_at_all'", 60)
     bench.picture("card")
-    bench.page.wait_for_timeout(16_000)  # as long as any notification stays
+    bench.command("Notifications: Clear All Notifications")
+    wait(lambda: not bench.toasts(), "no notification is left")
     assert "ModuleNotFoundError: No module named 'nowhere_at_all'" in bench.suspects()[0]
     bench.see(ROWS, "Go to Error").click()
     wait(lambda: bench.cursor() == ("test_broken.py", 5), "the cursor is on the error")
@@ -434,9 +428,20 @@ def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_pa
     bench.see(ROWS, "Run Again").click()
     wait(lambda: not any("nowhere" in row for row in bench.suspects()), "the error is gone", 60)
 
+    bench.see(ROWS, "no statement of the workspace was measured", 60)  # there is nothing but the test
+    wait(lambda: not re.search(r"Running|\d of \d", bench.status()), "the run is over", 60)
+
+    settings = folder / ".vscode" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"suspectra.testInterpreter": bare}))
+    bench.command("Suspectra: Run Tests and Localize")
+    bench.see(ROWS, "this interpreter has no pytest", 60)
+    bench.see(".notifications-toasts", "install pytest for it")
+    settings.unlink()
+
     # what is not even a run of pytest is kept just so
     bench.configure(suspectra_testCommand=["no-such-program"])
-    bench.see(ROWS, "no statement of the workspace was measured", 60)  # there is nothing but the test
+    bench.see(ROWS, "no statement of the workspace was measured", 60)
     bench.command("Suspectra: Run Tests and Localize")
     bench.see(ROWS, "The tests could not be run", 60)
     bench.picture("card-of-a-run")
