@@ -33,10 +33,6 @@ ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
 PATIENCE = 30.0  # seconds: how long something that should happen soon may take on a busy machine
 
-# what the editors start is to know nothing of the run of pytest that it is tested by
-for name in [name for name in os.environ if name.startswith("PYTEST_XDIST")]:
-    del os.environ[name]
-
 
 def until(happened: Callable[[], object], what: str, patience: float = PATIENCE):
     """Wait for something to become true, and return what it then is."""
