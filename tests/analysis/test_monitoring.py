@@ -1,10 +1,15 @@
 """The recorder on sys.monitoring records what probes record."""
 
+import ctypes
 import gc
+import operator
 import re
+import signal
 import sys
 import threading
 import types
+from collections import deque
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -133,6 +138,27 @@ if MONITORING:
         names, cells = load("def g():\n    return 1\n", monitor)
         names["g"]()
         assert sum(cells) == 1
+
+    def test_a_signal_that_comes_while_code_goes_is_heard(monitor):
+        class Alarm(Exception):
+            pass
+
+        def ring(*_):
+            raise Alarm
+
+        names, _ = load("def f():\n    return 1\n", monitor)
+        former = signal.signal(signal.SIGUSR1, ring)
+        # nothing of Python runs between the signal and the end of the code
+        both = [partial(ctypes.pythonapi.PyErr_SetInterruptEx, signal.SIGUSR1), names.clear]
+        try:
+            with pytest.raises(Alarm):
+                deque(map(operator.call, both), maxlen=0)
+                load("", monitor)  # Python looks for signals at every call
+        finally:
+            signal.signal(signal.SIGUSR1, former)
+        assert not names
+        load("def g():\n    return 1\n", monitor)
+        assert len(monitor._watched) == 2  # the module and g
 
     def test_all_threads_are_watched(monitor):
         names, cells = load("def f(n):\n    if n:\n        return 1\n    return 2\n", monitor)

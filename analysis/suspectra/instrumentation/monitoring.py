@@ -14,10 +14,10 @@ from __future__ import annotations
 import inspect
 import opcode
 import re
-import weakref
 from collections.abc import Callable, Iterator, MutableSequence
 from types import CodeType
 from typing import Any, Protocol
+from weakref import KeyedRef
 
 from suspectra.instrumentation import own
 from suspectra.instrumentation.cells import CELLS, exchanged
@@ -58,7 +58,8 @@ class Monitor:
         if reason := unavailable():
             raise RuntimeError(reason)
         self._tool = next(number for number in _TOOLS if sys.monitoring.get_tool(number) is None)
-        self._watched: dict[int, tuple[weakref.ref[CodeType], _File, dict[int, int]]] = {}
+        self._watched: dict[int, tuple[KeyedRef[int, CodeType], _File, dict[int, int]]] = {}
+        self._gone: list[KeyedRef[int, CodeType]] = []  # references to code that is no more
         self._passed: dict[int, None] = {}  # an ordered set of keys of the above
         self._stand_in: Callable[[Any], MutableSequence[int]] | None = None
         sys.monitoring.use_tool_id(self._tool, "suspectra")
@@ -107,10 +108,18 @@ class Monitor:
             cells[start] = cell
         code = code.replace(co_code=bytes(instructions), co_consts=constants)
         if cells:
+            self._forget_gone()
             key = id(code)
-            self._watched[key] = weakref.ref(code, lambda _: self._watched.pop(key, None)), file, cells
+            # Python code must not be called when code goes: a signal handler that raises in it would not be heard
+            self._watched[key] = KeyedRef(code, self._gone.append, key), file, cells
             sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.JUMP)
         return code
+
+    def _forget_gone(self) -> None:
+        while self._gone:
+            reference = self._gone.pop()
+            if reference.key in self._watched and self._watched[reference.key][0] is reference:
+                del self._watched[reference.key]
 
     def again(self) -> None:
         """Report the next pass of every probe, also of those that have been passed."""
