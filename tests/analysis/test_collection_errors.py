@@ -85,7 +85,7 @@ def test_what_is_wrong_and_where_is_recorded_and_the_rest_stays_ranked(work, sou
     assert last == f"suspectra: error: test_broken.py could not be collected: test_broken.py:{error.line}: {error.what}"
     status, out, err = suspectra(work, "rank")
     assert (status, "good.py:4" in out) == (0, True)
-    assert "test_broken.py could not be collected" in err
+    assert f"test_broken.py (line {error.line}): it could not be collected: {exception}" in err
 
 
 def test_a_class_that_pytest_refuses_is_named_with_its_line(work):

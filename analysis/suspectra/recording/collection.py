@@ -115,7 +115,8 @@ class CollectionError:
         what = self.what.rstrip(".")
         if not self.collector:
             return Problem(self.file, _line(self.line), f"the test run failed: {what}", self.cure)
-        cause = f"{self.collector} could not be collected: {what}"
+        subject = "it" if self.collector == self.file else self.collector
+        cause = f"{subject} could not be collected: {what}"
         return Problem(self.file or self.collector, _line(self.line), cause, self.cure)
 
 
