@@ -44,11 +44,12 @@ def own_surroundings(tmp_path_factory):
     """What the processes that the tests start find in their environment.
 
     Recorders keep their cache in a folder of these tests, not of whoever runs them. Runs of pytest do not load the
-    plugin that brings the language client of the tests: it costs each of them 0.8 s of processor time.
+    plugins that serve these tests alone: they cost each of them a second of processor time.
     """
+    unwanted = "pytest-lsp", "asyncio", "hypothesispytest"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
-        patch.setenv("PYTEST_ADDOPTS", "-p no:pytest-lsp")
+        patch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in unwanted))
         yield
 
 

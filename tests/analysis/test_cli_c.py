@@ -137,7 +137,7 @@ def test_shell_commands_and_junit(suspectra, program):
         (["--config", "Debug", "--shell", "x"], "goes with --ctest"),
         (["--expect-stdout", ".", "--ctest", "."], "goes with --command or --shell"),
         (["--shell", "missing"], "it can't be read"),
-        (["--ctest", "missing"], "it can't list its tests"),
+        (["--ctest", "missing"], "this is not a build folder"),
         (["--gtest", "missing"], "it can't list its tests"),
         (["--catch2", "missing"], "it can't list its tests"),
         (["--shell", "tests.sh", "--map", "here"], "does not map one folder to another"),

@@ -7,9 +7,12 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from suspectra.errors import Problem, UsageError
-from suspectra.recording.c_suites import CSuite, ctest_suite, listed_by_ctest
+
+if TYPE_CHECKING:
+    from suspectra.recording.c_suites import CSuite
 
 _NO_CHOICE = ("-D", "-M", "-S", "-SP", "-SS", "-T", "-N", "--dashboard", "--script", "--show-only", "--build-and-test")
 
@@ -62,6 +65,9 @@ def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> 
     EvidenceError
         CTest can't list them.
     """
+    # loads numpy, which the many commands that are none of CTest's need not wait for
+    from suspectra.recording.c_suites import ctest_suite, listed_by_ctest
+
     other = next((word for word in command[1:] if word.partition("=")[0] in _NO_CHOICE), None)
     if other is not None:
         cause = "with this option ctest does something else than to run tests"
