@@ -46,7 +46,7 @@ def own_surroundings(tmp_path_factory):
     Recorders keep their cache in a folder of these tests, not of whoever runs them. Runs of pytest do not load the
     plugins that serve these tests alone: they cost each of them a second of processor time.
     """
-    unwanted = "pytest-lsp", "asyncio", "hypothesispytest"
+    unwanted = "pytest-lsp", "hypothesispytest"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
         patch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in unwanted))

@@ -150,10 +150,14 @@ if MONITORING:
         former = signal.signal(signal.SIGUSR1, ring)
         # nothing of Python runs between the signal and the end of the code
         both = [partial(ctypes.pythonapi.PyErr_SetInterruptEx, signal.SIGUSR1), names.clear]
+
+        def run():
+            deque(map(operator.call, both), maxlen=0)
+            load("", monitor)  # Python looks for signals at every call
+
         try:
             with pytest.raises(Alarm):
-                deque(map(operator.call, both), maxlen=0)
-                load("", monitor)  # Python looks for signals at every call
+                run()
         finally:
             signal.signal(signal.SIGUSR1, former)
         assert not names
