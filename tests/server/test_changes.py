@@ -435,7 +435,7 @@ def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, rec
     client.configuration = {"showNotifications": "onWarning"}
     client.start(shop)
     change(shop)
-    slow_down(shop, 0.2)
+    slow_down(shop, 0.4)
     done = len(client.statuses)
     assert record(shop).returncode == 1
     assert sum(status["state"] == "ready" for status in client.statuses[done:]) > 1  # it was followed
