@@ -217,7 +217,9 @@ def test_broken_evidence_leaves_the_last_good_ranking(client, shop):
 def test_a_problem_is_told_once_to_a_client_that_has_no_other_way_to_see_it(client, shop):
     client.start(shop, capabilities={})
     (log,) = (shop / ".suspectra/recording").iterdir()
-    log.write_bytes(b"not a recording at all, but long enough to be looked at" * 10)
+    damaged = shop / "damaged"
+    damaged.write_bytes(b"not a recording at all, but long enough to be looked at" * 10)
+    damaged.replace(log)  # at once: nobody sees it empty
     client.wait(lambda: client.messages)
     for _ in range(3):
         client.command("localize")
