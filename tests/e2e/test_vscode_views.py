@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -431,16 +430,14 @@ def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_pa
     bench.see(ROWS, "no statement of the workspace was measured", 60)  # there is nothing but the test
     wait(lambda: not re.search(r"Running|\d of \d", bench.status()), "the run is over", 60)
 
-    settings = folder / ".vscode" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text(json.dumps({"suspectra.testInterpreter": bare}))
+    bench.configure(suspectra_testInterpreter=bare)
+    bench.see(ROWS, "no statement of the workspace was measured", 60)
     bench.command("Suspectra: Run Tests and Localize")
     bench.see(ROWS, "this interpreter has no pytest", 60)
     bench.see(".notifications-toasts", "install pytest for it")
-    settings.unlink()
 
     # what is not even a run of pytest is kept just so
-    bench.configure(suspectra_testCommand=["no-such-program"])
+    bench.configure(suspectra_testInterpreter="", suspectra_testCommand=["no-such-program"])
     bench.see(ROWS, "no statement of the workspace was measured", 60)
     bench.command("Suspectra: Run Tests and Localize")
     bench.see(ROWS, "The tests could not be run", 60)
