@@ -34,7 +34,7 @@ HYPOTHESIS = ("hypothesis",)
 AT_IMPORT = "it also runs while a module is imported for the first time, which belongs to no test here"
 
 PROJECTS = (
-    Project("attrs", "25.4.0", "src/attr", "tests", (*HYPOTHESIS, "cloudpickle")),
+    Project("attrs", "26.1.0", "src/attr", "tests", (*HYPOTHESIS, "cloudpickle")),
     Project("typeguard", "4.6.0", "src/typeguard", "tests", ("typing_extensions",)),
     Project("pyjwt", "2.15.1", "jwt", "tests", ("cryptography",)),
     Project(
