@@ -68,11 +68,17 @@ def pytest_collection_modifyitems(items):
 C_SOURCES = Path(__file__).parent / "fixtures" / "c"
 
 
-def tool(name: str, package: str) -> str:
+def _tool(name: str, package: str) -> str:
     path = shutil.which(name)
     if path is None:
         pytest.fail(f"{name} is missing: apt-get install {package}")
     return path
+
+
+@pytest.fixture(scope="session")
+def tool():
+    """Finds a program that a test can't do without, by its name and the package it is in."""
+    return _tool
 
 
 @dataclass
@@ -101,7 +107,7 @@ class CProgram:
     def gcov(self, profile: Path) -> Counter:
         """gcov's own count of every line, by (file, line); instances of a template add up."""
         done = subprocess.run(
-            [tool("gcov", "gcc"), "--json-format", "-b", "-t", str(profile)],
+            [_tool("gcov", "gcc"), "--json-format", "-b", "-t", str(profile)],
             cwd=self.workspace,
             capture_output=True,
             text=True,
@@ -117,7 +123,7 @@ class CProgram:
 @pytest.fixture
 def build_c(tmp_path_factory):
     """Builds C sources: names of tests/fixtures/c, or texts by name."""
-    gcc = tool("gcc", "gcc")
+    gcc = _tool("gcc", "gcc")
 
     def build(sources=("flow.c", "other.c"), flags=("-O0", "-g"), link=(), workspace=None) -> CProgram:
         workspace = workspace or tmp_path_factory.mktemp("program")
@@ -158,7 +164,7 @@ def build_reckoner():
 
     def build(folder: Path) -> Path:
         shutil.copytree(example, folder, ignore=shutil.ignore_patterns("build", ".suspectra"))
-        cmake = tool("cmake", "cmake")
+        cmake = _tool("cmake", "cmake")
         subprocess.run([cmake, "-S", ".", "-B", "build"], cwd=folder, check=True, capture_output=True)
         subprocess.run([cmake, "--build", "build", "-j2"], cwd=folder, check=True, capture_output=True)
         return folder

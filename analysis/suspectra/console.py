@@ -5,15 +5,16 @@ Only what every command needs is imported here; numpy alone takes as long to loa
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from suspectra.complete_file import complete_file
 from suspectra.errors import Problem, SuspectraError, UsageError
 
 if TYPE_CHECKING:
@@ -224,13 +225,9 @@ def written(path: Path | None) -> Iterator[TextIO]:
         with open(path, "w", encoding="utf-8", newline="\n") as out:
             yield out
         return
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(unfinished, "w", encoding="utf-8", newline="\n") as out:
+        with complete_file(path) as stream, TextIOWrapper(stream, encoding="utf-8", newline="\n") as out:
             yield out
-        os.replace(unfinished, path)
     except OSError as error:
         cure = "name a file in a folder that exists and can be written to"
         raise UsageError(Problem(str(path), "", f"it can't be written: {error.strerror or error}", cure)) from None
-    finally:
-        unfinished.unlink(missing_ok=True)

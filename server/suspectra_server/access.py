@@ -11,12 +11,12 @@ import ipaddress
 import os
 import secrets
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from suspectra.complete_file import complete_file
 from suspectra.errors import Problem, UsageError
 
 _ENTROPY = 32  # bytes
@@ -93,17 +93,11 @@ def token_file(path: Path, token: str) -> Iterator[None]:
     UsageError
         When the file can't be written.
     """
-    partial = None
     try:
-        handle, partial = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)  # mode 0600
-        with os.fdopen(handle, "w", encoding="ascii") as stream:
-            stream.write(f"{token}\n")
-        os.replace(partial, path)
+        with complete_file(path, 0o600) as stream:
+            stream.write(f"{token}\n".encode("ascii"))
         written = os.lstat(path)
     except OSError as error:
-        if partial is not None:
-            with suppress(OSError):
-                os.unlink(partial)
         cause = f"the token can't be written: {error.strerror or error}"
         raise UsageError(Problem(str(path), "", cause, "name a file in a folder of yours")) from error
     try:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-from contextlib import suppress
 from pathlib import Path
 
 import platformdirs
 
+from suspectra.complete_file import complete_file
 from suspectra.errors import UsageError
 from suspectra.markov.learning import JumpHabit
 
@@ -66,14 +65,11 @@ class Learned:
             return JumpHabit()
 
     def _write(self) -> bool:
-        unfinished = self.file.with_name(f".{self.file.name}.{os.getpid()}")
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            unfinished.write_text(json.dumps({"jumps": self.habit.jumps, "returns": self.habit.returns}) + "\n")
-            os.replace(unfinished, self.file)
+            with complete_file(self.file) as stream:
+                stream.write(json.dumps({"jumps": self.habit.jumps, "returns": self.habit.returns}).encode() + b"\n")
         except OSError as error:
             log.warning("%s can't be written, so the move is not counted: %s", self.file, error)
-            with suppress(OSError):
-                unfinished.unlink(missing_ok=True)
             return False
         return True

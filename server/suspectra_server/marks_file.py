@@ -7,16 +7,15 @@ import json
 import logging
 import os
 import re
-import tempfile
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
+from suspectra.complete_file import complete_file
 from suspectra.errors import SuspectraError
 from suspectra.evidence.sources import SourceText, read_regular, reason
 from suspectra.recording.folders import make_recording_folder
@@ -149,7 +148,9 @@ class MarksFile:
                 if marks:
                     kept[path] = marks
             if kept := self._within_limits(kept):
-                self._replace(_serialized(kept))
+                make_recording_folder(str(self._root))
+                with complete_file(self._file, 0o600) as stream:
+                    stream.write(_serialized(kept).encode("ascii"))
             else:
                 self._file.unlink(missing_ok=True)
         except (OSError, ValueError, SuspectraError) as error:
@@ -176,18 +177,6 @@ class MarksFile:
         for path in (self._file.parent, self._file):
             if path.is_symlink():
                 raise ValueError(f"{path.name} is a link, which may lead out of the workspace; remove the link")
-
-    def _replace(self, text: str) -> None:
-        folder = make_recording_folder(str(self._root))
-        descriptor, unfinished = tempfile.mkstemp(prefix=f".{NAME}.", dir=folder)
-        try:
-            with open(descriptor, "w", encoding="ascii") as stream:
-                stream.write(text)
-            os.replace(unfinished, self._file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(unfinished)
-            raise
 
     def _within_limits(self, kept: dict[str, FileMarks]) -> dict[str, FileMarks]:
         """As many files as may be kept, those that were marked last."""

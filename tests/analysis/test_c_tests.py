@@ -1,14 +1,12 @@
 """Recording C tests: suites of every kind, how they end, and a store that survives whatever happens."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,12 +28,6 @@ from suspectra.recording.c_suites import (
 )
 from suspectra.recording.c_tests import modify, record_c
 from suspectra.techniques import make_technique
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "reckoner"
-
-
-def tool(name, package):
-    return shutil.which(name) or pytest.fail(f"{name} is missing: apt-get install {package}")
 
 
 def shell(program, text, **options):
@@ -66,17 +58,12 @@ def lines_of(evidence, test):
 
 
 @pytest.fixture(scope="module")
-def reckoner(tmp_path_factory):
+def reckoner(build_reckoner, tmp_path_factory):
     """The example, configured and built."""
-    workspace = tmp_path_factory.mktemp("reckoner")
-    shutil.copytree(EXAMPLE, workspace, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build", ".suspectra"))
-    cmake = tool("cmake", "cmake")
-    subprocess.run([cmake, "-S", ".", "-B", "build"], cwd=workspace, check=True, capture_output=True)
-    subprocess.run([cmake, "--build", "build", "-j2"], cwd=workspace, check=True, capture_output=True)
-    return workspace
+    return build_reckoner(tmp_path_factory.mktemp("reckoner") / "reckoner")
 
 
-def test_a_ctest_suite_ranks_the_fault_of_the_example_first(reckoner):
+def test_a_ctest_suite_ranks_the_fault_of_the_example_first(reckoner, tool):
     run = record_c(reckoner, ctest_suite(reckoner, "build"))
     assert not run.problems
     assert len(run.tests) == 40
@@ -101,15 +88,19 @@ def test_a_ctest_suite_ranks_the_fault_of_the_example_first(reckoner):
     assert verdicts(again) == verdicts(run)
 
 
-def ctest_project(folder, lists):
-    (folder / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.14)\nproject(suite NONE)\nenable_testing()\n" + textwrap.dedent(lists)
-    )
-    subprocess.run([tool("cmake", "cmake"), "-S", ".", "-B", "build"], cwd=folder, check=True, capture_output=True)
-    return ctest_suite(folder, "build")
+@pytest.fixture
+def ctest_project(tool):
+    def make(folder, lists):
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.14)\nproject(suite NONE)\nenable_testing()\n" + textwrap.dedent(lists)
+        )
+        subprocess.run([tool("cmake", "cmake"), "-S", ".", "-B", "build"], cwd=folder, check=True, capture_output=True)
+        return ctest_suite(folder, "build")
+
+    return make
 
 
-def test_ctest_properties_decide_as_ctest_does(tmp_path):
+def test_ctest_properties_decide_as_ctest_does(tmp_path, ctest_project, tool):
     suite = ctest_project(
         tmp_path,
         """\
@@ -166,7 +157,7 @@ def test_ctest_properties_decide_as_ctest_does(tmp_path):
     assert "requires is missing" in texts(run.problems)
 
 
-def test_fixtures_locks_and_order_are_kept(tmp_path):
+def test_fixtures_locks_and_order_are_kept(tmp_path, ctest_project):
     log = tmp_path / "log"
     suite = ctest_project(
         tmp_path,
@@ -205,7 +196,7 @@ def test_fixtures_locks_and_order_are_kept(tmp_path):
         record_c(tmp_path, suite, select=["nobody"])
 
 
-def test_a_folder_without_tests_is_refused(tmp_path):
+def test_a_folder_without_tests_is_refused(tmp_path, tool):
     tool("ctest", "cmake")
     with pytest.raises(EvidenceError):
         ctest_suite(tmp_path, ".")
@@ -377,7 +368,7 @@ def test_a_crash_keeps_its_profile_up_to_there(exporting_c):
     assert "shared.h:6" in lines_of(evidence, "abort")
 
 
-def test_a_crash_of_a_stripped_program_counts_and_is_said(build_c):
+def test_a_crash_of_a_stripped_program_counts_and_is_said(build_c, tool):
     program = build_c()
     subprocess.run([tool("strip", "binutils"), program.program], check=True)
     run = shell(program, "crash\t./build/program l3 v1\nfine\t./build/program c1\n")
@@ -401,7 +392,7 @@ add_test(NAME wrong COMMAND test_sum -3)
 """
 
 
-def test_a_plain_assert_keeps_its_profile_and_says_why(tmp_path):
+def test_a_plain_assert_keeps_its_profile_and_says_why(tmp_path, tool):
     """A CMake project as anybody would write it: nothing is linked for us, and the code under test is a library."""
     (tmp_path / "CMakeLists.txt").write_text(CMAKE)
     (tmp_path / "sum.c").write_text("int absolute(int a) {\n    if (a < 0)\n        return a;\n    return a;\n}\n")

@@ -13,7 +13,7 @@ SERVER = ROOT / "server" / "suspectra_server"
 
 # what a room may use, besides the standard library and third parties (lowest first)
 HOUSE = [
-    {"errors", "location", "cancellation"},
+    {"errors", "location", "cancellation", "complete_file"},
     {"spectrum"},
     {"cluster"},
     {"program", "report", "evidence", "instrumentation", "recording"},
@@ -79,6 +79,7 @@ def test_a_room_uses_only_rooms_below_it(path):
 RECORDER = [
     ANALYSIS / "__init__.py",
     ANALYSIS / "errors.py",
+    ANALYSIS / "complete_file.py",
     *sources(ANALYSIS / "instrumentation"),
     *sources(ANALYSIS / "recording"),
 ]

@@ -285,6 +285,19 @@ def shop(recorded_shop, tmp_path):
     return root
 
 
+@pytest.fixture(scope="session")
+def preload_library(tmp_path_factory, tool):
+    """Compiles a C file that stands beside the tests, to be named in LD_PRELOAD."""
+
+    def build(name):
+        library = tmp_path_factory.mktemp("preload") / f"{name}.so"
+        source = Path(__file__).with_name(f"{name}.c")
+        subprocess.run([tool("gcc", "gcc"), "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        return library
+
+    return build
+
+
 @pytest.fixture
 def connect():
     """Start a server in a thread and connect a client to it; more than once if wanted."""

@@ -17,14 +17,8 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def file_access(tmp_path_factory):
-    compiler = shutil.which("gcc")
-    if compiler is None:
-        pytest.fail("gcc is missing: apt-get install gcc")
-    library = tmp_path_factory.mktemp("access") / "file_access.so"
-    source = Path(__file__).with_name("file_access.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return library
+def file_access(preload_library):
+    return preload_library("file_access")
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,7 @@
 """A workspace on a disk that takes its time: the loop never touches it."""
 
 import os
-import shutil
-import subprocess
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,14 +10,8 @@ EACH = 0.2  # seconds a look at a file takes
 
 
 @pytest.fixture(scope="session")
-def slow_disk(tmp_path_factory):
-    compiler = shutil.which("gcc")
-    if compiler is None:
-        pytest.fail("gcc is missing: apt-get install gcc")
-    library = tmp_path_factory.mktemp("slow") / "slow_disk.so"
-    source = Path(__file__).with_name("slow_disk.c")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return library
+def slow_disk(preload_library):
+    return preload_library("slow_disk")
 
 
 @pytest.fixture

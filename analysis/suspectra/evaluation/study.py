@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from suspectra import __version__
+from suspectra.complete_file import complete_file
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_subject
 from suspectra.markov.debugging_model import DebuggingModel
@@ -315,19 +316,14 @@ class Study:
         if self.store is None or not outcome.results:  # what went wrong is tried again
             return
         path = self._file(subject)
-        unfinished = path.with_name(f"{path.name}.{os.getpid()}")
+        found = {
+            "results": [asdict(result) for result in outcome.results],
+            "problems": [problem.as_dict() for problem in outcome.problems],
+        }
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(
-                json.dumps(
-                    {
-                        "results": [asdict(result) for result in outcome.results],
-                        "problems": [problem.as_dict() for problem in outcome.problems],
-                    }
-                ),
-                encoding="utf-8",
-            )
-            os.replace(unfinished, path)
+            with complete_file(path) as stream:
+                stream.write(json.dumps(found).encode())
         except OSError as error:
             cure = "name a folder that can be written to"
             raise UsageError(Problem(str(path), "", f"results can't be stored: {error.strerror}", cure)) from None

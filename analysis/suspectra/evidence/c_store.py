@@ -17,13 +17,13 @@ import json
 import os
 import re
 import struct
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from suspectra.complete_file import complete_file
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
@@ -384,15 +384,9 @@ def _records(data: bytes) -> Iterator[tuple[bytes, tuple[int, int], int]]:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file so that nobody ever sees half of it."""
-    handle, name = tempfile.mkstemp(dir=path.parent)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with complete_file(path) as file:
             file.write(content)
-        os.replace(name, path)
-    except BaseException as error:  # an interrupt too leaves nothing half-written
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        if not isinstance(error, OSError):
-            raise
+    except OSError as error:
         problem = Problem(str(path), "", f"it can't be written: {error.strerror}", "make room for it")
         raise UsageError(problem) from None

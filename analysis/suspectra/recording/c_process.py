@@ -177,14 +177,13 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
         cause = "there is no C compiler to build the crash handler with, so tests that crash leave no coverage"
         return None, Problem("", "", cause, "install a C compiler")
     built.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=built.parent, suffix=".so")
-    os.close(handle)
-    done = subprocess.run(
-        [compiler, "-O1", "-shared", "-fPIC", "-o", name, str(HANDLER), "-ldl"], capture_output=True, text=True
-    )
-    if done.returncode:
-        os.unlink(name)
-        cause = f"the crash handler can't be built: {done.stderr.strip().splitlines()[0] if done.stderr else compiler}"
-        return None, Problem("", "", cause, f"link {HANDLER} into the program with -DSUSPECTRA_LINKED instead")
-    os.replace(name, built)
+    with tempfile.TemporaryDirectory(dir=built.parent) as unfinished:
+        library = os.path.join(unfinished, "crash-handler.so")
+        command = [compiler, "-O1", "-shared", "-fPIC", "-o", library, str(HANDLER), "-ldl"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            words = done.stderr.strip().partition("\n")[0] or compiler
+            cause = f"the crash handler can't be built: {words}"
+            return None, Problem("", "", cause, f"link {HANDLER} into the program with -DSUSPECTRA_LINKED instead")
+        os.replace(library, built)
     return str(built), None

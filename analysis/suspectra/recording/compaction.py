@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import struct
-import tempfile
 import time
 from dataclasses import dataclass, field
 
+from suspectra.complete_file import complete_file
 from suspectra.recording.collection import CollectionError
 from suspectra.recording.history import WholeFiles, current, newest, newest_errors
 from suspectra.recording.log import (
@@ -215,16 +215,11 @@ def _order(section: _Section) -> tuple[int, str]:
 
 
 def _replace(folder: str, logs: list[_Log], data: bytes) -> None:
-    handle, partial = tempfile.mkstemp(dir=folder, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+    with complete_file(os.path.join(folder, f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}")) as stream:
+        stream.write(data)
+        stream.flush()
         newest = max(os.stat(log.path).st_mtime_ns for log in logs)
         if newest > time.time_ns():  # the clock was set back; the time of a log says how new its records are
-            os.utime(partial, ns=(newest, newest))
-        os.replace(partial, os.path.join(folder, f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}"))
-    except BaseException:  # an interrupt too leaves nothing half-written
-        os.unlink(partial)
-        raise
+            os.utime(stream.name, ns=(newest, newest))
     for log in logs:
         os.unlink(log.path)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from suspectra.complete_file import complete_file
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.recording.collection import CollectionError
 from suspectra.recording.folders import refuse_links
@@ -231,23 +231,16 @@ def _write(out: Path, runs: Sequence[_Run], old: Sequence[Path]) -> None:
     """One log, complete under its name before any other goes."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=out, suffix=".tmp")
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(MAGIC)
-                for run in runs:
-                    stream.write(frame(FrameKind.RUN, json.dumps(run.head).encode()))
-                    for kind, payload in run.frames:
-                        stream.write(frame(kind, payload))
-                    for _, _, payload in run.tests:
-                        stream.write(frame(FrameKind.TEST, payload))
-                    for error in run.errors:
-                        stream.write(frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()))
-            os.chmod(partial, 0o644)
-            os.replace(partial, out / f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}")
-        except BaseException:  # an interrupt too leaves nothing half-written
-            os.unlink(partial)
-            raise
+        with complete_file(out / f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}") as stream:
+            stream.write(MAGIC)
+            for run in runs:
+                stream.write(frame(FrameKind.RUN, json.dumps(run.head).encode()))
+                for kind, payload in run.frames:
+                    stream.write(frame(kind, payload))
+                for _, _, payload in run.tests:
+                    stream.write(frame(FrameKind.TEST, payload))
+                for error in run.errors:
+                    stream.write(frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()))
         for path in old:
             path.unlink(missing_ok=True)
     except OSError as error:
