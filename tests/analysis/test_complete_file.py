@@ -22,9 +22,14 @@ def test_readers_see_the_old_file_until_the_new_one_is_complete(tmp_path):
 def test_an_error_leaves_the_old_file_and_nothing_beside_it(tmp_path, error):
     path = tmp_path / "notes"
     path.write_bytes(b"old")
-    with pytest.raises(error), complete_file(path) as stream:
-        stream.write(b"half")
-        raise error
+
+    def write_half():
+        with complete_file(path) as stream:
+            stream.write(b"half")
+            raise error
+
+    with pytest.raises(error):
+        write_half()
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["notes"]
 
@@ -36,10 +41,13 @@ def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path):
     with complete_file(link) as stream:
         stream.write(b"new")
     assert target.read_bytes() == b"precious"
-    assert not link.is_symlink() and link.read_bytes() == b"new"
+    assert not link.is_symlink()
+    assert link.read_bytes() == b"new"
 
 
-@pytest.mark.parametrize("umask, mode, expected", [(0o022, 0o666, 0o644), (0o022, 0o600, 0o600), (0o077, 0o666, 0o600)])
+@pytest.mark.parametrize(
+    ("umask", "mode", "expected"), [(0o022, 0o666, 0o644), (0o022, 0o600, 0o600), (0o077, 0o666, 0o600)]
+)
 def test_its_rights_are_those_of_any_new_file(tmp_path, umask, mode, expected):
     previous = os.umask(umask)
     try:
