@@ -28,9 +28,13 @@ from defusedxml import ElementTree
 from recording_overhead import Project, cause, commands, cpu_seconds, prepare, recorded, tag
 
 from suspectra.evidence.recording import RecordingSource
+from suspectra.instrumentation.outline import numbered
 from suspectra.program.python_source import PythonSource
+from suspectra.recording.memory import remember
+from suspectra.recording.settings import recording_folder
 
 HYPOTHESIS = ("hypothesis",)
+EXPLAINS = "it explains why an assertion failed, which belongs to no test here"
 AT_IMPORT = "it also runs while a module is imported for the first time, which belongs to no test here"
 
 PROJECTS = (
@@ -42,7 +46,7 @@ PROJECTS = (
         "3.1.3",
         "src/werkzeug",
         "tests",
-        ("markupsafe", "cryptography", "watchdog", "pytest-timeout", "ephemeral-port-reserve"),
+        ("markupsafe", "cryptography", "watchdog<7", "pytest-timeout", "ephemeral-port-reserve"),
     ),
     Project("jinja2", "3.1.6", "src/jinja2", "tests", ("markupsafe", "trio")),
     Project("lark", "1.3.1", "lark", "tests/test_grammar.py tests/test_reconstructor.py tests/test_trees.py"),
@@ -134,15 +138,32 @@ def at_import(folder: Path) -> set[Line]:
     return {(elements.files[f], n) for f, n in zip(elements.file[rows], elements.line[rows].tolist(), strict=True)}
 
 
+def explained(folder: Path) -> dict[str, set[Line]]:
+    """By test the lines of the functions that the runner called to explain failures of it."""
+    memory = remember(recording_folder(str(folder)))
+    found: dict[str, set[Line]] = defaultdict(set)
+    for name, test in memory.tests.items():
+        for rows in (memory.shared[share] for share in test.shares if share in memory.shared):
+            for version, bits in rows.bits():
+                called = {key for key, mask in version.masks().items() if bits & mask}
+                if called:
+                    source = PythonSource.parse((folder / version.path).read_bytes())
+                    keys = numbered(function for function, _, _ in source.functions)
+                    places = zip(source.line.tolist(), source.function.tolist(), strict=True)
+                    found[name].update((version.path, line) for line, f in places if f >= 0 and keys[f] in called)
+    return found
+
+
 def compared(folder: Path) -> dict:
     """Statements and arms that one of the two has and the other has not, each with the number of tests."""
     theirs, sources = by_coverage(folder)
     ours = recorded(folder)
     others = {steady(name): executed for name, executed in theirs.items() if name not in ours}
-    imported = at_import(folder)
+    imported, explanations = at_import(folder), explained(folder)
     inside = set(inside_functions(folder, sources))
     branches = {(path, *arc) for path, source in sources.items() for arc in source.branches}
     places: Counter[tuple[str, str, tuple]] = Counter()
+    told: Counter[tuple[str, str, tuple]] = Counter()  # those of explanations
     agreed = Counter()
     for name, (_, statements, arms) in ours.items():
         their = theirs.get(name) or others.get(steady(name)) or Executed(set(), set())
@@ -151,14 +172,20 @@ def compared(folder: Path) -> dict:
             ("arms", {arm for arm in arms & branches if arm[:2] in inside}, {x for x in their.arms if x[:2] in inside}),
         ):
             agreed[kind] += len(a & b)
-            places.update((kind, "missing", place) for place in b - a)
+            missing = [(kind, "missing", place) for place in b - a]
+            places.update(missing)
+            told.update(found for found in missing if found[2][:2] in explanations.get(name, ()))
             places.update((kind, "extra", place) for place in a - b)
     counts = Counter()
     causes: dict[str, Counter] = defaultdict(Counter)
     for (kind, which, place), number in places.items():
         counts[f"{kind} {which}"] += number
         late = which == "missing" and place[:2] in imported
-        causes[f"{kind} {which}"][AT_IMPORT if late else cause(folder / place[0], place[1])] += number
+        reasons = causes[f"{kind} {which}"]
+        if by_explanations := told[kind, which, place]:
+            reasons[EXPLAINS] += by_explanations
+        if number > by_explanations:
+            reasons[AT_IMPORT if late else cause(folder / place[0], place[1])] += number - by_explanations
     return {"agreed": dict(agreed), "counts": dict(counts), "causes": causes, "places": places}
 
 

@@ -188,7 +188,7 @@ class KnownTest:
         When it ended, in nanoseconds since the epoch.
     rows : Rows
     shares : tuple of str
-        Names of what earlier tests ran for it.
+        Names of what earlier tests ran for it, and of what explained its failed assertions.
     """
 
     name: str
@@ -206,7 +206,7 @@ class Memory:
     ----------
     tests : dict of str to KnownTest
     shared : dict of str to Rows
-        What tests ran for later ones too.
+        What tests rest on and did not execute themselves, by name.
     imported : list of Imported
     """
 

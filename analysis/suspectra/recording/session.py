@@ -16,6 +16,7 @@ from suspectra.recording import early
 from suspectra.recording.assertions import instrument_rewritten
 from suspectra.recording.choice import Choice, choose
 from suspectra.recording.collection import describe
+from suspectra.recording.explanations import Explanations, in_pytest, in_unittest
 from suspectra.recording.failure import record_failure, tell
 from suspectra.recording.foundations import SharedSetup, TestFiles
 from suspectra.recording.hook_errors import HookErrors, contained, failed
@@ -152,6 +153,9 @@ class _Session:
         self.shared = SharedSetup(recorder)
         self.shares: tuple[str, ...] = ()
         self.undo = instrument_rewritten(rewrite, recorder.hook, recorder.imports)
+        self.explanations = Explanations(recorder)
+        in_pytest(self.explanations, rewrite, config)
+        in_unittest(self.explanations, recorder.imports)
 
     # before the tests
 
@@ -173,9 +177,12 @@ class _Session:
         way = " by sys.monitoring" if self.choice.monitoring else ""
         return f"suspectra: recording{way} to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
 
-    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> None:
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> Iterator[None]:
         if isinstance(report, pytest.CollectReport):
             self._not_collected(call.excinfo.value, node.nodeid, str(getattr(node, "path", "")))
+        with self.explanations.of():
+            yield
 
     def pytest_internalerror(self, excinfo: Any) -> None:
         self._not_collected(excinfo.value)
@@ -263,8 +270,10 @@ class _Session:
         self.recorder.begin()
         self.current, self.attempts, self.setups = item.nodeid, Attempts(), 0
         self.shares = ()
+        self.explanations.begin()
         outcome = yield
         self.current = ""
+        explained = self.explanations.end()
         if outcome.excinfo is not None or not self.attempts.all:
             self.recorder.discard()  # interrupted: the test did not end
             return
@@ -279,7 +288,7 @@ class _Session:
                 seconds,
                 self._location(item),
                 self.attempts.flaky,
-                self.shares,
+                (*self.shares, *explained),
             ),
             self._files_of(item),
         )
@@ -309,7 +318,18 @@ class _Session:
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
         self.shared.gone(fixturedef)
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
+        with self.explanations.of(needed=_failed(item, call)):
+            yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
+        self._add(report)
+        with self.explanations.of(needed=report.outcome not in ("passed", "skipped")):
+            yield
+
+    def _add(self, report: pytest.TestReport) -> None:
         if report.nodeid == self.current:
             self.attempts.add(report)
         elif report.when == "???":  # pytest-xdist: the worker died while it ran this test
@@ -340,7 +360,14 @@ class _Session:
         if self.ended:
             return
         self.ended = True
-        for step in (self.undo, self._note_failure, self.recorder.stop, self.tell, self._compact):
+        for step in (
+            self.explanations.undo,
+            self.undo,
+            self._note_failure,
+            self.recorder.stop,
+            self.tell,
+            self._compact,
+        ):
             self.attempt("the end", step)
 
     def _compact(self) -> None:
@@ -367,6 +394,12 @@ class _Session:
 
 def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+def _failed(item: pytest.Item, call: Any) -> bool:
+    if call.excinfo is None:
+        return bool(getattr(item, "_excinfo", None))  # of unittest
+    return not call.excinfo.errisinstance(pytest.skip.Exception)
 
 
 def _file_of_argument(argument: str, root: str) -> str:

@@ -19,6 +19,7 @@ from unittest import suite as suites
 from suspectra.instrumentation.own import json, os, sys, time
 from suspectra.recording.choice import choose
 from suspectra.recording.collection import CollectionError, describe, one_line
+from suspectra.recording.explanations import Explanations, in_unittest
 from suspectra.recording.failure import tell
 from suspectra.recording.foundations import TestFiles
 from suspectra.recording.hook_errors import HookErrors
@@ -66,8 +67,8 @@ class _Outcome:
         if self.verdict not in ("failed", "error"):
             self.verdict, self.message = verdict, one_line(message, _LONGEST_MESSAGE)
 
-    def listen(self, result: Any) -> Callable[[], None]:
-        """Hear what a result object is told from now on.
+    def listen(self, result: Any, explanations: Explanations) -> Callable[[], None]:
+        """Hear what a result object is told from now on, and take out what explains that.
 
         Returns
         -------
@@ -83,14 +84,14 @@ class _Outcome:
             "addUnexpectedSuccess": lambda test: self.take("failed", "it passed although a failure was expected"),
             "addSubTest": lambda test, subtest, error: error and self.take("failed", _subtest(subtest, error)),
         }
-        return _listen(result, hear)
+        return _listen(result, hear, explanations)
 
 
-def _listen(result: Any, hear: dict[str, Callable[..., None]]) -> Callable[[], None]:
+def _listen(result: Any, hear: dict[str, Callable[..., None]], explanations: Explanations) -> Callable[[], None]:
     """Hear what methods of a result object are told; returns what undoes it."""
     before = {name: vars(result).get(name) for name in hear if hasattr(result, name)}
     for name in before:
-        setattr(result, name, _both(hear[name], getattr(result, name)))
+        setattr(result, name, _both(hear[name], getattr(result, name), explanations))
 
     def undo() -> None:
         for name, method in before.items():
@@ -102,11 +103,13 @@ def _listen(result: Any, hear: dict[str, Callable[..., None]]) -> Callable[[], N
     return undo
 
 
-def _both(hear: Callable[..., None], told: Callable[..., Any]) -> Callable[..., Any]:
+def _both(hear: Callable[..., None], told: Callable[..., Any], explanations: Explanations) -> Callable[..., Any]:
     @functools.wraps(told)
     def listening(*arguments: Any, **more: Any) -> Any:
-        hear(*arguments, **more)
-        return told(*arguments, **more)
+        failed = any(isinstance(argument, tuple) for argument in (*arguments, *more.values()))  # sys.exc_info()
+        with explanations.of(needed=failed):
+            hear(*arguments, **more)
+            return told(*arguments, **more)
 
     return listening
 
@@ -145,10 +148,12 @@ class _Session:
         recorded = {*self.known, *self.selection.get("known", ())}
         self.teardowns = {name for name in recorded if name.rpartition("::")[2] in _TEARDOWNS}
         self.progress = Progress(settings.progress)
+        self.explanations = Explanations(recorder)
         self.new = 0
 
     def install(self) -> None:
         """Put what records into unittest."""
+        in_unittest(self.explanations, self.recorder.imports)
         self._wrap(unittest.TestCase, "run", self._run_test)
         self._wrap(suites.TestSuite, "_handleModuleFixture", self._set_up)
         self._wrap(suites.TestSuite, "_handleClassSetUp", self._set_up)
@@ -260,6 +265,7 @@ class _Session:
                 "addError": lambda test, error: attempt("addError", hear, "error", test, _message(error)),
                 "addSkip": lambda test, reason: attempt("addSkip", hear, "skipped", test, str(reason)),
             },
+            self.explanations,
         )
 
     def _ended_around(self, verdict: str, what: str, where: str, classes: dict[str, list[Any]], message: str) -> None:
@@ -303,7 +309,8 @@ class _Session:
             self.recorder.hook.mark(*rows)
         self.setups.clear()
         outcome, began = _Outcome(), time.perf_counter()
-        undo = outcome.listen(result)
+        self.explanations.begin()
+        undo = outcome.listen(result, self.explanations)
         try:
             return run(test, result)
         except BaseException:
@@ -319,6 +326,7 @@ class _Session:
 
     def _record(self, test: Any, outcome: _Outcome, seconds: float) -> None:
         self.progress.ended(failed=outcome.verdict == "failed")
+        explained = self.explanations.end()
         shares = (self.shared.get(type(test)), self.shared.get(type(test).__module__))
         self.recorder.test(
             TestRecord(
@@ -329,7 +337,7 @@ class _Session:
                 seconds,
                 self._location(test),
                 False,
-                tuple(shared[0] for shared in shares if shared),
+                (*(shared[0] for shared in shares if shared), *explained),
             ),
             self._files(test),
         )
@@ -365,7 +373,7 @@ class _Session:
 
     def end(self) -> None:
         """The process is over."""
-        for step in (self.files.imported, self.recorder.stop, self._tell, self._compact):
+        for step in (self.explanations.undo, self.files.imported, self.recorder.stop, self._tell, self._compact):
             self.errors.attempt("the end", step)
 
     def _tell(self) -> None:
