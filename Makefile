@@ -68,6 +68,7 @@ fuzz: $(VENV)/.ready
 lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	$(BIN)/mypy
 	npm run lint
 
 format: setup

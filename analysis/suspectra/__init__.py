@@ -14,7 +14,20 @@ True
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from suspectra.errors import Problem as Problem
+    from suspectra.errors import SuspectraError as SuspectraError
+    from suspectra.evidence.evidence import Evidence as Evidence
+    from suspectra.localizer import Localizer as Localizer
+    from suspectra.location import Location as Location
+    from suspectra.report import RankedReport as RankedReport
+    from suspectra.spectrum import Elements as Elements
+    from suspectra.spectrum import Function as Function
+    from suspectra.spectrum import Spectrum as Spectrum
+    from suspectra.techniques import make_technique as make_technique
+    from suspectra.techniques import technique_names as technique_names
 
 __version__ = "0.1.0"
 
@@ -34,10 +47,12 @@ _PUBLIC = {
 __all__ = sorted([*_PUBLIC, "__version__"])
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker there is no name beyond those above
+
+    def __getattr__(name):
+        if name in _PUBLIC:
+            return getattr(import_module(_PUBLIC[name]), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -6,16 +6,22 @@ the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem, UsageError
-from suspectra.spectrum import Counts, Row, Spectrum
+from suspectra.spectrum import Counts, Spectrum
 
+if TYPE_CHECKING:
+    from distributed import Future
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 _PATIENCE = 30  # seconds until a scheduler answers
 _RETRIES = 3  # of a task whose worker was lost, beyond those dask does itself
 _CHUNK = 4_000_000  # indices of rows that one task counts
@@ -45,7 +51,7 @@ class Cluster:
         except ImportError:
             cure = "pip install suspectra[cluster]"
             raise UsageError(Problem("", address, "dask.distributed is not installed", cure)) from None
-        self._distributed = distributed
+        self._distributed, self._address = distributed, address
         try:
             self._client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:
@@ -61,15 +67,15 @@ class Cluster:
     ) -> None:
         self._client.close()
 
-    def outcomes(self, work: Callable[..., Any], tasks: Iterable[tuple]) -> Iterator[tuple[int, Any]]:
+    def outcomes(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[int, Result | Lost]]:
         """Do tasks, and hand over each result as it is there, with the task's number.
 
         Parameters
         ----------
         work : callable
             A function of a module, as workers import it.
-        tasks : iterable of tuple
-            The arguments of each task. No more of them are taken than keep the workers busy.
+        tasks : iterable
+            The argument of each call. No more of them are taken than keep the workers busy.
 
         Yields
         ------
@@ -82,6 +88,7 @@ class Cluster:
         done = self._distributed.as_completed(list(number), loop=self._client.loop)
         for future in done:
             index = number.pop(future)
+            result: Result | Lost
             try:
                 result = future.result()
             except self._distributed.scheduler.KilledWorker as error:
@@ -105,31 +112,47 @@ class Cluster:
         for _, part in self.outcomes(count_part, _parts(spectrum, columns)):
             if isinstance(part, Lost):
                 cause = "the workers that counted were lost each time, perhaps for lack of memory"
-                raise UsageError(Problem("", self._client.scheduler.address, cause, "rank without --scheduler"))
+                raise UsageError(Problem("", self._address, cause, "rank without --scheduler"))
             ef += part.ef
             ep += part.ep
         failed = int(np.count_nonzero(spectrum.failed))
         return Counts(ef, ep, failed, len(spectrum.rows) - failed)
 
-    def _submit(self, work: Callable[..., Any], task: tuple) -> Any:
-        return self._client.submit(work, *task, pure=False, retries=_RETRIES)
+    def _submit(self, work: Callable[[Task], Result], task: Task) -> Future[Result]:
+        return self._client.submit(work, task, pure=False, retries=_RETRIES)
 
 
-def count_part(joined: np.ndarray, sizes: np.ndarray, failed: np.ndarray, columns: int) -> Counts:
-    """The counts of some rows, which are sent as one array."""
-    return Counts.of(np.split(joined, np.cumsum(sizes)[:-1]), failed, columns)
+class RowPart(NamedTuple):
+    """Some rows of a spectrum, sent as one array.
+
+    Parameters
+    ----------
+    joined : ndarray of int32
+        The rows one after another.
+    sizes : ndarray of int, shape (tests,)
+    failed : ndarray of bool, shape (tests,)
+    columns : int
+        Of the whole spectrum.
+    """
+
+    joined: Row
+    sizes: Ints
+    failed: Bools
+    columns: int
 
 
-def _parts(spectrum: Spectrum, columns: int) -> Iterator[tuple]:
+def count_part(part: RowPart) -> Counts:
+    """The counts of some rows."""
+    return Counts.of(np.split(part.joined, np.cumsum(part.sizes)[:-1]), part.failed, part.columns)
+
+
+def _parts(spectrum: Spectrum, columns: int) -> Iterator[RowPart]:
     rows: list[Row] = []
     start = size = 0
     for end, row in enumerate(spectrum.rows, 1):
         rows.append(row)
         size += len(row)
         if size >= _CHUNK or end == len(spectrum.rows):
-            yield _part(rows, spectrum.failed[start:end], columns)
+            sizes = np.array([len(row) for row in rows])
+            yield RowPart(np.concatenate(rows), sizes, spectrum.failed[start:end], columns)
             rows, start, size = [], end, 0
-
-
-def _part(rows: Sequence[Row], failed: np.ndarray, columns: int) -> tuple:
-    return np.concatenate(rows), np.array([len(row) for row in rows]), failed, columns

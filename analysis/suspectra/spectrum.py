@@ -7,6 +7,7 @@ of one test independent of the size of the suite.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +18,12 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.location import Location
 
 T = TypeVar("T")
-Row = np.ndarray  # sorted, unique int32 column indices
+IntsT = TypeVar("IntsT", bound=Ints, covariant=True)
 Change = list[tuple[Row, bool]]  # rows that came or went, each with whether its test failed
 _ONE = np.int32(1)
 _TABLE = 1 << 21  # a table of so many entries is quicker than to sort some thousand columns
@@ -60,10 +62,10 @@ class Elements:
     """
 
     files: tuple[str, ...]
-    file: np.ndarray
-    line: np.ndarray
-    end_line: np.ndarray
-    function: np.ndarray
+    file: Ints
+    line: Ints
+    end_line: Ints
+    function: Ints
     functions: tuple[Function, ...]
     versions: tuple[object, ...] = ()
 
@@ -79,7 +81,7 @@ class Elements:
         index = self.function[element]
         return self.functions[index].name if index >= 0 else ""
 
-    def of_file(self, path: str) -> slice:
+    def of_file(self, path: str) -> slice[int, int]:
         """The elements of one file, as a slice of the columns (empty for an unknown file)."""
         index = self._file_index.get(path)
         if index is None:
@@ -96,7 +98,7 @@ class Elements:
         # the latest start is the innermost: a statement inside a multi-line one starts after it
         return span.start + int(holding[np.argmax(first[holding])])
 
-    def starting(self, file: np.ndarray, line: np.ndarray) -> np.ndarray:
+    def starting(self, file: Ints, line: Ints) -> Ints:
         """The element that starts on each of some lines, -1 where none does; files are given by number."""
         ends = np.stack([self._file_start[file], self._file_start[file + 1]], axis=1)
         found = np.array(
@@ -112,7 +114,7 @@ class Elements:
         return {path: i for i, path in enumerate(self.files)}
 
     @cached_property
-    def _file_start(self) -> np.ndarray:
+    def _file_start(self) -> Ints:
         return np.searchsorted(self.file, np.arange(len(self.files) + 1))
 
 
@@ -149,19 +151,19 @@ class Edges:
         line of its statement to `FIRST_OUTCOME` + 2 × the number of the condition, + 1 where it is true.
     """
 
-    file: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-    function: np.ndarray
+    file: Ints
+    source: Ints
+    target: Ints
+    function: Ints
     kind: EdgeKind = EdgeKind.ARC
     complete: bool = True
-    conditions: tuple[np.ndarray, ...] = ()
+    conditions: tuple[Ints, ...] = ()
 
     def __len__(self) -> int:
         return len(self.source)
 
     @cached_property
-    def is_outcome(self) -> np.ndarray:
+    def is_outcome(self) -> Bools:
         """Whether an edge is the outcome of a condition inside an expression; shape (m,)."""
         return np.asarray(self.target) >= FIRST_OUTCOME if self.conditions else np.zeros(len(self), bool)
 
@@ -178,31 +180,31 @@ class Counts:
         All failed and all passed tests (F and P of the papers).
     """
 
-    ef: np.ndarray
-    ep: np.ndarray
+    ef: Ints
+    ep: Ints
     failed: int
     passed: int
 
     @property
-    def nf(self) -> np.ndarray:
+    def nf(self) -> Ints:
         """Failed tests that do not execute the column."""
         return self.failed - self.ef
 
     @property
-    def np(self) -> np.ndarray:
+    def np(self) -> Ints:
         """Passed tests that do not execute the column."""
         return self.passed - self.ep
 
     @classmethod
-    def of(cls, rows: Iterable[Row], failed: np.ndarray, columns: int) -> Counts:
+    def of(cls, rows: Iterable[Row], failed: Bools, columns: int) -> Counts:
         """Count from nothing."""
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
         for row, bad in checked(zip(rows, failed.tolist(), strict=True)):
             np.add.at(ef if bad else ep, row, _ONE)
-        bad = int(np.count_nonzero(failed))
-        return cls(ef, ep, bad, len(failed) - bad)
+        all_failed = int(np.count_nonzero(failed))
+        return cls(ef, ep, all_failed, len(failed) - all_failed)
 
-    def of_columns(self, columns: np.ndarray) -> Counts:
+    def of_columns(self, columns: Ints) -> Counts:
         """The counts of some columns."""
         return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)
 
@@ -239,25 +241,25 @@ class Pairs:
         The number of the pair that has each of these keys.
     """
 
-    of: np.ndarray
-    ef: np.ndarray
-    ep: np.ndarray
-    size: np.ndarray
-    key: np.ndarray
-    number: np.ndarray
+    of: Ints
+    ef: Ints
+    ep: Ints
+    size: Ints
+    key: Ints
+    number: Ints
 
     def __len__(self) -> int:
         return len(self.ef)
 
     @classmethod
-    def among(cls, counts: Counts, candidates: np.ndarray) -> Pairs:
+    def among(cls, counts: Counts, candidates: Bools) -> Pairs:
         """The pairs of the candidates."""
         of, ef, ep = distinct_pairs(counts)
         of = np.where(candidates, of, -1).astype(np.int32, copy=False)
         size = np.bincount(of + 1, minlength=len(ef) + 1)[1:]
         return cls(of, ef, ep, size, pair_key(ef, ep), np.arange(len(ef), dtype=np.int32))
 
-    def updated(self, counts: Counts, columns: np.ndarray) -> Pairs:
+    def updated(self, counts: Counts, columns: Ints) -> Pairs:
         """The pairs after the counts of some columns changed; `self` stays as it is.
 
         Parameters
@@ -293,12 +295,12 @@ class Pairs:
         return len(self) > 4096 + 2 * int(np.count_nonzero(self.size))
 
 
-def pair_key(ef: np.ndarray, ep: np.ndarray) -> np.ndarray:
+def pair_key(ef: Ints, ep: Ints) -> Ints:
     """One integer for each pair of counts."""
     return ef.astype(np.int64) << 32 | ep
 
 
-def distinct_pairs(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
     """Columns by their pair (ef, ep): the pair's number for each column, then ef and ep of each pair.
 
     Pairs are few where tests are few, so a table of all possible ones is quicker than sorting the columns.
@@ -350,13 +352,13 @@ class Spectrum:
     """
 
     tests: tuple[str, ...]
-    failed: np.ndarray
+    failed: Bools
     elements: Elements
     rows: tuple[Row, ...]
-    candidates: np.ndarray
+    candidates: Bools
     edges: Edges | None = None
     edge_rows: Sequence[Row] | None = None
-    edge_counts: Sequence[np.ndarray] | None = None
+    edge_counts: Sequence[Ints] | None = None
     runs: tuple[Hashable, ...] = ()
 
     def __post_init__(self) -> None:
@@ -368,8 +370,8 @@ class Spectrum:
     @classmethod
     def from_matrix(
         cls,
-        matrix: Sequence[Sequence[int]] | np.ndarray,
-        failed: Sequence[bool] | np.ndarray,
+        matrix: Sequence[Sequence[int]] | Ints | Bools,
+        failed: Sequence[bool] | Bools,
         *,
         elements: Elements | None = None,
         tests: Sequence[str] | None = None,
@@ -418,9 +420,20 @@ class Spectrum:
         ValueError
             When the evidence holds no edges.
         """
+        edges, rows = self.require_edges()
+        return Counts.of(rows, self.failed, len(edges))
+
+    def require_edges(self) -> tuple[Edges, Sequence[Row]]:
+        """The edges, and for each test its row of them.
+
+        Raises
+        ------
+        ValueError
+            When the evidence holds no edges.
+        """
         if self.edges is None or self.edge_rows is None:
             raise ValueError("this spectrum holds no control-flow edges")
-        return Counts.of(self.edge_rows, self.failed, len(self.edges))
+        return self.edges, self.edge_rows
 
     @cached_property
     def test_index(self) -> Mapping[str, int]:
@@ -428,7 +441,7 @@ class Spectrum:
         return {name: i for i, name in enumerate(self.tests)}
 
     @cached_property
-    def _failing_by_element(self) -> tuple[np.ndarray, np.ndarray]:
+    def _failing_by_element(self) -> tuple[Ints, Ints]:
         """Failing tests by element, compressed: (start of each element's run, row numbers)."""
         bad = np.array(self._failing, np.int64)
         if not len(bad):
@@ -464,17 +477,18 @@ class Spectrum:
             found.append(known[key])
         return found
 
-    def tests_executing(self, element: int) -> np.ndarray:
+    def tests_executing(self, element: int) -> Ints:
         """Row numbers of all tests that execute an element."""
-        return np.array([i for i, row in enumerate(self.rows) if _hold(row, element)], np.int64)
+        wanted = np.array([element], np.int32)
+        return np.array([i for i, row in enumerate(self.rows) if _hold(row, wanted)[0]], np.int64)
 
     def with_rows(
         self,
         tests: tuple[str, ...],
-        failed: np.ndarray,
+        failed: Bools,
         rows: tuple[Row, ...],
         edge_rows: tuple[Row, ...] | None = None,
-        edge_counts: tuple[np.ndarray, ...] | None = None,
+        edge_counts: tuple[Ints, ...] | None = None,
         runs: tuple[Hashable, ...] = (),
     ) -> Spectrum:
         """The spectrum over the same elements after a change of tests.
@@ -529,12 +543,14 @@ class Spectrum:
             moved = _MovedFiles.of(tables[0], old, tables[1], new)
             removed, added = _change(before.rows, before.failed, gone), _change(self.rows, self.failed, come)
             self.__dict__["counts"] = moved.counts(before.counts, removed, added, self.rows, self.failed)
-        starts = _edge_starts(before), _edge_starts(self)
-        if "edge_hit_counts" in before.__dict__ and all(start is not None for start in starts):
-            moved = _MovedFiles.of(starts[0], old, starts[1], new)
-            removed = _change(before.edge_rows, before.failed, gone)
-            added = _change(self.edge_rows, self.failed, come)
-            counts = moved.counts(before.edge_hit_counts, removed, added, self.edge_rows, self.failed)
+        if "edge_hit_counts" not in before.__dict__:
+            return
+        old_edges, new_edges = _edges_by_file(before), _edges_by_file(self)
+        if old_edges is not None and new_edges is not None:
+            (old_starts, old_rows), (new_starts, new_rows) = old_edges, new_edges
+            moved = _MovedFiles.of(old_starts, old, new_starts, new)
+            removed, added = _change(old_rows, before.failed, gone), _change(new_rows, self.failed, come)
+            counts = moved.counts(before.edge_hit_counts, removed, added, new_rows, self.failed)
             self.__dict__["edge_hit_counts"] = counts
 
     @cached_property
@@ -546,7 +562,7 @@ class Spectrum:
         return _marked(self.edge_rows or (), self.failed)
 
 
-def ranges(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+def ranges(starts: Ints, ends: Ints) -> Ints:
     """All the numbers of several ranges, one after another.
 
     Examples
@@ -559,7 +575,7 @@ def ranges(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
     return offsets + np.arange(int(sizes.sum()))
 
 
-def _same_files(before: Sequence[object], now: Sequence[object]) -> tuple[np.ndarray, np.ndarray]:
+def _same_files(before: Sequence[object], now: Sequence[object]) -> tuple[Ints, Ints]:
     """The numbers of the files that are the same, before and now."""
     number = {id(version): i for i, version in enumerate(before)}
     old = np.array([number.get(id(version), -1) for version in now], np.int64)
@@ -572,15 +588,16 @@ def _by_run(spectrum: Spectrum) -> dict[tuple[Hashable, bool], int]:
     return dict(zip(zip(spectrum.runs, spectrum.failed.tolist(), strict=True), range(len(spectrum.runs)), strict=True))
 
 
-def _change(rows: Sequence[Row], failed: np.ndarray, places: Sequence[int]) -> Change:
+def _change(rows: Sequence[Row], failed: Bools, places: Sequence[int]) -> Change:
     return [(rows[place], bool(failed[place])) for place in places]
 
 
-def _edge_starts(spectrum: Spectrum) -> np.ndarray | None:
-    """Where the edges of each file begin, None where they don't stand together."""
+def _edges_by_file(spectrum: Spectrum) -> tuple[Ints, Sequence[Row]] | None:
+    """Where the edges of each file begin, and the rows over them; None where those of a file don't stand together."""
     if spectrum.edges is None or spectrum.edge_rows is None or np.any(np.diff(spectrum.edges.file) < 0):
         return None
-    return np.searchsorted(spectrum.edges.file, np.arange(len(spectrum.elements.files) + 1))
+    starts = np.searchsorted(spectrum.edges.file, np.arange(len(spectrum.elements.files) + 1))
+    return starts, spectrum.edge_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -597,12 +614,12 @@ class _MovedFiles:
         Where these begin and end, file by file.
     """
 
-    place: np.ndarray
-    other: np.ndarray
-    spans: list[np.ndarray]
+    place: Ints
+    other: Bools
+    spans: list[Ints]
 
     @classmethod
-    def of(cls, old_starts: np.ndarray, old: np.ndarray, new_starts: np.ndarray, new: np.ndarray) -> _MovedFiles:
+    def of(cls, old_starts: Ints, old: Ints, new_starts: Ints, new: Ints) -> _MovedFiles:
         place = np.full(int(old_starts[-1]), -1, np.int32)
         to = ranges(new_starts[new], new_starts[new + 1])
         place[ranges(old_starts[old], old_starts[old + 1])] = to
@@ -611,7 +628,7 @@ class _MovedFiles:
         changed = np.setdiff1d(np.arange(len(new_starts) - 1), new).tolist()
         return cls(place, other, [new_starts[file : file + 2].astype(np.int32) for file in changed])
 
-    def counts(self, before: Counts, removed: Change, added: Change, rows: Sequence[Row], failed: np.ndarray) -> Counts:
+    def counts(self, before: Counts, removed: Change, added: Change, rows: Sequence[Row], failed: Bools) -> Counts:
         """The counts of the new columns.
 
         Parameters
@@ -637,8 +654,17 @@ class _MovedFiles:
                 start, end = row.searchsorted(span)
                 if start < end:
                     np.add.at(ef if bad else ep, row[start:end], _ONE)
-        bad = int(np.count_nonzero(failed))
-        return Counts(ef, ep, bad, len(rows) - bad)
+        all_failed = int(np.count_nonzero(failed))
+        return Counts(ef, ep, all_failed, len(rows) - all_failed)
+
+
+class Derived(Sequence[IntsT], ABC):
+    """Arrays, one for each test, that are worked out from others when they are asked for."""
+
+    @property
+    @abstractmethod
+    def source(self) -> Sequence[Ints]:
+        """What they follow from, test by test: where these are the same objects, so is what follows."""
 
 
 class PerTest(Generic[T]):
@@ -731,19 +757,20 @@ def _identities(spectrum: Spectrum) -> list[tuple[int, int, int]]:
     return list(zip(*(nothing if part is None else _identities_of(part) for part in parts), strict=True))
 
 
-def _identities_of(rows: Sequence[Row]) -> Iterable[int]:
-    return map(id, getattr(rows, "told", rows))
+def _identities_of(rows: Sequence[Ints]) -> Iterable[int]:
+    return map(id, rows.source if isinstance(rows, Derived) else rows)
 
 
-def _hold(row: Row, columns: int | np.ndarray) -> np.ndarray:
-    """Whether a row holds a column, or each of several."""
+def _hold(row: Row, columns: Ints) -> Bools:
+    """Whether a row holds each of some columns."""
     if not len(row):
-        return np.zeros(np.shape(columns), bool)
-    columns = np.asarray(columns, row.dtype)  # with columns of another width all of the row would be copied
-    return row[np.minimum(row.searchsorted(columns), len(row) - 1)] == columns
+        return np.zeros(len(columns), bool)
+    columns = columns.astype(row.dtype, copy=False)  # with columns of another width all of the row would be copied
+    held: Bools = row[np.minimum(row.searchsorted(columns), len(row) - 1)] == columns
+    return held
 
 
-def _marked(rows: Sequence[Row], failed: np.ndarray) -> dict[object, int]:
+def _marked(rows: Sequence[Row], failed: Bools) -> dict[object, int]:
     """The places of rows by what tells them apart: identity, not content, and the outcome of the test."""
     marks = (np.fromiter(map(id, rows), np.uint64, len(rows)) << np.uint64(1) | failed).tolist()
     found: dict[object, int] = dict(zip(marks, range(len(marks)), strict=True))
@@ -760,12 +787,12 @@ def _numbered(marks: Sequence[Hashable]) -> dict[object, int]:
     return found
 
 
-def _only(marked: Mapping[object, int], other: Mapping[object, int], rows: Sequence[Row], failed: np.ndarray) -> Change:
+def _only(marked: Mapping[object, int], other: Mapping[object, int], rows: Sequence[Row], failed: Bools) -> Change:
     """The rows, with their outcomes, that another spectrum does not have."""
     return [(rows[place], bool(failed[place])) for mark, place in marked.items() if mark not in other]
 
 
-def _changed_columns(before: Counts, after: Counts, removed: Change, added: Change) -> np.ndarray:
+def _changed_columns(before: Counts, after: Counts, removed: Change, added: Change) -> Ints:
     """The columns of changed rows whose counts are others now."""
     if not removed and not added:
         return np.zeros(0, np.int64)

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+import suspectra
+
 ROOT = Path(__file__).parents[2]
 ANALYSIS = ROOT / "analysis" / "suspectra"
 SERVER = ROOT / "server" / "suspectra_server"
 
 # what a room may use, besides the standard library and third parties (lowest first)
 HOUSE = [
-    {"errors", "location", "cancellation", "complete_file"},
+    {"errors", "location", "cancellation", "complete_file", "arrays"},
     {"spectrum"},
     {"cluster"},
     {"program", "report", "evidence", "instrumentation", "recording"},
@@ -101,6 +103,17 @@ def test_reading_evidence_executes_nothing(path):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not calls & {"eval", "exec", "compile", "__import__"}
+
+
+def test_type_checkers_see_the_public_names():
+    tree = ast.parse((ANALYSIS / "__init__.py").read_text(encoding="utf-8"))
+    found = {
+        alias.asname: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("suspectra.")
+        for alias in node.names
+    }
+    assert found == suspectra._PUBLIC
 
 
 def test_importing_the_package_loads_nothing_heavy():

@@ -26,10 +26,11 @@ from pathlib import Path
 
 import numpy as np
 
+from suspectra.arrays import Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
-from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Row, Spectrum
+from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 
 INDEX = "index.csv"
 _LARGEST = 8 << 30  # bytes of one archive when it is unpacked

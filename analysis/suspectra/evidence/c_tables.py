@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
+from suspectra.arrays import Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
 from suspectra.evidence.evidence import MeasuredFile
@@ -15,7 +16,7 @@ from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c_flow import CFlow
 from suspectra.program.c_object import FAKE, CFunction, CObject
 from suspectra.program.flow_graph import FlowGraph
-from suspectra.spectrum import EdgeKind, Edges, Row
+from suspectra.spectrum import EdgeKind, Edges
 
 AT_ONCE = 1 << 19
 """Arc counts that are held at a time; more tests are measured in turns."""

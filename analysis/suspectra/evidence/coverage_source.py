@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import numpy as np
 
+from suspectra.arrays import Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary, inside, shown
 from suspectra.evidence.coverage_data import (
@@ -24,7 +25,7 @@ from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceU
 from suspectra.evidence.test_code import TestCode
 from suspectra.location import Location
 from suspectra.program.python_source import PythonSource
-from suspectra.spectrum import Edges, Row
+from suspectra.spectrum import Edges
 
 _PHASES = ("setup", "run", "teardown")
 _MOST_HITS = 100_000_000  # 0.8 GB while they are sorted

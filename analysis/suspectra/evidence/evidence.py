@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from suspectra.arrays import Row
 from suspectra.errors import Problem
 from suspectra.location import Location
 from suspectra.recording.collection import CollectionError
-from suspectra.spectrum import Edges, Elements, Function, Row, Spectrum
+from suspectra.spectrum import Edges, Elements, Function, Spectrum
 
 if TYPE_CHECKING:
     from suspectra.program.flow_graph import FlowGraph

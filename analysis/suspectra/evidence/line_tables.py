@@ -10,13 +10,14 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from suspectra.arrays import Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import NOTHING, merged
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult
 from suspectra.evidence.gcov_raw import Mark, mark_of
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
-from suspectra.spectrum import EdgeKind, Edges, Row
+from suspectra.spectrum import EdgeKind, Edges
 
 
 @dataclass

@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from suspectra.arrays import Row
 from suspectra.cancellation import Cancelled, check, checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
@@ -45,7 +46,7 @@ from suspectra.recording.log import (
     split_json,
 )
 from suspectra.recording.settings import recording_folder
-from suspectra.spectrum import FIRST_OUTCOME, Edges, Row, ranges
+from suspectra.spectrum import FIRST_OUTCOME, Edges, ranges
 
 _MAX_LOG = 1 << 30
 _MAX_MAP = 1 << 27

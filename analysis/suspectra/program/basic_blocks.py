@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.program.file_parts import FilePart
 from suspectra.program.flow_graph import ENTRY, EXIT, GraphTable
 from suspectra.program.python_flow import PythonFlow
@@ -26,9 +27,7 @@ def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
     return join_blocks(function, header, graph[flow.scope_of_arc[kept]], flow.ends[kept], number[kept], part)
 
 
-def join_blocks(
-    function: np.ndarray, header: np.ndarray, graph: np.ndarray, ends: np.ndarray, number: np.ndarray, part: FilePart
-) -> GraphTable:
+def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: Ints, part: FilePart) -> GraphTable:
     """Join lines that always follow one another into blocks.
 
     Parameters
@@ -90,7 +89,7 @@ def join_blocks(
     )
 
 
-def _heads(source: np.ndarray, target: np.ndarray, count: int) -> np.ndarray:
+def _heads(source: Ints, target: Ints, count: int) -> Ints:
     """Where the chain that each place belongs to begins; in a circle that is its first place."""
     head = np.arange(count)
     head[target] = source

@@ -16,6 +16,7 @@ from itertools import groupby
 import numpy as np
 from scipy import sparse
 
+from suspectra.arrays import Bools, IntMatrix, Ints, dense_product
 from suspectra.errors import EvidenceError, Problem
 from suspectra.program.c_object import ENTRY, EXIT, FAKE, ON_TREE, CFunction
 
@@ -90,7 +91,7 @@ class CFlow:
         """Number of counters of all functions."""
         return len(self.counted)
 
-    def arc_counts(self, counters: np.ndarray) -> np.ndarray:
+    def arc_counts(self, counters: Ints) -> Ints:
         """How often each arc was taken.
 
         Parameters
@@ -112,26 +113,27 @@ class CFlow:
         counts[self._tree] = (running[self._cut_end] - running[self._cut_start]) * self._cut_sign[:, None]
         return counts
 
-    def block_counts(self, arcs: np.ndarray) -> np.ndarray:
+    def block_counts(self, arcs: Ints) -> Ints:
         """How often each block was entered; shape (blocks, runs) from arc counts of shape (arcs, runs)."""
-        return self._entering @ arcs
+        return dense_product(self._entering, arcs)
 
-    def lines_executed(self, arcs: np.ndarray) -> np.ndarray:
+    def lines_executed(self, arcs: Ints) -> Bools:
         """Whether each line was executed; shape (lines, runs) from arc counts of shape (arcs, runs).
 
         A line is executed when one of its blocks is: what flows through a block either entered the line's blocks
         from elsewhere or goes round inside them, and gcov's count adds up both.
         """
         taken = (arcs > 0).astype(np.int32)
-        return (self._owner @ ((self._entering @ taken) > 0).astype(np.int32)) > 0
+        entered = dense_product(self._entering, taken) > 0
+        return np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
 
-    def line_counts(self, arcs: np.ndarray) -> np.ndarray:
+    def line_counts(self, arcs: Ints) -> Ints:
         """How often each line was executed, by gcov's rule; shape (lines, runs).
 
         The count of a line is what enters its blocks from blocks of other lines, plus the circles that stay inside
         the line. A line without blocks of its own has the sum of its blocks' counts.
         """
-        counts = self._line_entries @ arcs
+        counts = dense_product(self._line_entries, arcs)
         for line, inner in self._inner_arcs:
             source, target = self.source[inner].tolist(), self.target[inner].tolist()
             for run in np.flatnonzero((arcs[inner] > 0).any(axis=0)):
@@ -144,12 +146,12 @@ class CFlow:
         return self._ownership[0]
 
     @cached_property
-    def visible(self) -> np.ndarray:
+    def visible(self) -> Ints:
         """The arcs that are control flow, in their order: those of calls that may not return are left out."""
         return np.flatnonzero((self.flags & FAKE) == 0)
 
     @cached_property
-    def block_lines(self) -> tuple[np.ndarray, np.ndarray]:
+    def block_lines(self) -> tuple[Ints, Ints]:
         """(block, index into `lines`) of every line a block holds, without repetition, sorted by block."""
         index = {key: i for i, key in enumerate(self.lines)}
         pairs = {
@@ -196,7 +198,7 @@ class CFlow:
             shape=(self.blocks, self.counters),
         )
 
-    def _walk(self, neighbours: list[list[tuple[int, int]]]) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    def _walk(self, neighbours: list[list[tuple[int, int]]]) -> tuple[Ints, Ints, list[int]]:
         """Depth-first: each block's place, the end of its range, and the arc it was reached through (-2: a root)."""
         place, end = np.full(self.blocks, -1, np.int64), np.zeros(self.blocks, np.int64)
         through = [-2] * self.blocks
@@ -227,7 +229,7 @@ class CFlow:
         return EvidenceError(Problem(function.file, f"line {function.line}", cause, cure))
 
     @cached_property
-    def _entering(self) -> sparse.csr_array:
+    def _entering(self) -> IntMatrix:
         """Blocks × arcs: the arcs that enter a block; for an entry those that leave it."""
         entry = np.isin(self.source, self.first_block[:-1] + ENTRY)
         row = np.concatenate([self.target, self.source[entry]])
@@ -245,9 +247,9 @@ class CFlow:
         ):
             if function.artificial:
                 continue
-            for block, lines in _locations(function):
+            for block, located in _locations(function):
                 # an instance of a template has its lines for itself, -1 stands for all other functions
-                keys = [((owner, *at), number if number in groups and _within(function, at) else -1) for at in lines]
+                keys = [((owner, *at), number if number in groups and _within(function, at) else -1) for at in located]
                 holding += [(key, part, base + block) for key, part in keys]
                 if owner in self._clang and block:
                     owned.update((key, part, base + block) for key, part in keys)
@@ -271,14 +273,14 @@ class CFlow:
         return {number for group in starts.values() if len(group) > 1 for number in group}
 
     @cached_property
-    def _owner(self) -> sparse.csr_array:
+    def _owner(self) -> IntMatrix:
         """Lines × blocks."""
         _, owned, loose = self._ownership
         pairs = np.array(sorted(set(owned) | set(loose)), np.int64).reshape(-1, 2)
         return _incidence(pairs[:, 0], pairs[:, 1], (len(self.lines), self.blocks))
 
     @cached_property
-    def _owned_arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _owned_arcs(self) -> tuple[Ints, Ints, Bools]:
         """(line, arc, whether the arc comes from a block of the same line) of every arc into a line's blocks."""
         _, owned, _ = self._ownership
         pairs = np.array(owned, np.int64).reshape(-1, 2)
@@ -293,15 +295,16 @@ class CFlow:
         return self.blocks, len(self.source)
 
     @cached_property
-    def _line_entries(self) -> sparse.csr_array:
+    def _line_entries(self) -> IntMatrix:
         """Lines × arcs: the arcs a line's count adds up, but for its inner circles."""
         line, arc, inner = self._owned_arcs
         loose = np.array(self._ownership[2], np.int64).reshape(-1, 2)
         entering = _incidence(line[~inner], arc[~inner], (len(self.lines), len(self.source)))
-        return entering + _summing(loose, (len(self.lines), self.blocks)) @ self._entering
+        summed: IntMatrix = _summing(loose, (len(self.lines), self.blocks)) @ self._entering
+        return entering + summed
 
     @cached_property
-    def _inner_arcs(self) -> list[tuple[int, np.ndarray]]:
+    def _inner_arcs(self) -> list[tuple[int, Ints]]:
         """Lines with arcs between their own blocks that can form a circle, and these arcs."""
         line, arc, inner = self._owned_arcs
         order = np.lexsort((arc[inner], line[inner]))
@@ -322,7 +325,7 @@ def _within(function: CFunction, at: tuple[str, int]) -> bool:
     return at[0] == function.file and function.line <= at[1] <= function.end_line
 
 
-def _can_circle(source: np.ndarray, target: np.ndarray) -> bool:
+def _can_circle(source: Ints, target: Ints) -> bool:
     names, packed = np.unique(np.concatenate([source, target]), return_inverse=True)
     graph = _incidence(packed[: len(source)], packed[len(source) :], (len(names), len(names)))
     parts, _ = sparse.csgraph.connected_components(graph, directed=True, connection="strong")
@@ -346,7 +349,8 @@ def _circles(source: list[int], target: list[int], count: list[int]) -> int:
 
 def _circle_through(root: int, leaving: dict[int, list[int]], target: list[int], count: list[int]) -> list[int]:
     """A path of arcs with flow from a block back to itself, empty when there is none."""
-    seen, path = {root}, []
+    seen = {root}
+    path: list[int] = []
     trail = [iter(leaving[root])]
     while trail:
         for arc in trail[-1]:
@@ -366,16 +370,16 @@ def _circle_through(root: int, leaving: dict[int, list[int]], target: list[int],
     return []
 
 
-def _starts(sizes: Sequence[int]) -> np.ndarray:
+def _starts(sizes: Sequence[int]) -> Ints:
     return np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)
 
 
-def _incidence(row: np.ndarray, column: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+def _incidence(row: Ints, column: Ints, shape: tuple[int, int]) -> IntMatrix:
     """A matrix of ones; a pair that comes twice still gives one."""
     pairs = np.unique(np.stack([row, column]).astype(np.int64), axis=1)
     return sparse.csr_array((np.ones(pairs.shape[1], np.int64), (pairs[0], pairs[1])), shape=shape)
 
 
-def _summing(pairs: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+def _summing(pairs: Ints, shape: tuple[int, int]) -> IntMatrix:
     """A matrix of how often each pair comes."""
     return sparse.csr_array((np.ones(len(pairs), np.int64), (pairs[:, 0], pairs[:, 1])), shape=shape)

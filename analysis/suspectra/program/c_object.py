@@ -208,7 +208,7 @@ class Profile:
         What could not be read; the counters concerned are zero.
     """
 
-    counters: array
+    counters: array[int]
     problems: tuple[Problem, ...] = field(default=())
 
 
@@ -398,7 +398,7 @@ class _Records:
         raise _error(self.name, "header", f"it is not a .{extension} file of gcc or clang", _REBUILD)
 
     def word(self) -> int:
-        value = self._word(self.data, self.at)[0]
+        value: int = self._word(self.data, self.at)[0]
         self.at += 4
         return value
 

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.cancellation import checked
 from suspectra.instrumentation.source import parse
 from suspectra.program import Program
@@ -45,7 +46,7 @@ class Calls:
     (0, 2)
     """
 
-    pairs: np.ndarray
+    pairs: Ints
     _named: _Named | None = None
 
     @classmethod
@@ -77,8 +78,9 @@ class Calls:
         if named is None or named.elements is not elements or named.source_of != source_of:
             named = _Named.find(elements, source_of, progress)
         pairs = named.met(spectrum)
-        same = like is not None and named is like._named and np.array_equal(pairs, like.pairs)
-        return like if same else cls(pairs, named)
+        if like is not None and named is like._named and np.array_equal(pairs, like.pairs):
+            return like
+        return cls(pairs, named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ class _Named:
 
     elements: Elements
     source_of: SourcesAsRun
-    pairs: np.ndarray
+    pairs: Ints
 
     @classmethod
     def find(cls, elements: Elements, source_of: SourcesAsRun, progress: Callable[[float], object]) -> _Named:
@@ -108,10 +110,10 @@ class _Named:
         return cls(elements, source_of, np.array(sorted(pairs), np.int64).reshape(-1, 2))
 
     @cached_property
-    def _met_by_test(self) -> PerTest[np.ndarray]:
+    def _met_by_test(self) -> PerTest[Ints]:
         return PerTest(self._met)
 
-    def _met(self, spectrum: Spectrum, tests: list[int]) -> Iterator[np.ndarray]:
+    def _met(self, spectrum: Spectrum, tests: list[int]) -> Iterator[Ints]:
         """For each test the pairs of which it executed both ends."""
         executed = np.zeros(len(self.elements), bool)
         for row in checked(spectrum.rows[test] for test in tests):
@@ -119,7 +121,7 @@ class _Named:
             yield np.flatnonzero(executed[self.pairs].all(axis=1))
             executed[row] = False
 
-    def met(self, spectrum: Spectrum) -> np.ndarray:
+    def met(self, spectrum: Spectrum) -> Ints:
         """The pairs of which some test executed both ends."""
         if not len(self.pairs):
             return self.pairs

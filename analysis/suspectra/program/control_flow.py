@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from suspectra.arrays import Bools, Floats, Ints
 from suspectra.cancellation import check
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
@@ -46,26 +49,26 @@ class ControlFlow:
         return int(self.first_graph[-1])
 
     @cached_property
-    def first_graph(self) -> np.ndarray:
+    def first_graph(self) -> Ints:
         """Where the graphs of each table begin; shape (tables + 1,)."""
         return np.cumsum([0, *map(len, self.tables)])
 
     @cached_property
-    def function(self) -> np.ndarray:
+    def function(self) -> Ints:
         """The function of each graph, -1 for code outside any; shape (graphs,)."""
-        return self._joined("function")
+        return _joined(table.function for table in self.tables)
 
     @cached_property
-    def first_block(self) -> np.ndarray:
+    def first_block(self) -> Ints:
         """Where the blocks of each graph begin; shape (graphs + 1,)."""
-        return self._starts("first_block")
+        return _starts(table.first_block for table in self.tables)
 
     def graph(self, number: int) -> FlowGraph:
         """One of the graphs, in the numbers of the spectrum."""
         table = int(np.searchsorted(self.first_graph, number, "right")) - 1
         return self.tables[table].graph(number - int(self.first_graph[table]))
 
-    def elements_of(self, block: int) -> np.ndarray:
+    def elements_of(self, block: int) -> Ints:
         """The elements a block holds."""
         return self.member_element[slice(*np.searchsorted(self.member_block, [block, block + 1]))]
 
@@ -75,68 +78,68 @@ class ControlFlow:
         return int(self.first_block[-1])
 
     @cached_property
-    def graph_of_block(self) -> np.ndarray:
+    def graph_of_block(self) -> Ints:
         """The graph each block is of; shape (blocks,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.first_block))
 
     @cached_property
-    def source(self) -> np.ndarray:
+    def source(self) -> Ints:
         """The block each edge leaves; shape (edges,)."""
-        return self._joined("source") + self._shift
+        return _joined(table.source for table in self.tables) + self._shift
 
     @cached_property
-    def target(self) -> np.ndarray:
+    def target(self) -> Ints:
         """The block each edge enters; shape (edges,)."""
-        return self._joined("target") + self._shift
+        return _joined(table.target for table in self.tables) + self._shift
 
     @cached_property
-    def edge(self) -> np.ndarray:
+    def edge(self) -> Ints:
         """Column of each edge in the spectrum, -1 for one that no evidence tells; shape (edges,)."""
-        return self._joined("edge")
+        return _joined(table.edge for table in self.tables)
 
     @cached_property
-    def leaves(self) -> np.ndarray:
+    def leaves(self) -> Bools:
         """Whether an edge leaves its function; shape (edges,)."""
-        return self.target - self._shift == EXIT
+        return np.equal(self.target, self._shift + EXIT)
 
     @cached_property
-    def enters(self) -> np.ndarray:
+    def enters(self) -> Bools:
         """Whether an edge enters its function; shape (edges,)."""
-        return self.source - self._shift == ENTRY
+        return np.equal(self.source, self._shift + ENTRY)
 
     @cached_property
-    def member_block(self) -> np.ndarray:
+    def member_block(self) -> Ints:
         """Block of each (block, element) pair, ascending; shape (pairs,)."""
         return np.repeat(np.arange(self.blocks), joined([np.diff(table.block_start) for table in self.tables]))
 
     @cached_property
-    def member_element(self) -> np.ndarray:
+    def member_element(self) -> Ints:
         """Element of each (block, element) pair; shape (pairs,)."""
-        return self._joined("element")
+        return _joined(table.element for table in self.tables)
 
     @cached_property
-    def is_decision(self) -> np.ndarray:
+    def is_decision(self) -> Bools:
         """Whether control can leave a block in more than one way; shape (blocks,)."""
         return np.bincount(self.source, minlength=self.blocks) > 1
 
     @cached_property
-    def last_element(self) -> np.ndarray:
+    def last_element(self) -> Ints:
         """The last element of each block, where it decides; -1 in a block without elements; shape (blocks,)."""
         last = np.full(self.blocks, -1)
         last[self.member_block] = self.member_element  # ascending within a block, so the last one stays
         return last
 
     @cached_property
-    def first_edge(self) -> np.ndarray:
+    def first_edge(self) -> Ints:
         """Where the edges of each graph begin; shape (graphs + 1,)."""
-        return self._starts("first_edge")
+        return _starts(table.first_edge for table in self.tables)
 
     @cached_property
-    def graph_of_edge(self) -> np.ndarray:
+    def graph_of_edge(self) -> Ints:
         """The graph each edge is of; shape (edges,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.first_edge))
 
-    def part(self, graphs: np.ndarray) -> FlowPart:
+    def part(self, graphs: Ints) -> FlowPart:
         """Some of the graphs.
 
         Parameters
@@ -153,7 +156,7 @@ class ControlFlow:
         of_edge = shift[self.graph_of_edge[edges]]
         return FlowPart(blocks, edges, self.source[edges] + of_edge, self.target[edges] + of_edge)
 
-    def over_elements(self, scores: np.ndarray, elements: int) -> np.ndarray:
+    def over_elements(self, scores: Floats, elements: int) -> Floats:
         """The highest score of the blocks each element stands in, NaN where there is none; shape (elements,).
 
         NaN scores do not count.
@@ -168,15 +171,18 @@ class ControlFlow:
         return np.where(stands, best, np.nan)
 
     @cached_property
-    def _shift(self) -> np.ndarray:
+    def _shift(self) -> Ints:
         return np.repeat(self.first_block[:-1], np.diff(self.first_edge))
 
-    def _starts(self, name: str) -> np.ndarray:
-        return np.cumsum([0, *joined([np.diff(getattr(table, name)) for table in self.tables])])
 
-    def _joined(self, name: str) -> np.ndarray:
-        check()  # in a large program even this takes a while
-        return joined([getattr(table, name) for table in self.tables]).astype(np.int64)
+def _starts(of_tables: Iterable[Ints]) -> Ints:
+    """Where what each graph has begins, from where it begins within each table."""
+    return np.cumsum([0, *joined([np.diff(starts) for starts in of_tables])])
+
+
+def _joined(of_tables: Iterable[Ints]) -> NDArray[np.int64]:
+    check()  # in a large program even this takes a while
+    return joined(list(of_tables)).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,10 +197,10 @@ class FlowPart:
         Ends of the edges in numbers of this part.
     """
 
-    blocks: np.ndarray
-    edges: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
+    blocks: Ints
+    edges: Ints
+    source: Ints
+    target: Ints
 
 
 def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:

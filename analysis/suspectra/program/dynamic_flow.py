@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from suspectra.arrays import Bools, Ints
 from suspectra.cancellation import check, checked
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
@@ -39,11 +40,11 @@ class DynamicFlow:
     [[0, 2]]
     """
 
-    node_start: np.ndarray
-    element: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-    edge: np.ndarray
+    node_start: Ints
+    element: Ints
+    source: Ints
+    target: Ints
+    edge: Ints
     _terms: _Terms | None = None
 
     @property
@@ -51,12 +52,12 @@ class DynamicFlow:
         """How many nodes there are."""
         return len(self.node_start) - 1
 
-    def elements_of(self, node: int) -> np.ndarray:
+    def elements_of(self, node: int) -> Ints:
         """The elements a node holds."""
         return self.element[self.node_start[node] : self.node_start[node + 1]]
 
     @cached_property
-    def pairs(self) -> np.ndarray:
+    def pairs(self) -> Ints:
         """Elements x, y where x runs just before y, shape (k, 2): inside nodes, and over arcs between them."""
         inside = np.stack([self.element[:-1], self.element[1:]], axis=1)
         same_node = np.ones(max(len(self.element) - 1, 0), bool)
@@ -100,7 +101,7 @@ class DynamicFlow:
         return replace(_joined(parts), _terms=terms)
 
     @classmethod
-    def of_lines(cls, elements: Elements, edges: Edges, chosen: np.ndarray | None = None) -> DynamicFlow:
+    def of_lines(cls, elements: Elements, edges: Edges, chosen: Bools | None = None) -> DynamicFlow:
         """The flow of edges that join lines, each element its own node; entries and exits hold no element."""
         columns = np.flatnonzero(~edges.is_outcome if chosen is None else chosen & ~edges.is_outcome)
         source, target = (ends[columns] for ends in _ends(elements, edges))
@@ -116,7 +117,7 @@ class _Terms:
     elements: Elements
     edges: Edges
     graphs: tuple[FlowGraph, ...]
-    traversed: np.ndarray
+    traversed: Bools
 
     def same(self, other: _Terms) -> bool:
         return (
@@ -128,12 +129,12 @@ class _Terms:
 
 
 @lru_cache(maxsize=4)
-def _ends(elements: Elements, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
+def _ends(elements: Elements, edges: Edges) -> tuple[Ints, Ints]:
     """The elements at both ends of each edge, -1 for none."""
-    return tuple(_elements_at(elements, edges.file, line) for line in (edges.source, edges.target))
+    return _elements_at(elements, edges.file, edges.source), _elements_at(elements, edges.file, edges.target)
 
 
-def _of_graph(graph: FlowGraph, traversed: np.ndarray) -> DynamicFlow:
+def _of_graph(graph: FlowGraph, traversed: Bools) -> DynamicFlow:
     taken = graph.edge >= 0
     taken[taken] = traversed[graph.edge[taken]]
     return DynamicFlow(
@@ -146,19 +147,25 @@ def _of_graph(graph: FlowGraph, traversed: np.ndarray) -> DynamicFlow:
 
 
 def _joined(parts: Sequence[DynamicFlow]) -> DynamicFlow:
-    start, element, source, target, edge = [np.zeros(1, np.int64)], [], [], [], []
+    start: list[Ints] = [np.zeros(1, np.int64)]
+    source: list[Ints] = []
+    target: list[Ints] = []
     nodes = held = 0
     for part in parts:
         start.append(part.node_start[1:] + held)
-        element.append(part.element)
         source.append(part.source + nodes)
         target.append(part.target + nodes)
-        edge.append(part.edge)
         nodes, held = nodes + part.nodes, held + len(part.element)
-    return DynamicFlow(*(np.concatenate(arrays) for arrays in (start, element, source, target, edge)))
+    return DynamicFlow(
+        np.concatenate(start),
+        np.concatenate([part.element for part in parts]),
+        np.concatenate(source),
+        np.concatenate(target),
+        np.concatenate([part.edge for part in parts]),
+    )
 
 
-def _known(graphs: Iterable[FlowGraph], edges: int) -> np.ndarray:
+def _known(graphs: Iterable[FlowGraph], edges: int) -> Bools:
     known = np.zeros(edges, bool)
     for graph in graphs:
         known[graph.edge[graph.edge >= 0]] = True
@@ -170,7 +177,7 @@ def _no_edges() -> Edges:
     return Edges(nothing, nothing, nothing, nothing)
 
 
-def _elements_at(elements: Elements, file: np.ndarray, line: np.ndarray) -> np.ndarray:
+def _elements_at(elements: Elements, file: Ints, line: Ints) -> Ints:
     """The element at each line, -1 for none; most statements start on the line that names them."""
     if not len(elements) or not len(line):
         return np.full(len(line), -1, np.int64)

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.spectrum import Edges, Elements
 
 
@@ -37,7 +38,7 @@ class FilePart:
     file: int = field(compare=False)
     first_element: int = field(compare=False)
     first_function: int = field(compare=False)
-    columns: np.ndarray = field(compare=False)
+    columns: Ints = field(compare=False)
 
     @cached_property
     def arcs(self) -> dict[tuple[int, int], int]:
@@ -46,7 +47,7 @@ class FilePart:
         return {(source, target): number for number, (source, target) in enumerate(ends)}
 
     @cached_property
-    def ends(self) -> np.ndarray:
+    def ends(self) -> Ints:
         """The ends of the arcs; int32, shape (k, 2)."""
         return np.frombuffer(self.arc_ends, np.int32).reshape(-1, 2)
 
@@ -56,7 +57,7 @@ class FilePart:
         lines = np.frombuffer(self.lines, np.int32).tolist()
         return dict(zip(lines, range(len(lines)), strict=True))
 
-    def elements_at(self, lines: np.ndarray) -> np.ndarray:
+    def elements_at(self, lines: Ints) -> Ints:
         """The statement that begins on each of some lines, -1 where none does."""
         own = np.frombuffer(self.lines, np.int32)
         if not len(own):
@@ -64,7 +65,7 @@ class FilePart:
         place = own.searchsorted(lines, "right") - 1
         return np.where((place >= 0) & (own[place] == lines), place, -1).astype(np.int32)
 
-    def numbers_of(self, ends: np.ndarray) -> np.ndarray:
+    def numbers_of(self, ends: Ints) -> Ints:
         """The number of each of some arcs among those of the file, -1 for others.
 
         Parameters
@@ -79,7 +80,7 @@ class FilePart:
         return np.where((place >= 0) & (codes[place] == wanted), order[place], -1).astype(np.int32)
 
     @cached_property
-    def _codes(self) -> tuple[np.ndarray, np.ndarray]:
+    def _codes(self) -> tuple[Ints, Ints]:
         codes = arc_codes(self.ends)
         order = np.argsort(codes, kind="stable")
         return codes[order], order
@@ -94,7 +95,7 @@ class FilePart:
         return int(np.frombuffer(self.functions, np.int32, 1, 4 * element)[0])
 
 
-def arc_codes(ends: np.ndarray) -> np.ndarray:
+def arc_codes(ends: Ints) -> Ints:
     """One integer for each arc; shape (k,)."""
     return ends[:, 0].astype(np.int64) << 32 | ends[:, 1].astype(np.int64) & 0xFFFFFFFF
 

@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from suspectra.arrays import Ints
+
 ENTRY, EXIT = 0, 1
 """The blocks a function begins and ends with, in every graph; neither holds an element."""
 
@@ -44,11 +46,11 @@ class FlowGraph:
 
     function: int
     blocks: int
-    source: np.ndarray
-    target: np.ndarray
-    edge: np.ndarray
-    block_start: np.ndarray
-    element: np.ndarray
+    source: Ints
+    target: Ints
+    edge: Ints
+    block_start: Ints
+    element: Ints
 
     @classmethod
     def of(
@@ -64,7 +66,7 @@ class FlowGraph:
         starts = np.searchsorted(held[:, 0], np.arange(blocks + 1)).astype(np.int32)
         return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, held[:, 1])
 
-    def elements_of(self, block: int) -> np.ndarray:
+    def elements_of(self, block: int) -> Ints:
         """The elements a block holds."""
         return self.element[self.block_start[block] : self.block_start[block + 1]]
 
@@ -83,7 +85,7 @@ class FlowGraph:
         )
 
     @cached_property
-    def exits(self) -> np.ndarray:
+    def exits(self) -> Ints:
         """Blocks that edges enter and none leaves: the end of the function, and calls that never return."""
         leaving = np.bincount(self.source, minlength=self.blocks)
         entering = np.bincount(self.target, minlength=self.blocks)
@@ -98,7 +100,7 @@ class FlowGraph:
         return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
 
     @cached_property
-    def held(self) -> np.ndarray:
+    def held(self) -> Ints:
         """The elements of all blocks, ascending."""
         return np.unique(self.element)
 
@@ -123,14 +125,14 @@ class GraphTable:
         for where their columns stand.
     """
 
-    function: np.ndarray
-    first_block: np.ndarray
-    first_edge: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-    edge: np.ndarray
-    block_start: np.ndarray
-    element: np.ndarray
+    function: Ints
+    first_block: Ints
+    first_edge: Ints
+    source: Ints
+    target: Ints
+    edge: Ints
+    block_start: Ints
+    element: Ints
     made: GraphTable | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
@@ -151,7 +153,7 @@ class GraphTable:
             self.element[starts[0] : starts[-1]],
         )
 
-    def placed(self, first_function: int, columns: np.ndarray, first_element: int) -> GraphTable:
+    def placed(self, first_function: int, columns: Ints, first_element: int) -> GraphTable:
         """The same graphs, whose numbers are those of their file, in the numbers of the tables.
 
         Parameters
@@ -182,6 +184,6 @@ class GraphTable:
         )
 
 
-def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+def joined(parts: Sequence[Ints]) -> Ints:
     """Some arrays of integers as one."""
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)

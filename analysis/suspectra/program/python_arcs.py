@@ -7,22 +7,23 @@ reached otherwise, is taken wrongly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import overload
 
 import numpy as np
 from scipy import sparse
 
+from suspectra.arrays import IntMatrix, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.remembered import Remembered
-from suspectra.spectrum import Counts, Edges, Elements, Row, Spectrum, Tally, batches, ranges
+from suspectra.spectrum import Counts, Derived, Edges, Elements, IntsT, Spectrum, Tally, batches, ranges
 
 _EXIT = -1  # for an element: an arc that leaves the scope
-_Implied = tuple[np.ndarray, ...]  # of each arc its ends, the statements there and its function
+_Implied = tuple[Ints, ...]  # of each arc its ends, the statements there and its function
 _LONGEST = 1_000  # lines one after the other, each with a single way out
 _MOST_ONWARDS = 30_000_000  # numbers
 
@@ -75,9 +76,13 @@ class Completion:
         if len(self.edges) == self._told:
             return spectrum
         told, implied = spectrum.edge_hit_counts, self._implied_counts.of(spectrum)
-        rows = _CompletedRows(self, spectrum)
-        counts = _CompletedCounts(self, spectrum) if spectrum.edge_counts is not None else None
-        after = replace(spectrum, edges=self.edges, edge_rows=rows, edge_counts=counts)
+        _, rows = spectrum.require_edges()
+        times = spectrum.edge_counts
+        all_rows = _Completed(spectrum, rows, partial(self._rows, spectrum, rows))
+        all_times = None
+        if times is not None:
+            all_times = _Completed(spectrum, times, partial(self._times, spectrum, rows, times))
+        after = replace(spectrum, edges=self.edges, edge_rows=all_rows, edge_counts=all_times)
         after.__dict__["counts"], after.__dict__["pairs"] = spectrum.counts, spectrum.pairs
         after.__dict__["edge_hit_counts"] = Counts(
             np.concatenate([told.ef, implied.ef]),
@@ -96,18 +101,20 @@ class Completion:
             yield np.sort(arcs[executed[self._target[arcs]]], kind="stable")
             executed[row] = False
 
-    def rows(self, spectrum: Spectrum, tests: Sequence[int]) -> list[Row]:
+    def _rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
         """The arcs that some tests took, told and implied."""
         taken = self._taken(spectrum, tests)
-        return [np.concatenate([spectrum.edge_rows[t], row + self._told]) for t, row in zip(tests, taken, strict=True)]
+        return [np.concatenate([rows[test], row + self._told]) for test, row in zip(tests, taken, strict=True)]
 
-    def counts(self, spectrum: Spectrum, tests: Sequence[int]) -> list[np.ndarray]:
+    def _times(
+        self, spectrum: Spectrum, rows: Sequence[Row], all_times: Sequence[Ints], tests: Sequence[int]
+    ) -> list[Ints]:
         """How often some tests took each of these arcs."""
-        times = [spectrum.edge_counts[test] for test in tests]
-        told = [spectrum.edge_rows[test] for test in tests]
+        times = [all_times[test] for test in tests]
+        told = [rows[test] for test in tests]
         passing = self._passing(_by_test(told, self._told, times))
         scratch = np.zeros(len(self._source), np.int64)
-        found = []
+        found: list[Ints] = []
         for number, (own, taken) in enumerate(zip(times, self._taken(spectrum, tests), strict=True)):
             span = slice(*passing.indptr[number : number + 2])
             scratch[passing.indices[span]] = passing.data[span]
@@ -115,7 +122,7 @@ class Completion:
             scratch[passing.indices[span]] = 0
         return found
 
-    def _passing(self, told: sparse.csr_array) -> sparse.csr_array:
+    def _passing(self, told: IntMatrix) -> IntMatrix:
         """How often each run took each implied arc, by what enters lines leaving them again; shape (runs, implied)."""
         into, leaving, out = self._ways
         implied = self._told + np.arange(len(self._source))
@@ -127,13 +134,13 @@ class Completion:
         passing = (told_in - told_out) @ leaving
         for _ in checked(range(len(implied))):  # as far as ways without a decision follow one another
             after = (told_in + passing @ into - told_out) @ leaving
-            if (after != passing).nnz == 0:
+            if not (after - passing).count_nonzero():
                 break
             passing = after
         return passing.tocsr()
 
     @cached_property
-    def _onwards(self) -> sparse.csr_array | None:
+    def _onwards(self) -> IntMatrix | None:
         """How often each implied arc is taken for each time a told one is; None where that takes too much room."""
         into, leaving, out = self._ways
         implied = slice(self._told, None)
@@ -150,7 +157,7 @@ class Completion:
         return None
 
     @cached_property
-    def _ways(self) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
+    def _ways(self) -> tuple[IntMatrix, IntMatrix, IntMatrix]:
         """Edges into lines, lines and the implied edges out of them, edges that are told and the lines they leave."""
         edges = self.edges
         lines, ends = np.unique(np.stack([edges.file, edges.source], axis=1), axis=0, return_inverse=True)
@@ -167,63 +174,53 @@ class Completion:
         return into, leaving, out
 
 
-class _Completed(Sequence[np.ndarray]):
+class _Completed(Derived[IntsT]):
     """What follows for each test, worked out when it is asked for.
 
     Parameters
     ----------
-    completion : Completion
     spectrum : Spectrum
-        As it was told.
+        Without the implied arcs.
+    source : sequence of ndarray
+        What it follows from, test by test.
+    work : callable
+        Given numbers of tests, what follows for each of these.
     """
 
-    told: Sequence[np.ndarray]  # what it follows from, test by test
+    def __init__(self, spectrum: Spectrum, source: Sequence[Ints], work: Callable[[Sequence[int]], list[IntsT]]):
+        self._spectrum, self._source, self._work = spectrum, source, work
 
-    def __init__(self, completion: Completion, spectrum: Spectrum):
-        self._completion, self._spectrum = completion, spectrum
+    @property
+    def source(self) -> Sequence[Ints]:
+        return self._source
 
     def __len__(self) -> int:
         return len(self._spectrum.rows)
 
-    def __getitem__(self, test: Any) -> Any:
-        if isinstance(test, slice):
-            return self._of(range(*test.indices(len(self))))
-        return self._of([range(len(self))[test]])[0]
+    @overload
+    def __getitem__(self, test: int) -> IntsT: ...
 
-    def __iter__(self) -> Iterator[np.ndarray]:
+    @overload
+    def __getitem__(self, test: slice) -> list[IntsT]: ...
+
+    def __getitem__(self, test: int | slice) -> IntsT | list[IntsT]:
+        if isinstance(test, slice):
+            return self._work(range(*test.indices(len(self))))
+        return self._work([range(len(self))[test]])[0]
+
+    def __iter__(self) -> Iterator[IntsT]:
         for tests in batches(self._spectrum):
             yield from self[tests]
 
-    def _of(self, tests: Sequence[int]) -> list[np.ndarray]:
-        raise NotImplementedError
 
-
-class _CompletedRows(_Completed):
-    @property
-    def told(self) -> Sequence[np.ndarray]:  # type: ignore[override]
-        return self._spectrum.edge_rows
-
-    def _of(self, tests: Sequence[int]) -> list[Row]:
-        return self._completion.rows(self._spectrum, tests)
-
-
-class _CompletedCounts(_Completed):
-    @property
-    def told(self) -> Sequence[np.ndarray]:  # type: ignore[override]
-        return self._spectrum.edge_counts
-
-    def _of(self, tests: Sequence[int]) -> list[np.ndarray]:
-        return self._completion.counts(self._spectrum, tests)
-
-
-def _by_test(rows: Sequence[Row], columns: int, values: Sequence[np.ndarray] | None = None) -> sparse.csr_array:
+def _by_test(rows: Sequence[Row], columns: int, values: Sequence[Ints] | None = None) -> IntMatrix:
     starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
     column = np.concatenate([np.zeros(0, np.int32), *rows])
     value = np.ones(len(column), bool) if values is None else np.concatenate([np.zeros(0, np.int64), *values])
     return sparse.csr_array((value, column, starts), shape=(len(rows), columns))
 
 
-def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]) -> tuple[np.ndarray, ...]:
+def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]) -> tuple[Ints, ...]:
     """File, arc, elements at its ends and function of each implied arc."""
     parts = [(np.zeros(0, int), np.zeros((0, 2), int), *[np.zeros(0, int)] * 3)]
     _implied_in.begin()
@@ -251,7 +248,7 @@ def _implied_in(flow: PythonFlow, part: FilePart) -> _Implied:
     return arcs[found], source[found], np.where(leaves, _EXIT, target)[found], function[scope[found]]
 
 
-def _single_ways(flow: PythonFlow) -> tuple[np.ndarray, np.ndarray]:
+def _single_ways(flow: PythonFlow) -> tuple[Ints, Ints]:
     """The usual ways out of lines that decide nothing, and the scope of each.
 
     Out of a scope only where there is no other way. They come scope by scope, those out of one line together.

@@ -22,10 +22,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from suspectra.arrays import Bools, Ints
 from suspectra.instrumentation.source import LogicalLines, parse, without_collecting
 from suspectra.program.file_parts import arc_codes
+from suspectra.program.python_source import Positioned, last_line, start_line
 
 Arc = tuple[int, int]
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_ScopeNode = ast.Module | _Definition
 _FirstLine = Callable[[int], int]  # of the logical line a line is part of
 _Ends = dict[int, bool]  # lines that control is about to leave, and whether only rarely
 
@@ -71,8 +75,8 @@ class Scope:
     start: int
     header: int
     is_function: bool
-    ends: np.ndarray
-    rare: np.ndarray
+    ends: Ints
+    rare: Bools
     decisions: frozenset[int]
 
     @property
@@ -117,10 +121,7 @@ class PythonFlow:
                     warnings.simplefilter("ignore")
                     text = importlib.util.decode_source(data)
                     tree = parse(text)
-                firsts = _first_lines(tree, text)
-                # the tokens tell where logical lines begin, but to read them takes longer than to parse the source
-                first = LogicalLines(data).first if firsts is None else lambda line: firsts.get(line, line)
-                return cls._of(tree, _Text.of(text), first)
+                return cls._of(tree, _Text.of(text), _first_line(tree, text, data))
         except SyntaxError:
             raise
         except (ValueError, RecursionError, MemoryError, tokenize.TokenError) as error:
@@ -130,12 +131,12 @@ class PythonFlow:
     def _of(cls, tree: ast.Module, text: _Text, first: _FirstLine) -> PythonFlow:
         found: list[Scope] = []
         untold: list[tuple[int, str]] = []
-        waiting: list[tuple[ast.AST, str]] = [(tree, "")]
+        waiting: list[tuple[_ScopeNode, str]] = [(tree, "")]
         while waiting:
             node, name = waiting.pop()
             builder = _Builder(node, first, text, untold)
             is_function = isinstance(node, _DEFINITIONS)
-            line = getattr(node, "lineno", 0)
+            line = 0 if isinstance(node, ast.Module) else node.lineno
             arcs = builder.build()
             found.append(
                 Scope(
@@ -154,22 +155,22 @@ class PythonFlow:
         return cls(tuple(found), tuple(sorted(set(untold))))
 
     @cached_property
-    def ends(self) -> np.ndarray:
+    def ends(self) -> Ints:
         """The arcs of all scopes, one scope after the other; int32, shape (k, 2)."""
         return np.concatenate([scope.ends for scope in self.scopes])
 
     @cached_property
-    def rare(self) -> np.ndarray:
+    def rare(self) -> Bools:
         """Whether each of these arcs is rare; shape (k,)."""
         return np.concatenate([scope.rare for scope in self.scopes])
 
     @cached_property
-    def scope_of_arc(self) -> np.ndarray:
+    def scope_of_arc(self) -> Ints:
         """The number of the scope of each of these arcs; shape (k,)."""
         return np.repeat(np.arange(len(self.scopes)), [len(scope.rare) for scope in self.scopes])
 
     @cached_property
-    def decides(self) -> np.ndarray:
+    def decides(self) -> Bools:
         """Whether each of these arcs leaves a line where control is decided; shape (k,)."""
         found = np.zeros(len(self.rare), bool)
         start = 0
@@ -181,7 +182,7 @@ class PythonFlow:
             start += len(scope.rare)
         return found
 
-    def can_go(self, ends: np.ndarray) -> np.ndarray:
+    def can_go(self, ends: Ints) -> Bools:
         """Whether control can go each way in any scope, or the arc is one of an expression's own code.
 
         A lambda or a comprehension is code of its own: it is entered from, and left to, the line it stands on. Line 0
@@ -196,7 +197,8 @@ class PythonFlow:
         ndarray of bool, shape (k,)
         """
         known = np.isin(arc_codes(ends), arc_codes(self.ends))
-        return known | (ends[:, 0] + ends[:, 1] == 0) | (ends == 0).any(axis=1)
+        of_line = np.equal(ends[:, 0], -ends[:, 1])
+        return known | of_line | np.equal(ends, 0).any(axis=1)
 
 
 def of_expression(arc: Arc) -> bool:
@@ -232,17 +234,17 @@ class _Builder:
     unwinds it.
     """
 
-    def __init__(self, node: ast.AST, first: _FirstLine, text: _Text, untold: list[tuple[int, str]]):
+    def __init__(self, node: _ScopeNode, first: _FirstLine, text: _Text, untold: list[tuple[int, str]]):
         self.node, self.first, self.text, self.untold = node, first, text, untold
-        self.start = first(_start(node)) if not isinstance(node, ast.Module) else 1
+        self.start = 1 if isinstance(node, ast.Module) else first(start_line(node))
         self.suspends = isinstance(node, ast.AsyncFunctionDef) or (
             isinstance(node, ast.FunctionDef)
-            and not text.suspending.isdisjoint(range(node.lineno, node.end_lineno + 1))
+            and not text.suspending.isdisjoint(range(node.lineno, last_line(node) + 1))
             and any(isinstance(part, _YIELDS) for part in ast.walk(node))
         )
         self.arcs: dict[Arc, bool] = {}
         self.decisions: set[int] = set()
-        self.inner: list[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef] = []
+        self.inner: list[_Definition] = []
         self.stack: list[_Loop | _Handlers | _With | _Finally] = []
 
     def build(self) -> dict[Arc, bool]:
@@ -259,8 +261,8 @@ class _Builder:
         self.leave("return", self.run(body, ends))
         return self.arcs
 
-    def line(self, node: ast.AST) -> int:
-        return self.first(_start(node))
+    def line(self, node: Positioned) -> int:
+        return self.first(start_line(node))
 
     def connect(self, ends: _Ends, target: int) -> None:
         for line, rare in ends.items():
@@ -315,27 +317,27 @@ class _Builder:
         line = node.lineno
         if kind in _SIMPLE and line == node.end_lineno and line not in self.text.deciding:
             return  # as nearly all do
-        body = getattr(node, "body", None)
+        body: list[ast.stmt] = getattr(node, "body", [])
         if kind in _ON_ONE_LINE and self.first(body[0].lineno) == self.first(line):
             what = "function's body stands on the line of its `def`"
             what = what if kind in _DEFINITIONS else "body stands on the line of its condition"
             self.untold.append((self.first(line), f"the {what}"))
         words = self.text.deciding
-        first, last = line, node.end_lineno
+        first, last = line, last_line(node)
         if kind in _HEADED:
-            last = _start(body[0]) - 1
+            last = start_line(body[0]) - 1
             if kind is ast.If:
                 words = self.text.deciding_besides
             else:
-                first = _start(node)
+                first = start_line(node)
         if first in words or (last > first and not self.text.deciding.isdisjoint(range(first + 1, last + 1))):
-            for part in (node,) if body is None and kind is not ast.Match else _own_parts(node):
+            for part in (node,) if not body and kind is not ast.Match else _own_parts(node):
                 self.untold += _untold(part, self.first)
 
     def _simple(self, node: ast.stmt, ends: _Ends) -> _Ends:
         return self.enter(self.line(node), ends)
 
-    def _decide(self, node: ast.AST, ends: _Ends) -> _Ends:
+    def _decide(self, node: Positioned, ends: _Ends) -> _Ends:
         self.decisions.add(self.line(node))
         return self.enter(self.line(node), ends)
 
@@ -454,7 +456,7 @@ class _Builder:
             unmatched = {} if certain else head
         return _join(after, unmatched)
 
-    def _FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, ends: _Ends) -> _Ends:
+    def _FunctionDef(self, node: _Definition, ends: _Ends) -> _Ends:
         self.inner.append(node)
         decorators = [self.line(decorator) for decorator in node.decorator_list]
         for line in decorators:
@@ -476,13 +478,6 @@ def _join(ends: _Ends, more: _Ends) -> _Ends:
     for line, rare in more.items():
         both[line] = both.get(line, True) and rare
     return both
-
-
-def _start(node: ast.AST) -> int:
-    decorators = getattr(node, "decorator_list", None)
-    if not decorators:
-        return node.lineno
-    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -544,6 +539,14 @@ class _Text:
         return cls(frozenset(inside.union(found["if"])), frozenset(inside | twice), frozenset(found["yield"]))
 
 
+def _first_line(tree: ast.Module, text: str, data: bytes) -> _FirstLine:
+    """What tells the first line of the logical line that a line is part of."""
+    firsts = _first_lines(tree, text)
+    if firsts is None:  # the tokens tell it always, but to read them takes longer than to parse the source
+        return LogicalLines(data).first
+    return lambda line: firsts.get(line, line)
+
+
 def _first_lines(tree: ast.Module, text: str) -> dict[int, int] | None:
     """The first line of each logical line that takes several, by each of its other lines, as far as nodes stand there.
 
@@ -554,22 +557,22 @@ def _first_lines(tree: ast.Module, text: str) -> dict[int, int] | None:
     if "\\\n" in text or text.endswith("\\"):
         return None
     lines = text.split("\n")
-    waiting: list[ast.AST] = list(tree.body)
+    waiting: list[ast.stmt | ast.excepthandler] = list(tree.body)
     while waiting:
         node = waiting.pop()
         line = node.lineno
         column = node.col_offset
         if isinstance(node, ast.Match) or (column and not lines[line - 1][:column].isspace()):
             return None
-        for decorator in getattr(node, "decorator_list", ()):
+        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        for decorator in decorators:
             if not lines[decorator.lineno - 1].lstrip().startswith("@"):
                 return None
-            firsts.update(dict.fromkeys(range(decorator.lineno + 1, decorator.end_lineno + 1), decorator.lineno))
-        body = getattr(node, "body", None)
-        if body is None:
-            last = node.end_lineno
-        else:
-            last = _start(body[0]) - 1
+            firsts.update(dict.fromkeys(range(decorator.lineno + 1, last_line(decorator) + 1), decorator.lineno))
+        body: list[ast.stmt] = getattr(node, "body", [])
+        last = last_line(node)
+        if body:
+            last = start_line(body[0]) - 1
             for name in ("body", "handlers", "orelse", "finalbody"):
                 waiting += getattr(node, name, ())
         if last > line:
@@ -578,7 +581,7 @@ def _first_lines(tree: ast.Module, text: str) -> dict[int, int] | None:
 
 
 # how to go through each kind of statement; others are simple
-_VISITS = {
+_VISITS: dict[type[ast.stmt], Callable[[_Builder, ast.stmt, _Ends], _Ends]] = {
     getattr(ast, name[1:]): visit
     for name, visit in vars(_Builder).items()
     if name[:1] == "_" and isinstance(getattr(ast, name[1:], None), type)

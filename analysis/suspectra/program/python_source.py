@@ -14,9 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.instrumentation.source import LogicalLines, parse, statement_lines
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Positioned = ast.stmt | ast.expr | ast.excepthandler | ast.pattern
+"""The nodes that know their lines."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +46,11 @@ class PythonSource:
     [1, -1, -1]
     """
 
-    line: np.ndarray
-    end_line: np.ndarray
-    function: np.ndarray
+    line: Ints
+    end_line: Ints
+    function: Ints
     functions: tuple[tuple[str, int, int], ...]
-    first_line: np.ndarray
+    first_line: Ints
 
     @classmethod
     def parse(cls, data: bytes) -> PythonSource:
@@ -85,13 +88,13 @@ class PythonSource:
         """The number of lines of the text."""
         return len(self.first_line) - 1
 
-    def first_lines(self, lines: np.ndarray) -> np.ndarray:
+    def first_lines(self, lines: Ints) -> Ints:
         """Move raw line numbers, negative ones as well, to the first line of their logical line."""
         size = np.abs(lines)
         known = size < len(self.first_line)
         return np.where(known, np.sign(lines) * self.first_line[np.where(known, size, 0)], lines)
 
-    def statements_of(self, lines: np.ndarray) -> np.ndarray:
+    def statements_of(self, lines: Ints) -> Ints:
         """The index of the statement at each raw line, -1 where there is none."""
         if not len(self.line):
             return np.full(len(lines), -1, np.int64)
@@ -100,7 +103,18 @@ class PythonSource:
         return np.where(self.line[index] == first, index, -1)
 
 
-def _functions(tree: ast.Module, lines: LogicalLines, size: int) -> tuple[tuple[tuple[str, int, int], ...], np.ndarray]:
+def start_line(node: Positioned) -> int:
+    """The first line of a node, that of its first decorator where it has some."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def last_line(node: Positioned) -> int:
+    """The last line of a node that was parsed; only made ones may have none."""
+    return node.end_lineno or node.lineno
+
+
+def _functions(tree: ast.Module, lines: LogicalLines, size: int) -> tuple[tuple[tuple[str, int, int], ...], Ints]:
     """The functions in the order of their lines, and for every line the function it runs in."""
     functions: list[tuple[str, int, int]] = []
     owner = np.full(size, -1, np.int32)
@@ -111,8 +125,8 @@ def _functions(tree: ast.Module, lines: LogicalLines, size: int) -> tuple[tuple[
             scope = f"{scope}.{node.name}" if scope else node.name
         if isinstance(node, _DEFINITIONS):
             # outer functions come off the stack before inner ones, so the innermost paints last
-            owner[_start(node, lines) : node.end_lineno + 1] = len(functions)
-            functions.append((scope, node.lineno, node.end_lineno))
+            owner[_start(node, lines) : last_line(node) + 1] = len(functions)
+            functions.append((scope, node.lineno, last_line(node)))
         waiting += [(child, scope) for child in reversed(list(_statements(node)))]
     return tuple(functions), owner
 
@@ -127,6 +141,4 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 def _start(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: LogicalLines) -> int:
     """Where a function's own lines start: a body on the line of the ``def`` is part of that statement."""
-    first = function.body[0]
-    start = min([first.lineno, *(decorator.lineno for decorator in getattr(first, "decorator_list", ()))])
-    return max(start, lines.last(lines.first(function.lineno)) + 1)
+    return max(start_line(function.body[0]), lines.last(lines.first(function.lineno)) + 1)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from typing import Generic, ParamSpec, TypeVar
 
+P = ParamSpec("P")
 T = TypeVar("T")
 ROUNDS = 4
 """Rounds in which nobody asked for a result until it is forgotten: as many workspaces may take turns."""
 
 
-class Remembered(Generic[T]):
+class Remembered(Generic[P, T]):
     """A function of one file, whose results are kept while rounds over all files ask for them.
 
     A cache of a fixed size would either be too small for a large workspace, or fill up with files as they were.
@@ -32,21 +33,22 @@ class Remembered(Generic[T]):
     0
     """
 
-    def __init__(self, work: Callable[..., T]):
+    def __init__(self, work: Callable[P, T]):
         self._work = work
         self._round = 0
-        self._known: dict[tuple[Hashable, ...], tuple[int, T]] = {}
+        self._known: dict[tuple[object, ...], tuple[int, T]] = {}
 
     def begin(self) -> None:
         """Begin a round over all files."""
         self._round += 1
         self._known = {key: known for key, known in self._known.items() if known[0] >= self._round - ROUNDS}
 
-    def __call__(self, *arguments: Hashable) -> T:
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> T:
         """What the function gives for these arguments."""
-        known = self._known.get(arguments)
-        result = known[1] if known is not None else self._work(*arguments)
-        self._known[arguments] = self._round, result
+        key = (*arguments, *named.items())
+        known = self._known.get(key)
+        result = known[1] if known is not None else self._work(*arguments, **named)
+        self._known[key] = self._round, result
         return result
 
     def __len__(self) -> int:

@@ -14,13 +14,14 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from suspectra.arrays import Row
 from suspectra.cancellation import checked
 from suspectra.errors import Problem
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.program.python_graphs import UNTOLD
 from suspectra.report import Explanation, RankedReport
-from suspectra.spectrum import FIRST_OUTCOME, Counts, Edges, Row, Spectrum, Tally, batches, ranges
+from suspectra.spectrum import FIRST_OUTCOME, Counts, Edges, Spectrum, Tally, batches, ranges
 from suspectra.techniques.catalogue import CBI as CBI_INFO
 from suspectra.techniques.catalogue import SOBER as SOBER_INFO
 from suspectra.techniques.effort import Effort

@@ -1,0 +1,26 @@
+"""The types of arrays, as signatures name them. Shapes, and widths that matter, are in the docstrings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+Bools: TypeAlias = NDArray[np.bool_]
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.integer[Any]]  # of any width
+Row: TypeAlias = NDArray[np.int32]  # sorted, unique column indices
+FloatMatrix: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"
+IntMatrix: TypeAlias = "sparse.csr_array[np.int64, tuple[int, int]]"
+ScalarT = TypeVar("ScalarT", np.int64, np.float64)
+
+
+def dense_product(matrix: sparse.csr_array[ScalarT, tuple[int, int]], dense: NDArray[Any]) -> NDArray[ScalarT]:
+    """A sparse matrix times an array. The product is an array, which scipy's types leave open."""
+    product = matrix @ dense
+    assert isinstance(product, np.ndarray)
+    return product
