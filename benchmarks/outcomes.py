@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from defusedxml import ElementTree
-from recording_overhead import Project, cause, commands, cpu_seconds, prepare, recorded, tag
+from recording_overhead import COLLECTED, Project, cause, commands, cpu_seconds, prepare, recorded, tag
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.instrumentation.outline import numbered
@@ -52,7 +52,13 @@ PROJECTS = (
     Project("lark", "1.3.1", "lark", "tests/test_grammar.py tests/test_reconstructor.py tests/test_trees.py"),
     Project("parso", "0.8.5", "parso", "test"),
     Project("pyparsing", "3.2.5", "pyparsing", "tests", ("railroad-diagrams", "jinja2")),
-    Project("networkx", "3.4.2", "networkx", "networkx/classes networkx/readwrite networkx/utils"),
+    Project(
+        "networkx",
+        "3.4.2",
+        "networkx",
+        "networkx/classes networkx/readwrite networkx/utils",
+        options=("-k", "not memory_leak and not text_round_trip"),  # two thirds of the time
+    ),
     Project("marshmallow", "4.0.1", "src/marshmallow", "tests", ("simplejson",)),
     Project("packaging", "25.0", "src/packaging", "tests", ("pretend",)),
     Project("pluggy", "1.6.0", "src/pluggy", "testing"),
@@ -185,7 +191,8 @@ def compared(folder: Path) -> dict:
         if by_explanations := told[kind, which, place]:
             reasons[EXPLAINS] += by_explanations
         if number > by_explanations:
-            reasons[AT_IMPORT if late else cause(folder / place[0], place[1])] += number - by_explanations
+            reason = cause(folder / place[0], place[1])
+            reasons[AT_IMPORT if late and reason != COLLECTED else reason] += number - by_explanations
     return {"agreed": dict(agreed), "counts": dict(counts), "causes": causes, "places": places}
 
 
