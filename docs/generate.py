@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from suspectra.technique_info import TechniqueInfo
 from suspectra.techniques import technique_infos
-from suspectra.techniques.technique import TechniqueInfo
 from suspectra_server import protocol
 from suspectra_server.protocol import COMMANDS, STATES, Field
 from suspectra_server.settings import SETTINGS

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol, TypeVar
 
 import numpy as np
 
+from suspectra.arrays import Floats, Ints
 from suspectra.errors import Problem
 from suspectra.location import Location
 from suspectra.spectrum import Spectrum
+from suspectra.technique_info import TechniqueInfo
 
-if TYPE_CHECKING:
-    from suspectra.techniques.technique import Technique
+ReportT = TypeVar("ReportT", bound="RankedReport")
 
 # Scores that agree to this many significant digits are one score: formulas divide, and two quotients that are
 # equal on paper differ in the last bits.
@@ -72,6 +73,25 @@ class Suspect:
         return self.rank_worst - self.rank_best + 1
 
 
+class Explainer(Protocol):
+    """What a report asks of the technique that made it."""
+
+    @property
+    def name(self) -> str:
+        """The name it is selected by."""
+
+    @property
+    def info(self) -> TechniqueInfo:
+        """What a user wants to know of it."""
+
+    @property
+    def clone_failed(self) -> bool:
+        """Whether it clones failed tests."""
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """Say why the entry at a position of its report stands there."""
+
+
 @dataclass(frozen=True, eq=False)
 class RankedReport:
     """Elements in the order in which to look at them; equal scores form one level.
@@ -81,12 +101,14 @@ class RankedReport:
 
     Parameters
     ----------
-    technique : Technique
+    technique : Explainer
     spectrum : Spectrum
     level : ndarray of int32, shape (elements,)
         0 for the elements with the highest score, 1 for the next…, -1 for an element that is no candidate.
     level_score : ndarray of float64, shape (levels,)
         Suspiciousness of each level; descending, but for a last level of elements no test executes.
+    notes : tuple of Problem
+        What the technique met on the way and the reader of the ranking should know.
 
     Examples
     --------
@@ -97,15 +119,16 @@ class RankedReport:
     [(2, 1.0, 1), (1, 0.71, 2), (3, 0.0, 3)]
     """
 
-    technique: Technique
+    technique: Explainer
     spectrum: Spectrum
-    level: np.ndarray
-    level_score: np.ndarray
+    level: Ints
+    level_score: Floats
+    notes: tuple[Problem, ...] = ()
 
     @classmethod
     def from_scores(
-        cls, technique: Technique, spectrum: Spectrum, scores: np.ndarray, *, unexecuted_last: bool = True
-    ) -> RankedReport:
+        cls: type[ReportT], technique: Explainer, spectrum: Spectrum, scores: Floats, *, unexecuted_last: bool = True
+    ) -> ReportT:
         """Rank the candidates by score, highest first.
 
         Parameters
@@ -131,7 +154,7 @@ class RankedReport:
 
     @classmethod
     def from_pairs(
-        cls, technique: Technique, spectrum: Spectrum, scores: np.ndarray, *, unexecuted_last: bool = True
+        cls, technique: Explainer, spectrum: Spectrum, scores: Floats, *, unexecuted_last: bool = True
     ) -> RankedReport:
         """Rank as :meth:`from_scores`, given one score for each pair (ef, ep) instead of one for each element.
 
@@ -164,25 +187,25 @@ class RankedReport:
         return int(self._level_end[-1]) if len(self._level_end) else 0
 
     @cached_property
-    def _level_end(self) -> np.ndarray:
+    def _level_end(self) -> Ints:
         """How many elements stand on a level or above it, by level."""
         return np.cumsum(np.bincount(self.level[self.level >= 0], minlength=len(self.level_score)))
 
     @property
-    def _level_start(self) -> np.ndarray:
+    def _level_start(self) -> Ints:
         return np.concatenate([[0], self._level_end[:-1]]).astype(np.int64)
 
     @cached_property
-    def order(self) -> np.ndarray:
+    def order(self) -> Ints:
         """The candidates, best first, within a tie in the order of file and line; int32, shape (m,)."""
         return self._ordered(len(self.level_score))
 
-    def _ordered(self, levels: int) -> np.ndarray:
+    def _ordered(self, levels: int) -> Ints:
         """The elements of the first levels, in order."""
         chosen = np.flatnonzero((self.level >= 0) & (self.level < levels))
         return chosen[np.argsort(self.level[chosen], kind="stable")].astype(np.int32)
 
-    def top(self, count: int) -> np.ndarray:
+    def top(self, count: int) -> Ints:
         """The first `count` elements of the order, found without making all of it."""
         if "order" in self.__dict__ or not len(self):
             return self.order[:count]
@@ -191,37 +214,37 @@ class RankedReport:
         return self._first[0][:count]
 
     @cached_property
-    def _first(self) -> list[np.ndarray]:
+    def _first(self) -> list[Ints]:
         """The longest beginning of the order that was asked for, with all of its last tie."""
         return [np.zeros(0, np.int32)]
 
     @property
-    def scores(self) -> np.ndarray:
+    def scores(self) -> Floats:
         """Suspiciousness, by position."""
         return self.level_score[self.level[self.order]]
 
     @property
-    def rank_best(self) -> np.ndarray:
+    def rank_best(self) -> Ints:
         """1 + the number of elements with a higher score, by position."""
         return self._level_start[self.level[self.order]] + 1
 
     @property
-    def rank_worst(self) -> np.ndarray:
+    def rank_worst(self) -> Ints:
         """The number of elements with a higher or an equal score, by position."""
         return self._level_end[self.level[self.order]]
 
     @property
-    def rank_average(self) -> np.ndarray:
+    def rank_average(self) -> Floats:
         """The mean of the best and the worst rank, by position."""
         return (self.rank_best + self.rank_worst) / 2
 
     @property
-    def standard_rank(self) -> np.ndarray:
+    def standard_rank(self) -> Floats:
         """Standard Rank Score (paper 003, Definition 17): #{higher} + #{equal}/2, by position."""
         return (self.rank_best - 1 + self.rank_worst) / 2
 
     @cached_property
-    def position(self) -> np.ndarray:
+    def position(self) -> Ints:
         """Position in the ranking by element, -1 for an element that is no candidate."""
         position = np.full(len(self.spectrum.elements), -1, np.int32)
         position[self.order] = np.arange(len(self.order), dtype=np.int32)
@@ -308,7 +331,7 @@ class RankedReport:
         return self.technique.explain(self, position)
 
     def doubts(self) -> list[Problem]:
-        """What keeps this ranking from telling the fault apart, and what would help."""
+        """What keeps this ranking from telling the fault apart and what would help; then what the technique noted."""
         counts = self.spectrum.counts
         found = []
         if not counts.passed:
@@ -332,10 +355,10 @@ class RankedReport:
                     "add passing tests that execute some of these lines and not the others",
                 )
             )
-        return found
+        return [*found, *self.notes]
 
 
-def _levels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _levels(scores: Floats) -> tuple[Floats, Ints]:
     """The distinct scores, highest first and none a negative zero, and the number of each one's.
 
     Neighbours share scores, as statements of one block do: each run of equal ones is looked up once.
@@ -347,7 +370,7 @@ def _levels(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 0.0 - levels, np.repeat(of_run, np.diff(opens, append=len(scores)))
 
 
-def round_significant(values: np.ndarray, digits: int = SIGNIFICANT_DIGITS) -> np.ndarray:
+def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Floats:
     """Round to significant decimal digits; zeros and infinities stay.
 
     Examples
@@ -379,8 +402,8 @@ class Subgraph:
         Failed and passed tests that traverse all of it.
     """
 
-    elements: np.ndarray
-    edges: np.ndarray
+    elements: Ints
+    edges: Ints
     ef: int
     ep: int
 
@@ -399,11 +422,11 @@ class SubgraphReport(RankedReport):
     """
 
     subgraphs: tuple[Subgraph, ...] = ()
-    subgraph_level: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int32))
+    subgraph_level: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
 
     @classmethod
     def from_subgraphs(
-        cls, technique: Technique, spectrum: Spectrum, subgraphs: Sequence[Subgraph], scores: np.ndarray
+        cls, technique: Explainer, spectrum: Spectrum, subgraphs: Sequence[Subgraph], scores: Floats
     ) -> SubgraphReport:
         """Rank subgraphs by score, highest first; equal scores keep the order they come in.
 
@@ -424,7 +447,8 @@ class SubgraphReport(RankedReport):
         of_element[~spectrum.candidates] = -1
         lowest = np.min(level_score, initial=0.0)
         ranked = tuple(subgraphs[i] for i in order.tolist())
-        return cls(technique, spectrum, of_element, np.append(level_score, [lowest, lowest]), ranked, level[order])
+        level_score = np.append(level_score, [lowest, lowest])
+        return cls(technique, spectrum, of_element, level_score, subgraphs=ranked, subgraph_level=level[order])
 
     def subgraphs_of(self, element: int) -> tuple[int, ...]:
         """The positions of the subgraphs that hold an element, best first."""

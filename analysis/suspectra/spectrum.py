@@ -24,7 +24,7 @@ from suspectra.location import Location
 
 T = TypeVar("T")
 IntsT = TypeVar("IntsT", bound=Ints, covariant=True)
-Change = list[tuple[Row, bool]]  # rows that came or went, each with whether its test failed
+Change = Sequence[tuple[Ints, bool]]  # rows that came or went, each with whether its test failed
 _ONE = np.int32(1)
 _TABLE = 1 << 21  # a table of so many entries is quicker than to sort some thousand columns
 _MANY_FILES = 20  # changed ones, from which on counting all over is no slower
@@ -196,7 +196,7 @@ class Counts:
         return self.passed - self.ep
 
     @classmethod
-    def of(cls, rows: Iterable[Row], failed: Bools, columns: int) -> Counts:
+    def of(cls, rows: Iterable[Ints], failed: Bools, columns: int) -> Counts:
         """Count from nothing."""
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
         for row, bad in checked(zip(rows, failed.tolist(), strict=True)):
@@ -208,7 +208,7 @@ class Counts:
         """The counts of some columns."""
         return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)
 
-    def updated(self, removed: Sequence[tuple[Row, bool]], added: Sequence[tuple[Row, bool]]) -> Counts:
+    def updated(self, removed: Change, added: Change) -> Counts:
         """The counts after some rows went and some came; `self` stays as it is, and what did not change is shared."""
         ef, ep = self.ef, self.ep
         failed, passed = self.failed, self.passed
@@ -721,7 +721,7 @@ class Tally:
     [1, 1]
     """
 
-    def __init__(self, derive: Callable[[Spectrum, Sequence[int]], Iterable[Row]], columns: int):
+    def __init__(self, derive: Callable[[Spectrum, Sequence[int]], Iterable[Ints]], columns: int):
         self._derive = derive
         self._columns = columns
         self._last: tuple[Spectrum, dict[object, int], Counts] | None = None

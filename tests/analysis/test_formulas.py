@@ -143,6 +143,8 @@ def test_the_exponent_of_dstar_is_a_parameter():
     assert score("dstar", 4, 6, 3, 2, exponent=3) == 9
     with pytest.raises(UsageError, match=r"no parameter 'power'.*exponent"):
         make_technique("dstar", power=3)
+    with pytest.raises(UsageError, match=r"exponent is 'three'.*give a number"):
+        make_technique("dstar", exponent="three")
 
 
 def test_the_33_formulas_are_grouped_as_published():

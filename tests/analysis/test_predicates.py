@@ -148,11 +148,11 @@ def test_the_nearest_passing_run_and_what_it_does_differently():
     runs = [run("r", "r", "l"), run("l"), run("l", "l", "r"), run("r", "r", "l")]
     spectrum, program = spectrum_of(runs, [True, False, False, False])
     report = make_technique("nn-perm").localize(spectrum, program)
-    assert report.details == {0: (3, 0)}  # the same order: nothing to report
+    assert report.details.of_run == {0: (3, 0)}  # the same order: nothing to report
     assert (report.scores <= 0).all()
     spectrum, program = spectrum_of(runs[:3], [True, False, False])
     report = make_technique("nn-perm").localize(spectrum, program)
-    other, moved = report.details[0]
+    other, moved = report.details.of_run[0]
     assert (other, moved) == (2, 1)  # lines 3 and 4 have changed places: move one of them
     assert report.suspect(0).location.line in (3, 4)
     assert "t0 was compared with t2, 1 moved blocks away." in report.explain(0).sentences

@@ -15,7 +15,7 @@ SERVER = ROOT / "server" / "suspectra_server"
 
 # what a room may use, besides the standard library and third parties (lowest first)
 HOUSE = [
-    {"errors", "location", "cancellation", "complete_file", "arrays"},
+    {"errors", "location", "cancellation", "complete_file", "arrays", "technique_info"},
     {"spectrum"},
     {"cluster"},
     {"program", "report", "evidence", "instrumentation", "recording"},
@@ -27,7 +27,7 @@ HOUSE = [
     {"cli", "__main__"},
 ]
 # noun modules that a technique's report and the evidence share; they stand on the same floor
-NEIGHBOURS = {("report", "techniques"), ("report", "program"), ("program", "evidence"), ("evidence", "program")}
+NEIGHBOURS = {("program", "evidence"), ("evidence", "program")}
 
 
 def imports(path):

@@ -18,7 +18,7 @@ from suspectra.evidence.evidence import TestResult
 from suspectra.output.ranking import Ranking
 from suspectra.output.table import rank_text, score_text
 from suspectra.recording.collection import CollectionError
-from suspectra.techniques.technique import TechniqueInfo
+from suspectra.technique_info import TechniqueInfo
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"

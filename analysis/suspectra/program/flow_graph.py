@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
 from suspectra.arrays import Ints
 
@@ -90,14 +89,6 @@ class FlowGraph:
         leaving = np.bincount(self.source, minlength=self.blocks)
         entering = np.bincount(self.target, minlength=self.blocks)
         return np.flatnonzero((leaving == 0) & (entering > 0))
-
-    @cached_property
-    def membership(self) -> sparse.csr_array:
-        """Blocks × held elements, a matrix of ones; its columns are the positions in :attr:`held`."""
-        column = np.searchsorted(self.held, self.element)
-        row = np.repeat(np.arange(self.blocks), np.diff(self.block_start))
-        shape = (self.blocks, len(self.held))
-        return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
 
     @cached_property
     def held(self) -> Ints:

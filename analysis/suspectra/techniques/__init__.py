@@ -11,12 +11,14 @@ Examples
 from __future__ import annotations
 
 import difflib
-from dataclasses import fields
+from collections.abc import Mapping
+from inspect import signature
 
 from suspectra.errors import Problem, UsageError
+from suspectra.technique_info import TechniqueInfo
 from suspectra.techniques.catalogue import CATALOGUE
 from suspectra.techniques.formulas import FORMULAS, make_formula
-from suspectra.techniques.technique import Technique, TechniqueInfo
+from suspectra.techniques.technique import Technique
 from suspectra.techniques.tie_breaking import TieBroken
 
 
@@ -55,21 +57,27 @@ def make_technique(name: str, *, break_ties: str | None = None, **hyper_paramete
     if break_ties is None and "+" in name:
         name, _, break_ties = name.partition("+")
     if break_ties is not None:
-        return TieBroken(make_technique(name, **hyper_parameters), make_technique(break_ties))
+        return TieBroken(make_technique(name, break_ties=None, **hyper_parameters), make_technique(break_ties))
+    return _make(name, hyper_parameters)
+
+
+def _make(name: str, hyper_parameters: Mapping[str, object]) -> Technique:
+    own = dict(hyper_parameters)
+    clone_failed = bool(own.pop("clone_failed", False))
     if name in FORMULAS:
-        return make_formula(name, **hyper_parameters)  # type: ignore[arg-type]
+        return make_formula(name, own, clone_failed=clone_failed)
     if name in CATALOGUE:
-        return _make_other(name, **hyper_parameters)
+        return _make_other(name, own, clone_failed)
     close = difflib.get_close_matches(name, technique_names(), 3)
     cure = f"did you mean {' or '.join(close)}?" if close else "`suspectra techniques` lists what there is"
     raise UsageError(Problem("", "", f"there is no technique {name!r}", cure))
 
 
-def _make_other(name: str, *, clone_failed: bool = False, **hyper_parameters: object) -> Technique:
+def _make_other(name: str, hyper_parameters: Mapping[str, object], clone_failed: bool) -> Technique:
     make = CATALOGUE[name].load()
     if clone_failed:
         raise UsageError(Problem("", name, "it does not weigh tests, so none can be cloned", "use a formula"))
-    known = [field.name for field in fields(make)]  # type: ignore[arg-type]
+    known = list(signature(make).parameters)
     for given in hyper_parameters:
         if given not in known:
             cure = f"its parameters: {', '.join(known) or 'none'}"

@@ -12,7 +12,7 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import BRANCH as INFO
-from suspectra.techniques.flow_report import Deciding, FlowReport, headline, kept, traversed, where
+from suspectra.techniques.flow_report import Deciding, FlowReport, details_of, headline, kept, traversed, where
 from suspectra.techniques.formulas import in_words, make_formula, require_failure
 from suspectra.techniques.technique import Technique
 
@@ -29,7 +29,7 @@ class Branch(Technique):
         """Rank statements by the most suspicious edge at their blocks."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
-        decided = self.score(flow, spectrum.edge_hit_counts, kept(self, before))
+        decided = self.score(flow, spectrum.edge_hit_counts, kept(self, before, Deciding))
         of_element = flow.over_elements(decided.block_score, len(spectrum.elements))
         return FlowReport.of(self, spectrum, of_element, flow.problems, decided)
 
@@ -53,7 +53,8 @@ class Branch(Technique):
         best = np.full(len(part.blocks), np.nan)
         for ends in (part.source, part.target):
             np.fmax.at(best, ends[known], score[known])
-        of_edge, of_block = carried.of_edges("edge_score"), carried.of_blocks("block_score")
+        of_edge = carried.of_edges(before.edge_score if before else None, np.float64)
+        of_block = carried.of_blocks(before.block_score if before else None, np.float64)
         of_edge[part.edges], of_block[part.blocks] = score, best
         return Deciding(flow, counts, of_block, of_edge)
 
@@ -61,10 +62,11 @@ class Branch(Technique):
         """The edge that decides, with its counts."""
         suspect, spectrum = report.suspect(position), report.spectrum
         sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]
-        edge = report.details.edge_at(suspect.element)
+        decided = details_of(report, Deciding)
+        edge = decided.edge_at(suspect.element)
         if edge is None:
             return Explanation(headline(report, suspect), (*sentences, "No edge leads to it or from it."), INFO.formula)
-        flow, counts = report.details.flow, spectrum.edge_hit_counts
+        flow, counts = decided.flow, spectrum.edge_hit_counts
         column = int(flow.edge[edge])
         ends = f"{where(flow, int(flow.source[edge]), spectrum)} to {where(flow, int(flow.target[edge]), spectrum)}"
         sentences.append(f"The most suspicious edge here leads from {ends}; {traversed(counts, column)}.")

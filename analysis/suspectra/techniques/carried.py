@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from suspectra.arrays import Ints
 from suspectra.program.control_flow import ControlFlow
 from suspectra.spectrum import Counts, ranges
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 class Solution(Protocol):
     """Numbers for the edges and blocks of a control flow, found from the counts of the edges."""
 
-    flow: ControlFlow
-    counts: Counts
+    @property
+    def flow(self) -> ControlFlow:
+        """The blocks and edges that the numbers are of."""
+
+    @property
+    def counts(self) -> Counts:
+        """Of the spectrum's edges, from which the numbers follow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +50,13 @@ class Carried:
     before: Solution | None
 
     @cached_property
-    def graphs(self) -> np.ndarray:
+    def graphs(self) -> Ints:
         """The graphs to be solved anew, ascending."""
         stays = np.zeros(len(self.flow), bool)
-        now, _ = self._pairs
-        stays[now] = True
-        if len(now):
-            before = self.before
+        pairs = self._pairs
+        if pairs is not None:
+            before, now, _ = pairs
+            stays[now] = True
             edges, old = self._edges
             column, old_column = self.flow.edge[edges], before.flow.edge[old]
             differs = (self.counts.ef[column] != before.counts.ef[old_column]) | (
@@ -56,20 +66,30 @@ class Carried:
             stays[self.flow.graph_of_edge[edges[differs]]] = False
         return np.flatnonzero(~stays)
 
-    def of_edges(self, name: str, dtype: type = float) -> np.ndarray:
-        """A number of each edge, to be filled in where the graph is to be solved."""
-        return self._moved(name, len(self.flow.edge), self._edges, dtype)
+    def of_edges(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
+        """A number of each edge, to be filled in where the graph is to be solved.
 
-    def of_blocks(self, name: str, dtype: type = float) -> np.ndarray:
-        """A number of each block, to be filled in where the graph is to be solved."""
-        return self._moved(name, self.flow.blocks, self._blocks, dtype)
+        Parameters
+        ----------
+        old : ndarray, optional
+            What the solution before has for its edges.
+        kind : type
+            Of the numbers.
+        """
+        return self._moved(old, len(self.flow.edge), self._edges, kind)
 
-    def _moved(self, name: str, size: int, places: tuple[np.ndarray, np.ndarray], dtype: type) -> np.ndarray:
-        if self._same_flow:
-            return getattr(self.before, name).copy()
-        values, (now, then) = np.zeros(size, dtype), places
-        if len(now):
-            values[now] = getattr(self.before, name)[then]
+    def of_blocks(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
+        """A number of each block, to be filled in where the graph is to be solved; see :meth:`of_edges`."""
+        return self._moved(old, self.flow.blocks, self._blocks, kind)
+
+    def _moved(
+        self, old: NDArray[ScalarT] | None, size: int, places: tuple[Ints, Ints], kind: type[ScalarT]
+    ) -> NDArray[ScalarT]:
+        if old is not None and self._same_flow:
+            return old.copy()
+        values, (now, then) = np.zeros(size, kind), places
+        if old is not None and len(now):
+            values[now] = old[then]
         return values
 
     @property
@@ -77,31 +97,33 @@ class Carried:
         return self.before is not None and self.before.flow is self.flow
 
     @cached_property
-    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Graphs now, and the same graphs before."""
-        before, nothing = self.before, np.zeros(0, np.int64)
+    def _pairs(self) -> tuple[Solution, Ints, Ints] | None:
+        """The solution before, graphs now, and the same graphs before; None where no graph is the same."""
+        before = self.before
         if before is None or (before.counts.failed, before.counts.passed) != (self.counts.failed, self.counts.passed):
-            return nothing, nothing
+            return None
         if self._same_flow:
-            return (np.arange(len(self.flow)),) * 2
+            every = np.arange(len(self.flow))
+            return before, every, every
         place = {id(table.made or table): number for number, table in enumerate(before.flow.tables)}
         found = np.array([place.get(id(table.made or table), -1) for table in self.flow.tables], np.int64)
         now = np.flatnonzero(found >= 0)
         first, old = self.flow.first_graph, before.flow.first_graph
         then = found[now]
-        return ranges(first[now], first[now + 1]), ranges(old[then], old[then + 1])
+        graphs = ranges(first[now], first[now + 1])
+        return (before, graphs, ranges(old[then], old[then + 1])) if len(graphs) else None
 
     @cached_property
-    def _edges(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._spans("first_edge")
+    def _edges(self) -> tuple[Ints, Ints]:
+        return self._spans(lambda flow: flow.first_edge)
 
     @cached_property
-    def _blocks(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._spans("first_block")
+    def _blocks(self) -> tuple[Ints, Ints]:
+        return self._spans(lambda flow: flow.first_block)
 
-    def _spans(self, first: str) -> tuple[np.ndarray, np.ndarray]:
-        now, then = self._pairs
-        if not len(now):
-            return now, then
-        starts, old = getattr(self.flow, first), getattr(self.before.flow, first)
+    def _spans(self, first: Callable[[ControlFlow], Ints]) -> tuple[Ints, Ints]:
+        if self._pairs is None:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        before, now, then = self._pairs
+        starts, old = first(self.flow), first(before.flow)
         return ranges(starts[now], starts[now + 1]), ranges(old[then], old[then + 1])

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.techniques.technique import Technique, TechniqueInfo
+from suspectra.technique_info import TechniqueInfo
+from suspectra.techniques.technique import Technique
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Entry:
     def load(self) -> type[Technique]:
         """The class, whose keyword arguments are the technique's hyper-parameters."""
         module, _, name = self.place.partition(":")
-        return getattr(import_module(module), name)
+        technique: type[Technique] = getattr(import_module(module), name)
+        return technique
 
 
 CP = TechniqueInfo(

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph, linalg
 
+from suspectra.arrays import Bools, Floats, Ints
 from suspectra.cancellation import check
 from suspectra.errors import Problem
 from suspectra.program import Program
@@ -25,7 +27,7 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum, ranges
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import CP as INFO
-from suspectra.techniques.flow_report import FlowReport, headline, kept, traversed, where
+from suspectra.techniques.flow_report import FlowReport, details_of, headline, kept, traversed, where
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.technique import Technique
 
@@ -61,49 +63,49 @@ class Propagation:
 
     flow: ControlFlow
     counts: Counts
-    edge_delta: np.ndarray
-    edge_share: np.ndarray
-    br: np.ndarray
-    trouble: np.ndarray
+    edge_delta: Floats
+    edge_share: Floats
+    br: Floats
+    trouble: NDArray[np.uint8]
 
     @cached_property
-    def taken(self) -> np.ndarray:
+    def taken(self) -> Ints:
         """The edges that take part, k of them."""
         return np.flatnonzero(~np.isnan(self.edge_share))
 
     @property
-    def source(self) -> np.ndarray:
+    def source(self) -> Ints:
         """The block each edge that takes part leaves; shape (k,)."""
         return self.flow.source[self.taken]
 
     @property
-    def target(self) -> np.ndarray:
+    def target(self) -> Ints:
         """The block each edge that takes part enters; shape (k,)."""
         return self.flow.target[self.taken]
 
     @property
-    def edge(self) -> np.ndarray:
+    def edge(self) -> Ints:
         """Column of each edge that takes part in the spectrum; shape (k,)."""
         return self.flow.edge[self.taken]
 
     @property
-    def delta(self) -> np.ndarray:
+    def delta(self) -> Floats:
         """θΔ of each edge that takes part; shape (k,)."""
         return self.edge_delta[self.taken]
 
     @property
-    def share(self) -> np.ndarray:
+    def share(self) -> Floats:
         """W of each edge that takes part; shape (k,)."""
         return self.edge_share[self.taken]
 
     @property
-    def notes(self) -> dict[str, np.ndarray]:
+    def notes(self) -> dict[str, Ints]:
         """The graphs in which something had to be handled, by what it was."""
         graph = self.flow.graph_of_block
         return {kind: np.unique(graph[(self.trouble >> bit & 1).astype(bool)]) for bit, kind in enumerate(TROUBLE)}
 
 
-def edge_suspiciousness(counts: Counts) -> np.ndarray:
+def edge_suspiciousness(counts: Counts) -> Floats:
     """θΔ of each edge (equation 2): from -1, only passed runs traverse it, to 1; NaN where none does.
 
     Parameters
@@ -148,7 +150,7 @@ class CP(Technique):
         """Solve for every block and rank its statements; a statement of several blocks takes the highest score."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
-        solution = self.propagate(flow, spectrum.edge_hit_counts, kept(self, before))
+        solution = self.propagate(flow, spectrum.edge_hit_counts, kept(self, before, Propagation))
         scores = flow.over_elements(solution.br, len(spectrum.elements))
         notes = [_named(kind, graphs, flow, spectrum) for kind, graphs in solution.notes.items() if len(graphs)]
         return FlowReport.of(self, spectrum, scores, (*flow.problems, *notes), solution)
@@ -182,10 +184,12 @@ class CP(Technique):
         entering = np.bincount(target, delta[used], blocks)
         found = system.solve(np.where(system.is_exit, entering, 0.0))
         check()
-        edge_delta, edge_share = carried.of_edges("edge_delta"), carried.of_edges("edge_share")
+        edge_delta = carried.of_edges(before.edge_delta if before else None, np.float64)
+        edge_share = carried.of_edges(before.edge_share if before else None, np.float64)
         edge_delta[part.edges], edge_share[part.edges] = delta, np.nan
         edge_share[part.edges[used]] = own
-        br, trouble = carried.of_blocks("br"), carried.of_blocks("trouble", np.uint8)
+        br = carried.of_blocks(before.br if before else None, np.float64)
+        trouble = carried.of_blocks(before.trouble if before else None, np.uint8)
         br[part.blocks], trouble[part.blocks] = np.where(touched, found, np.nan), 0
         for bit, at in enumerate((cancelled, system.singular, system.ill_conditioned)):
             trouble[part.blocks[at]] |= 1 << bit
@@ -195,7 +199,7 @@ class CP(Technique):
         """Which edges carry the suspicion to the statement, and from where."""
         suspect = report.suspect(position)
         counts = report.spectrum.counts
-        solution = report.details
+        solution = details_of(report, Propagation)
         title = headline(report, suspect)
         sentences = [in_words(suspect.ef, suspect.ep, counts)]
         blocks = _blocks_of(solution, suspect.element)
@@ -207,7 +211,7 @@ class CP(Technique):
         return Explanation(title, (*sentences, *carried), INFO.formula, substituted)
 
 
-def solve(source: np.ndarray, target: np.ndarray, delta: np.ndarray, blocks: int) -> np.ndarray:
+def solve(source: Ints, target: Ints, delta: Floats, blocks: int) -> Floats:
     """BR of each block from the suspiciousness of the edges, by equations (4) to (6).
 
     Parameters
@@ -234,16 +238,17 @@ def solve(source: np.ndarray, target: np.ndarray, delta: np.ndarray, blocks: int
     return system.solve(np.where(system.is_exit, np.bincount(target, delta, blocks), 0.0))
 
 
-def _leads_to_exit_alone(flow: ControlFlow, part: FlowPart, used: np.ndarray) -> np.ndarray:
+def _leads_to_exit_alone(flow: ControlFlow, part: FlowPart, used: Ints) -> Bools:
     """The edges that are the only way out of their block and the only one out of the function."""
     source, target, edges = part.source[used], part.target[used], part.edges[used]
     ways_out = np.bincount(source, minlength=len(part.blocks))
     ways_in = np.bincount(target, minlength=len(part.blocks))
-    return flow.leaves[edges] & ~flow.enters[edges] & (ways_out[source] == 1) & (ways_in[target] == 1)
+    alone = np.equal(ways_out[source], 1) & np.equal(ways_in[target], 1)
+    return flow.leaves[edges] & ~flow.enters[edges] & alone
 
 
-def _blocks_of(solution: Propagation, element: int) -> np.ndarray:
-    blocks = solution.flow.member_block[solution.flow.member_element == element]
+def _blocks_of(solution: Propagation, element: int) -> Ints:
+    blocks: Ints = solution.flow.member_block[solution.flow.member_element == element]
     return blocks[~np.isnan(solution.br[blocks])]
 
 
@@ -283,7 +288,7 @@ def _percent(share: float) -> str:
     return f"{share:.0%}" if abs(share) < 1000 else f"{share:.3g} times"
 
 
-def _shares(target: np.ndarray, delta: np.ndarray, blocks: int) -> tuple[np.ndarray, np.ndarray]:
+def _shares(target: Ints, delta: Floats, blocks: int) -> tuple[Floats, Ints]:
     """W of each edge (equation 4), and the blocks whose denominator was zero."""
     total = np.bincount(target, delta, blocks)
     size = np.bincount(target, np.abs(delta), blocks)
@@ -297,7 +302,7 @@ def _shares(target: np.ndarray, delta: np.ndarray, blocks: int) -> tuple[np.ndar
 class _System:
     """BR = W·BR + b: substitution backwards from the exits, circle by circle where there are loops."""
 
-    def __init__(self, source: np.ndarray, target: np.ndarray, share: np.ndarray, blocks: int):
+    def __init__(self, source: Ints, target: Ints, share: Floats, blocks: int):
         self.blocks = blocks
         self.weights = sparse.csr_array((share, (source, target)), shape=(blocks, blocks))
         self.is_exit = np.bincount(source, minlength=blocks) == 0
@@ -316,7 +321,7 @@ class _System:
         self.singular = np.zeros(0, np.int64)
         self.ill_conditioned = np.zeros(0, np.int64)
 
-    def solve(self, constant: np.ndarray) -> np.ndarray:
+    def solve(self, constant: Floats) -> Floats:
         """BR of each block."""
         br = constant.copy()  # grows by what solved successors carry over
         waiting = self.waiting.copy()
@@ -337,7 +342,7 @@ class _System:
             ready = np.unique(parts[waiting[parts] == 0])
         return br
 
-    def _close_loops(self, parts: np.ndarray, br: np.ndarray) -> None:
+    def _close_loops(self, parts: Ints, br: Floats) -> None:
         loops = parts[self.in_loop[self.members[self.first[parts]]]]
         sizes = self.first[loops + 1] - self.first[loops]
         for size in np.unique(sizes).tolist():
@@ -349,7 +354,7 @@ class _System:
                 for row in members:
                     self._solve_sparse(row, br)
 
-    def _solve_dense(self, members: np.ndarray, br: np.ndarray) -> None:
+    def _solve_dense(self, members: Ints, br: Floats) -> None:
         """Loops of one size together; members has shape (loops, size)."""
         loops, size = members.shape
         matrices = np.broadcast_to(np.eye(size), (loops, size, size)).copy()
@@ -374,15 +379,18 @@ class _System:
             br[members[index]] = np.linalg.lstsq(matrices[index], right[index], rcond=1e-12)[0]
         self._note(members[~regular, 0], members[regular & (condition > _ILL_CONDITIONED), 0])
 
-    def _solve_sparse(self, members: np.ndarray, br: np.ndarray) -> None:
+    def _solve_sparse(self, members: Ints, br: Floats) -> None:
         """One large loop."""
         inner = self.weights[members][:, members]
         matrix = (sparse.eye_array(len(members)) - inner).tocsc()
         try:
             factors = linalg.splu(matrix)
-            inverse = linalg.LinearOperator(
-                matrix.shape, matvec=factors.solve, rmatvec=lambda x: factors.solve(x, "T"), dtype=float
-            )
+
+            def transposed(right: Floats) -> Floats:
+                solved: Floats = factors.solve(right, "T")  # type: ignore[call-overload]  # scipy-stubs lack `trans`
+                return solved
+
+            inverse = linalg.LinearOperator(matrix.shape, matvec=factors.solve, rmatvec=transposed, dtype=np.float64)
             condition = linalg.onenormest(inverse) * linalg.norm(matrix, 1)
             if not condition < 1 / np.finfo(float).eps:
                 raise RuntimeError("singular to working precision")
@@ -392,12 +400,12 @@ class _System:
             br[members] = linalg.lsmr(matrix, br[members], atol=1e-12, btol=1e-12, maxiter=10 * len(members))[0]
             self._note(members[:1], members[:0])
 
-    def _note(self, singular: np.ndarray, ill_conditioned: np.ndarray) -> None:
+    def _note(self, singular: Ints, ill_conditioned: Ints) -> None:
         self.singular = np.append(self.singular, singular)
         self.ill_conditioned = np.append(self.ill_conditioned, ill_conditioned)
 
 
-def _condition(matrices: np.ndarray) -> np.ndarray:
+def _condition(matrices: Floats) -> Floats:
     """The condition number of each matrix, infinite for a singular one."""
     singular_values = np.linalg.svd(matrices, compute_uv=False)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -415,7 +423,7 @@ _NOTES = {
 }
 
 
-def _named(kind: str, graphs: np.ndarray, flow: ControlFlow, spectrum: Spectrum) -> Problem:
+def _named(kind: str, graphs: Ints, flow: ControlFlow, spectrum: Spectrum) -> Problem:
     """A note that names a function it is about."""
     index = int(flow.function[graphs[0]])
     if index < 0:

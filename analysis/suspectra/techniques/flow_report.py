@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
+from suspectra.arrays import Floats, Ints
 from suspectra.cancellation import check
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program.control_flow import ControlFlow
 from suspectra.report import RankedReport, Suspect
 from suspectra.spectrum import Counts, Spectrum
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.technique import Technique, own_report
+
+DetailsT = TypeVar("DetailsT")
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +27,10 @@ class FlowReport(RankedReport):
 
     Parameters
     ----------
-    notes : tuple of Problem
-        What the technique met on the way and the reader of the ranking should know.
     details : object
-        What the technique keeps for explaining.
+        What the technique keeps for explaining, and for the next state.
     """
 
-    notes: tuple[Problem, ...] = ()
     details: object = None
 
     @classmethod
@@ -37,7 +38,7 @@ class FlowReport(RankedReport):
         cls,
         technique: Technique,
         spectrum: Spectrum,
-        scores: np.ndarray,
+        scores: Floats,
         notes: tuple[Problem, ...] = (),
         details: object = None,
     ) -> FlowReport:
@@ -57,17 +58,27 @@ class FlowReport(RankedReport):
         report = cls.from_scores(technique, spectrum, np.where(np.isnan(scores), below, scores))
         return replace(report, notes=notes, details=details)
 
-    def doubts(self) -> list[Problem]:
-        """What keeps this ranking from telling the fault apart, and what the technique noted."""
-        return [*super().doubts(), *self.notes]
+
+def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
+    """What a technique kept with its report.
+
+    Raises
+    ------
+    TypeError
+        When a technique made it that keeps something else, or nothing.
+    """
+    details = own_report(report, FlowReport).details
+    if not isinstance(details, kind):
+        raise TypeError(f"{report.technique.name} keeps no {kind.__name__}")
+    return details
 
 
-def kept(technique: Technique, before: RankedReport | None) -> Any:
+def kept(technique: Technique, before: RankedReport | None, kind: type[DetailsT]) -> DetailsT | None:
     """What the same technique kept with its report before a change, if it was that one that made it."""
-    return before.details if isinstance(before, FlowReport) and before.technique == technique else None
+    return details_of(before, kind) if before is not None and before.technique == technique else None
 
 
-def require_counts(technique: str, spectrum: Spectrum) -> tuple[np.ndarray, ...]:
+def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
     """How often each test traversed its edges.
 
     Raises
@@ -106,8 +117,8 @@ class Deciding:
 
     flow: ControlFlow
     counts: Counts
-    block_score: np.ndarray
-    edge_score: np.ndarray
+    block_score: Floats
+    edge_score: Floats
 
     def edge_at(self, element: int) -> int | None:
         """The edge that gives an element its score."""
@@ -144,7 +155,7 @@ def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
     return {0: "the entry", 1: "the exit"}.get(local, "a block without lines")
 
 
-def by_distance(flow: ControlFlow, seeds: np.ndarray, elements: int) -> np.ndarray:
+def by_distance(flow: ControlFlow, seeds: Ints, elements: int) -> Floats:
     """Score the statements around reported ones by how near they are in the control flow.
 
     A reader who does not find the fault in the report goes on outwards, breadth first (Renieris & Reiss 2003 do so

@@ -7,25 +7,28 @@ nothing but the four counts of an element, so it is computed once for each disti
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from suspectra.arrays import Floats
 from suspectra.errors import NothingToRank, Problem, UsageError
+from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum, distinct_pairs
-from suspectra.techniques.technique import Technique, TechniqueInfo
+from suspectra.technique_info import TechniqueInfo
+from suspectra.techniques.technique import Technique
 
 
 @dataclass(frozen=True, eq=False)
 class Four:
     """The four counts as real numbers (cloning makes them fractions), with F and P."""
 
-    ef: np.ndarray
-    ep: np.ndarray
-    nf: np.ndarray
-    np: np.ndarray
+    ef: Floats
+    ep: Floats
+    nf: Floats
+    np: Floats
     F: float
     P: float
 
@@ -33,11 +36,11 @@ class Four:
     def of(cls, counts: Counts, clone_failed: bool = False) -> Four:
         """Take the counts of a spectrum, failed tests cloned c = P/F times when asked (paper 004, §2.3)."""
         c = counts.passed / counts.failed if clone_failed and counts.passed and counts.failed else 1.0
-        ef, nf = counts.ef * c, counts.nf * c
+        ef, nf = np.asarray(counts.ef * c, np.float64), np.asarray(counts.nf * c, np.float64)
         return cls(ef, counts.ep.astype(float), nf, counts.np.astype(float), counts.failed * c, counts.passed)
 
 
-Score = Callable[..., np.ndarray]
+Score = Callable[..., Floats]  # of a Four, and of the formula's own parameters by name
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def formula(
     return register
 
 
-def ratio(above: np.ndarray, below: np.ndarray | float, at_zero: np.ndarray | float = 0.0) -> np.ndarray:
+def ratio(above: Floats, below: Floats | float, at_zero: Floats | float = 0.0) -> Floats:
     """The quotient; 0/0 is `at_zero`, anything else over 0 is infinite.
 
     Examples
@@ -91,7 +94,7 @@ HENDERSON = "Henderson, Küçük & Podgurski 2019"
     group="ER1",
     advice="Optimal for a program with one deterministic fault; useless once there are two.",
 )
-def _naish1(n: Four) -> np.ndarray:
+def _naish1(n: Four) -> Floats:
     return np.where(n.nf > 0, -1.0, n.np)
 
 
@@ -111,37 +114,37 @@ def _naish1(n: Four) -> np.ndarray:
     group="ER1",
     advice="Optimal for a single fault; the name most tools use for Naish2.",
 )
-def _naish2(n: Four) -> np.ndarray:
+def _naish2(n: Four) -> Floats:
     return n.ef - n.ep / (n.P + 1)
 
 
 @formula("anderberg", "Anderberg", "ef / (ef + 2 * (nf + ep))", "Anderberg 1973", group="ER2")
-def _anderberg(n: Four) -> np.ndarray:
+def _anderberg(n: Four) -> Floats:
     return ratio(n.ef, n.ef + 2 * (n.nf + n.ep))
 
 
 @formula("dice", "Dice", "2 * ef / (ef + nf + ep)", "Dice 1945", group="ER2")
-def _dice(n: Four) -> np.ndarray:
+def _dice(n: Four) -> Floats:
     return ratio(2 * n.ef, n.ef + n.nf + n.ep)
 
 
 @formula("goodman", "Goodman", "(2 * ef - nf - ep) / (2 * ef + nf + ep)", "Goodman & Kruskal 1954", group="ER2")
-def _goodman(n: Four) -> np.ndarray:
+def _goodman(n: Four) -> Floats:
     return ratio(2 * n.ef - n.nf - n.ep, 2 * n.ef + n.nf + n.ep)
 
 
 @formula("jaccard", "Jaccard", "ef / (ef + nf + ep)", "Jaccard 1901; Chen et al. 2002", group="ER2")
-def _jaccard(n: Four) -> np.ndarray:
+def _jaccard(n: Four) -> Floats:
     return ratio(n.ef, n.ef + n.nf + n.ep)
 
 
 @formula("sorensen-dice", "Sørensen-Dice", "2 * ef / (2 * ef + nf + ep)", "Duarte et al. 1999", group="ER2")
-def _sorensen_dice(n: Four) -> np.ndarray:
+def _sorensen_dice(n: Four) -> Floats:
     return ratio(2 * n.ef, 2 * n.ef + n.nf + n.ep)
 
 
 @formula("cbi-inc", "CBI Inc.", "ef / (ef + ep) - F / (F + P)", "Liblit et al. 2005", group="ER3")
-def _cbi_inc(n: Four) -> np.ndarray:
+def _cbi_inc(n: Four) -> Floats:
     return ratio(n.ef, n.ef + n.ep) - n.F / (n.F + n.P)
 
 
@@ -154,7 +157,7 @@ def _cbi_inc(n: Four) -> np.ndarray:
     group="ER3",
     advice="Statement-based isolation: the share of a line's runs that failed.",
 )
-def _qe(n: Four) -> np.ndarray:
+def _qe(n: Four) -> Floats:
     return ratio(n.ef, n.ef + n.ep)
 
 
@@ -166,23 +169,23 @@ def _qe(n: Four) -> np.ndarray:
     group="ER3",
     advice="The classic, kept for comparison: it puts a line one failing test reached by chance first.",
 )
-def _tarantula(n: Four) -> np.ndarray:
+def _tarantula(n: Four) -> Floats:
     failed, passed = ratio(n.ef, n.F), ratio(n.ep, n.P)
     return ratio(failed, failed + passed)
 
 
 @formula("euclid", "Euclid", "sqrt(ef + np)", "Krause 1973", group="ER4")
-def _euclid(n: Four) -> np.ndarray:
+def _euclid(n: Four) -> Floats:
     return np.sqrt(n.ef + n.np)
 
 
 @formula("hamann", "Hamann", "(ef + np - nf - ep) / (F + P)", "Hamann 1961", group="ER4")
-def _hamann(n: Four) -> np.ndarray:
+def _hamann(n: Four) -> Floats:
     return (n.ef + n.np - n.nf - n.ep) / (n.F + n.P)
 
 
 @formula("hamming", "Hamming etc.", "ef + np", "Hamming 1950", group="ER4")
-def _hamming(n: Four) -> np.ndarray:
+def _hamming(n: Four) -> Floats:
     return n.ef + n.np
 
 
@@ -193,17 +196,17 @@ def _hamming(n: Four) -> np.ndarray:
     "Rogers & Tanimoto 1960",
     group="ER4",
 )
-def _rogers_tanimoto(n: Four) -> np.ndarray:
+def _rogers_tanimoto(n: Four) -> Floats:
     return ratio(n.ef + n.np, n.ef + n.np + 2 * (n.nf + n.ep))
 
 
 @formula("simple-matching", "Simple Matching", "(ef + np) / (F + P)", "da Silva Meyer et al. 2004", group="ER4")
-def _simple_matching(n: Four) -> np.ndarray:
+def _simple_matching(n: Four) -> Floats:
     return (n.ef + n.np) / (n.F + n.P)
 
 
 @formula("sokal", "Sokal", "2 * (ef + np) / (2 * (ef + np) + nf + ep)", "Lourenço et al. 2004", group="ER4")
-def _sokal(n: Four) -> np.ndarray:
+def _sokal(n: Four) -> Floats:
     return ratio(2 * (n.ef + n.np), 2 * (n.ef + n.np) + n.nf + n.ep)
 
 
@@ -215,22 +218,22 @@ def _sokal(n: Four) -> np.ndarray:
     group="ER4",
     advice="Poor where passed tests are many; cloning helps it most.",
 )
-def _wong2(n: Four) -> np.ndarray:
+def _wong2(n: Four) -> Floats:
     return n.ef - n.ep
 
 
 @formula("binary", "Binary", "0 if ef < F, else 1", NAISH, group="ER5")
-def _binary(n: Four) -> np.ndarray:
+def _binary(n: Four) -> Floats:
     return np.where(n.nf > 0, 0.0, 1.0)
 
 
 @formula("russell-rao", "Russell & Rao", "ef / (F + P)", "Russell & Rao 1940", group="ER5")
-def _russell_rao(n: Four) -> np.ndarray:
+def _russell_rao(n: Four) -> Floats:
     return n.ef / (n.F + n.P)
 
 
 @formula("wong1", "Wong1", "ef", "Wong et al. 2007", group="ER5")
-def _wong1(n: Four) -> np.ndarray:
+def _wong1(n: Four) -> Floats:
     return n.ef
 
 
@@ -241,7 +244,7 @@ def _wong1(n: Four) -> np.ndarray:
     "Rogot & Goldberg 1966",
     group="ER6",
 )
-def _rogot1(n: Four) -> np.ndarray:
+def _rogot1(n: Four) -> Floats:
     wrong = n.nf + n.ep
     return (ratio(n.ef, 2 * n.ef + wrong, 0.5) + ratio(n.np, 2 * n.np + wrong, 0.5)) / 2
 
@@ -253,19 +256,19 @@ def _rogot1(n: Four) -> np.ndarray:
     "Scott 1955",
     group="ER6",
 )
-def _scott(n: Four) -> np.ndarray:
+def _scott(n: Four) -> Floats:
     wrong = n.nf + n.ep
     above = 4 * n.ef * n.np - 4 * n.nf * n.ep - (n.nf - n.ep) ** 2
     return ratio(above, (2 * n.ef + wrong) * (2 * n.np + wrong), 1.0)
 
 
 @formula("ample", "AMPLE", "abs(ef / F - ep / P)", "Dallmeier, Lindig & Zeller 2005")
-def _ample(n: Four) -> np.ndarray:
+def _ample(n: Four) -> Floats:
     return np.abs(_ample2(n))
 
 
 @formula("ample2", "AMPLE2", "ef / F - ep / P", NAISH)
-def _ample2(n: Four) -> np.ndarray:
+def _ample2(n: Four) -> Floats:
     return ratio(n.ef, n.F) - ratio(n.ep, n.P)
 
 
@@ -275,22 +278,22 @@ def _ample2(n: Four) -> np.ndarray:
     "(2 * ef * np - 2 * nf * ep) / ((ef + ep) * (np + nf) + F * P)",
     "Rogot & Goldberg 1966",
 )
-def _arithmetic_mean(n: Four) -> np.ndarray:
+def _arithmetic_mean(n: Four) -> Floats:
     return ratio(2 * (n.ef * n.np - n.nf * n.ep), (n.ef + n.ep) * (n.np + n.nf) + n.F * n.P, 1.0)
 
 
 @formula("cohen", "Cohen", "(2 * ef * np - 2 * nf * ep) / ((ef + ep) * P + (nf + np) * F)", "Cohen 1960")
-def _cohen(n: Four) -> np.ndarray:
+def _cohen(n: Four) -> Floats:
     return ratio(2 * (n.ef * n.np - n.nf * n.ep), (n.ef + n.ep) * n.P + (n.nf + n.np) * n.F, 1.0)
 
 
 @formula("fleiss", "Fleiss", "(4 * ef * np - 4 * nf * ep - (nf - ep)^2) / (2 * F + 2 * P)", "Fleiss 1965")
-def _fleiss(n: Four) -> np.ndarray:
+def _fleiss(n: Four) -> Floats:
     return (4 * n.ef * n.np - 4 * n.nf * n.ep - (n.nf - n.ep) ** 2) / (2 * (n.F + n.P))
 
 
 @formula("kulczynski1", "Kulczynski1", "ef / (nf + ep)", "Lourenço et al. 2004")
-def _kulczynski1(n: Four) -> np.ndarray:
+def _kulczynski1(n: Four) -> Floats:
     return ratio(n.ef, n.nf + n.ep)
 
 
@@ -301,17 +304,17 @@ def _kulczynski1(n: Four) -> np.ndarray:
     "Lourenço et al. 2004",
     advice="Robust with few failing tests.",
 )
-def _kulczynski2(n: Four) -> np.ndarray:
+def _kulczynski2(n: Four) -> Floats:
     return (ratio(n.ef, n.F) + ratio(n.ef, n.ef + n.ep)) / 2
 
 
 @formula("m1", "M1", "(ef + np) / (nf + ep)", "Everitt 1978")
-def _m1(n: Four) -> np.ndarray:
+def _m1(n: Four) -> Floats:
     return ratio(n.ef + n.np, n.nf + n.ep)
 
 
 @formula("m2", "M2", "ef / (ef + np + 2 * (nf + ep))", "Everitt 1978")
-def _m2(n: Four) -> np.ndarray:
+def _m2(n: Four) -> Floats:
     return ratio(n.ef, n.ef + n.np + 2 * (n.nf + n.ep))
 
 
@@ -322,7 +325,7 @@ def _m2(n: Four) -> np.ndarray:
     "Ochiai 1957; Abreu et al. 2006",
     advice="The default: strong with one fault or several, and never silly.",
 )
-def _ochiai(n: Four) -> np.ndarray:
+def _ochiai(n: Four) -> Floats:
     return ratio(n.ef, np.sqrt(n.F * (n.ef + n.ep)))
 
 
@@ -332,7 +335,7 @@ def _ochiai(n: Four) -> np.ndarray:
     "ef - h, h = ep up to 2, 2 + 0.1 * (ep - 2) up to 10, 2.8 + 0.001 * (ep - 10) beyond",
     "Wong et al. 2007",
 )
-def _wong3(n: Four) -> np.ndarray:
+def _wong3(n: Four) -> Floats:
     h = np.where(n.ep <= 2, n.ep, np.where(n.ep <= 10, 2 + 0.1 * (n.ep - 2), 2.8 + 0.001 * (n.ep - 10)))
     return n.ef - h
 
@@ -345,29 +348,29 @@ def _wong3(n: Four) -> np.ndarray:
     exponent=2.0,
     advice="Strong with one fault. A line that exactly the failing tests execute scores infinity.",
 )
-def _dstar(n: Four, exponent: float) -> np.ndarray:
+def _dstar(n: Four, exponent: float) -> Floats:
     return ratio(n.ef**exponent, n.nf + n.ep)
 
 
 @formula("barinel", "Barinel", "1 - ep / (ep + ef)", "Abreu, Zoeteweij & van Gemund 2009")
-def _barinel(n: Four) -> np.ndarray:
+def _barinel(n: Four) -> Floats:
     return 1 - ratio(n.ep, n.ep + n.ef, 1.0)
 
 
 @formula("zoltar", "Zoltar", "ef / (ef + nf + ep + 10000 * nf * ep / ef)", "Gonzalez 2007")
-def _zoltar(n: Four) -> np.ndarray:
+def _zoltar(n: Four) -> Floats:
     return ratio(n.ef, n.ef + n.nf + n.ep + ratio(10000 * n.nf * n.ep, n.ef))
 
 
 @formula("ochiai2", "Ochiai2", "ef * np / sqrt((ef + ep) * (np + nf) * F * P)", "Ochiai 1957")
-def _ochiai2(n: Four) -> np.ndarray:
+def _ochiai2(n: Four) -> Floats:
     # without passed tests the limit is 1 for lines every failing test executes, and 0 for the others
     alone = np.where(n.nf == 0, 1.0, 0.0) if n.P == 0 else 0.0
     return ratio(n.ef * n.np, np.sqrt((n.ef + n.ep) * (n.np + n.nf) * n.F * n.P), alone)
 
 
 @formula("overlap", "Overlap", "ef / min(ef, nf, ep)", "Krause 1973")
-def _overlap(n: Four) -> np.ndarray:
+def _overlap(n: Four) -> Floats:
     return ratio(n.ef, np.minimum(n.ef, np.minimum(n.nf, n.ep)), 1.0)
 
 
@@ -377,7 +380,7 @@ def _overlap(n: Four) -> np.ndarray:
     "(ef * np - nf * ep) * ((ef + ep) * (np + nf) + F * P) / ((ef + ep) * (np + nf) * F * P)",
     "Rogot & Goldberg 1966",
 )
-def _harmonic_mean(n: Four) -> np.ndarray:
+def _harmonic_mean(n: Four) -> Floats:
     split, totals = (n.ef + n.ep) * (n.np + n.nf), n.F * n.P
     # no limit where every test executes the line: it differs with the side it is approached from
     return ratio((n.ef * n.np - n.nf * n.ep) * (split + totals), split * totals, -np.inf)
@@ -389,14 +392,14 @@ def _harmonic_mean(n: Four) -> np.ndarray:
     "(ef * np - nf * ep) / sqrt((ef + ep) * (np + nf) * F * P)",
     "Maxwell & Pilliner 1968",
 )
-def _geometric_mean(n: Four) -> np.ndarray:
+def _geometric_mean(n: Four) -> Floats:
     return ratio(n.ef * n.np - n.nf * n.ep, np.sqrt((n.ef + n.ep) * (n.np + n.nf) * n.F * n.P))
 
 
 @formula("rogot2", "Rogot2", "1/4 * (ef / (ef + ep) + ef / F + np / P + np / (np + nf))", "Rogot & Goldberg 1966")
-def _rogot2(n: Four) -> np.ndarray:
-    parts = ratio(n.ef, n.ef + n.ep), ratio(n.ef, n.F), ratio(n.np, n.P), ratio(n.np, n.np + n.nf)
-    return sum(parts) / 4
+def _rogot2(n: Four) -> Floats:
+    failed = ratio(n.ef, n.ef + n.ep) + ratio(n.ef, n.F)
+    return (failed + ratio(n.np, n.P) + ratio(n.np, n.np + n.nf)) / 4
 
 
 @formula(
@@ -406,7 +409,7 @@ def _rogot2(n: Four) -> np.ndarray:
     "Wong, Wei, Qi & Zhao 2008",
     advice="A statistical view: how surely execution and failure go together.",
 )
-def _crosstab(n: Four) -> np.ndarray:
+def _crosstab(n: Four) -> Floats:
     total = n.F + n.P
     chi = np.zeros_like(n.ef)
     for seen, outcome, side in (
@@ -427,32 +430,32 @@ def _crosstab(n: Four) -> np.ndarray:
     "Yoo 2012; Xie et al. 2013",
     advice="Found by genetic programming; optimal for a single fault.",
 )
-def _gp13(n: Four) -> np.ndarray:
+def _gp13(n: Four) -> Floats:
     return n.ef + ratio(n.ef, 2 * n.ep + n.ef)
 
 
 @formula("f1", "F1", "2 * ef / (F + ef + ep)", HENDERSON)
-def _f1(n: Four) -> np.ndarray:
+def _f1(n: Four) -> Floats:
     return ratio(2 * n.ef, n.F + n.ef + n.ep)
 
 
-def _lift(n: Four) -> np.ndarray:
+def _lift(n: Four) -> Floats:
     """How far the share of failures among a line's runs lies above the base rate F/(F+P)."""
     return ratio(n.ef, n.ef + n.ep) - n.F / (n.F + n.P)
 
 
 @formula("relative-f1", "Relative F1", "2 * (ef + ep) / (F + ef + ep) * (ef / (ef + ep) - F / (F + P))", HENDERSON)
-def _relative_f1(n: Four) -> np.ndarray:
+def _relative_f1(n: Four) -> Floats:
     return ratio(2 * (n.ef + n.ep), n.F + n.ef + n.ep) * _lift(n)
 
 
 @formula("relative-ochiai", "Relative Ochiai", "sqrt((ef + ep) / F) * (ef / (ef + ep) - F / (F + P))", HENDERSON)
-def _relative_ochiai(n: Four) -> np.ndarray:
+def _relative_ochiai(n: Four) -> Floats:
     return np.sqrt(ratio(n.ef + n.ep, n.F)) * _lift(n)
 
 
 @formula("relative-jaccard", "Relative Jaccard", "ef / (F + ep) - F / (F + P)", HENDERSON)
-def _relative_jaccard(n: Four) -> np.ndarray:
+def _relative_jaccard(n: Four) -> Floats:
     return ratio(n.ef, n.F + n.ep) - n.F / (n.F + n.P)
 
 
@@ -475,7 +478,7 @@ class Formula(Technique):
     parameters: tuple[tuple[str, float], ...] = ()
 
     @property
-    def info(self) -> TechniqueInfo:  # type: ignore[override]
+    def info(self) -> TechniqueInfo:
         """The formula's description."""
         return self.spec.info
 
@@ -484,18 +487,18 @@ class Formula(Technique):
         """Whether failed tests are cloned."""
         return self.clone
 
-    def score(self, counts: Counts) -> np.ndarray:
+    def score(self, counts: Counts) -> Floats:
         """Suspiciousness of every column, shape (n,); may be infinite, never NaN."""
         of, ef, ep = distinct_pairs(counts)
         return self._score(Counts(ef, ep, counts.failed, counts.passed))[of]
 
-    def _score(self, counts: Counts) -> np.ndarray:
+    def _score(self, counts: Counts) -> Floats:
         return self.spec.score(Four.of(counts, self.clone), **dict(self.parameters))
 
     def localize(
         self,
         spectrum: Spectrum,
-        program: object = None,
+        program: Program | None = None,
         before: RankedReport | None = None,
         *,
         unexecuted_last: bool = True,
@@ -512,7 +515,7 @@ class Formula(Technique):
         """The counts in words, and the formula with the numbers put in."""
         s = report.suspect(position)
         counts = report.spectrum.counts
-        cloned = Four.of(Counts(np.zeros(0), np.zeros(0), counts.failed, counts.passed), self.clone)
+        cloned = Four.of(Counts(np.zeros(0, np.int32), np.zeros(0, np.int32), counts.failed, counts.passed), self.clone)
         sentences = [in_words(s.ef, s.ep, counts)]
         if self.clone and cloned.F != counts.failed:
             sentences.append(
@@ -531,7 +534,7 @@ class Formula(Technique):
         )
 
 
-def substitute(formula_text: str, numbers: dict[str, float]) -> str:
+def substitute(formula_text: str, numbers: Mapping[str, float]) -> str:
     """The formula with numbers for names; the numbers alone where it is told in words.
 
     Examples
@@ -574,17 +577,28 @@ def require_failure(spectrum: Spectrum) -> None:
     raise NothingToRank(Problem("", "", cause, "record a run in which the test that shows the fault fails"))
 
 
-def make_formula(name: str, *, clone_failed: bool = False, **parameters: float) -> Formula:
+def make_formula(name: str, parameters: Mapping[str, object] | None = None, *, clone_failed: bool = False) -> Formula:
     """A formula by name.
+
+    Parameters
+    ----------
+    name : str
+    parameters : mapping of str to number, optional
+        Of its own; those left out have the published values.
+    clone_failed : bool
 
     Raises
     ------
     UsageError
-        For a parameter the formula does not have.
+        For a parameter the formula does not have, or one that is no number.
     """
     spec = FORMULAS[name]
-    for given in parameters:
+    chosen = dict(spec.parameters)
+    for given, value in (parameters or {}).items():
         if given not in spec.parameters:
             known = ", ".join(spec.parameters) or "none"
             raise UsageError(Problem("", name, f"it has no parameter {given!r}", f"its parameters: {known}"))
-    return Formula(spec, clone_failed, tuple({**spec.parameters, **parameters}.items()))
+        if not isinstance(value, (int, float)):
+            raise UsageError(Problem("", name, f"{given} is {value!r}", "give a number"))
+        chosen[given] = value
+    return Formula(spec, clone_failed, tuple(chosen.items()))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from suspectra.arrays import IntMatrix, Ints
 from suspectra.cancellation import check, checked
 from suspectra.errors import Problem, UsageError
 from suspectra.program import Program
@@ -16,7 +17,14 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum, batches
 from suspectra.techniques.catalogue import NEAREST_NEIGHBOUR as INFO
 from suspectra.techniques.effort import MOST_GB, MOST_SECONDS, Effort
-from suspectra.techniques.flow_report import FlowReport, by_distance, headline, hits_of_edges, require_counts
+from suspectra.techniques.flow_report import (
+    FlowReport,
+    by_distance,
+    details_of,
+    headline,
+    hits_of_edges,
+    require_counts,
+)
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.technique import Technique
 
@@ -24,6 +32,19 @@ from suspectra.techniques.technique import Technique
 # for each edge that a test took in the matrix of all profiles, and again for each failed run that is looked up in it.
 _BLOCK_SECONDS, _PROFILE_SECONDS, _HIT_SECONDS, _HIT_BYTES = 5e-7, 1.5e-7, 1e-8, 60.0
 _LOOK = 1 << 16  # blocks of a distance after which to see whether anybody still waits
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """What failed runs were compared with.
+
+    Parameters
+    ----------
+    of_run : dict of int to (int, int)
+        By failed run, where there is any, the nearest passed one, and how many blocks must be moved to reach it.
+    """
+
+    of_run: dict[int, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -55,7 +76,7 @@ class NearestNeighbour(Technique):
         self.require_bearable(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
         profiles = block_counts(flow, spectrum)
-        executed = profiles.astype(bool).astype(np.int32)
+        executed = sparse.csr_array(profiles.astype(bool).astype(np.int32))
         failed = np.flatnonzero(spectrum.failed)
         reported = np.zeros(flow.blocks)
         nearest: dict[int, tuple[int, int]] = {}
@@ -72,7 +93,7 @@ class NearestNeighbour(Technique):
         if not nearest:
             notes.append(Problem("", "", "NN/Perm has no passed run to compare with", "run passing tests too"))
         scores = np.where(share > 0, share, around)
-        return FlowReport.of(self, spectrum, scores, tuple(notes), nearest)
+        return FlowReport.of(self, spectrum, scores, tuple(notes), Neighbours(nearest))
 
     def effort(self, spectrum: Spectrum) -> Effort:
         """What all distances take: each looks at every block, of which there are nearly as many as statements."""
@@ -100,9 +121,7 @@ class NearestNeighbour(Technique):
             f"{fewer}take Branch or CBI, which look at control flow too, or a formula; or record fewer tests",
         )
 
-    def _nearest(
-        self, profiles: sparse.csr_array, executed: sparse.csr_array, run: int, passed: np.ndarray
-    ) -> tuple[int, np.ndarray] | None:
+    def _nearest(self, profiles: IntMatrix, executed: IntMatrix, run: int, passed: Ints) -> tuple[int, Ints] | None:
         """The nearest passed run, and the blocks that must be moved."""
         size = np.diff(profiles.indptr)
         common = np.asarray((executed[passed] @ executed[[run]].T).todense()).ravel()
@@ -110,7 +129,7 @@ class NearestNeighbour(Technique):
         chosen = passed[np.argsort(unlike, kind="stable")]
         chosen = chosen[: self.candidates] if self.candidates else chosen
         order = _order(profiles, run)
-        best: tuple[int, np.ndarray] | None = None
+        best: tuple[int, Ints] | None = None
         seen: set[bytes] = set()
         for other in checked(chosen.tolist()):
             candidate = _order(profiles, other)
@@ -132,7 +151,7 @@ class NearestNeighbour(Technique):
                 f"In {count} of {spectrum.counts.failed} failing tests it is executed at another place in the order of"
                 " frequency than in the passing test most like them."
             )
-            run, (other, moved) = next(iter(report.details.items()))
+            run, (other, moved) = next(iter(details_of(report, Neighbours).of_run.items()))
             sentences.append(
                 f"{spectrum.tests[run]} was compared with {spectrum.tests[other]}, {moved} moved blocks away."
             )
@@ -141,7 +160,7 @@ class NearestNeighbour(Technique):
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{suspect.score:.6g}")
 
 
-def block_counts(flow: ControlFlow, spectrum: Spectrum) -> sparse.csr_array:
+def block_counts(flow: ControlFlow, spectrum: Spectrum) -> IntMatrix:
     """How often each run entered each block; sparse array of int64, shape (runs, blocks).
 
     Notes
@@ -149,28 +168,30 @@ def block_counts(flow: ControlFlow, spectrum: Spectrum) -> sparse.csr_array:
     Only edges into a block count, so the entry block, which nothing enters, has none.
     """
     known = np.flatnonzero(flow.edge >= 0)
+    edges, all_rows = spectrum.require_edges()
+    all_times = require_counts(INFO.title, spectrum)
     into = sparse.csr_array(
         (np.ones(len(known), np.int64), (flow.edge[known], flow.target[known])),
-        shape=(len(spectrum.edges), flow.blocks),
+        shape=(len(edges), flow.blocks),
     )
     parts = [sparse.csr_array((0, flow.blocks), dtype=np.int64)]
     for tests in batches(spectrum):
-        rows, times = spectrum.edge_rows[tests], spectrum.edge_counts[tests]
+        rows, times = all_rows[tests], all_times[tests]
         starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         taken = sparse.csr_array(
             (np.concatenate(times).astype(np.int64), np.concatenate(rows), starts),
-            shape=(len(rows), len(spectrum.edges)),
+            shape=(len(rows), len(edges)),
         )
         parts.append((taken @ into).tocsr())
     return sparse.vstack(parts, format="csr")
 
 
-def _order(profiles: sparse.csr_array, run: int) -> np.ndarray:
+def _order(profiles: IntMatrix, run: int) -> Ints:
     """The blocks by how often a run executed them; those of one count in their own order."""
     return np.argsort(profiles[[run]].todense().ravel(), kind="stable")
 
 
-def moved_blocks(order: np.ndarray, other: np.ndarray) -> np.ndarray:
+def moved_blocks(order: Ints, other: Ints) -> Ints:
     """The fewest blocks to move so that one order becomes the other: what is not in a longest common subsequence.
 
     Examples

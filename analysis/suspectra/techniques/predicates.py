@@ -7,14 +7,14 @@ each outcome is a predicate too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from suspectra.arrays import Row
+from suspectra.arrays import FloatMatrix, Floats, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.errors import Problem
 from suspectra.program import Program
@@ -28,6 +28,7 @@ from suspectra.techniques.effort import Effort
 from suspectra.techniques.flow_report import (
     FlowReport,
     by_distance,
+    details_of,
     headline,
     hits_of_edges,
     kept,
@@ -66,17 +67,17 @@ class Predicates:
     """
 
     flow: ControlFlow
-    at: np.ndarray
-    column: np.ndarray
-    site: np.ndarray
-    element: np.ndarray
+    at: Ints
+    column: Ints
+    site: Ints
+    element: Ints
     edges: Edges
 
     @classmethod
     def of(cls, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
         """The outcomes of all decisions that any test reached, and of all conditions the evidence tells."""
         at = np.flatnonzero(flow.is_decision[flow.source] & (flow.edge >= 0) & ~flow.enters)
-        block, edges = flow.source[at], spectrum.edges
+        block, (edges, _) = flow.source[at], spectrum.require_edges()
         outcome = np.flatnonzero(edges.is_outcome)
         condition = np.stack([edges.file[outcome], (edges.target[outcome] - FIRST_OUTCOME) // 2], axis=1)
         _, number = np.unique(condition, axis=0, return_inverse=True)
@@ -95,7 +96,7 @@ class Predicates:
         return self if same else Predicates.of(flow, spectrum)
 
     @cached_property
-    def sites(self) -> np.ndarray:
+    def sites(self) -> Ints:
         """The sites, numbered from 0, by predicate; shape (k,)."""
         return np.unique(self.site, return_inverse=True)[1].reshape(-1)
 
@@ -104,23 +105,24 @@ class Predicates:
         """In how many runs what decides was evaluated, by number of the site."""
         return Tally(self._evaluated_sites, int(self.sites.max(initial=-1)) + 1)
 
-    def _evaluated_sites(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[np.ndarray]:
+    def _evaluated_sites(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Ints]:
         first, sites = self._sites_of_edge
         seen = np.zeros(int(self.sites.max(initial=-1)) + 1, np.int64)
-        every = len(tests) == len(spectrum.edge_rows)
-        for row in checked(spectrum.edge_rows if every else (spectrum.edge_rows[test] for test in tests)):
+        _, rows = spectrum.require_edges()
+        every = len(tests) == len(rows)
+        for row in checked(rows if every else (rows[test] for test in tests)):
             found = sites[ranges(first[row], first[row + 1])]
             number = np.arange(len(found))
             seen[found] = number  # of several the last one stays
             yield found[seen[found] == number]
 
     @cached_property
-    def _sites_of_edge(self) -> tuple[np.ndarray, np.ndarray]:
+    def _sites_of_edge(self) -> tuple[Ints, Ints]:
         """Where the sites of each edge begin, and the sites, edge by edge."""
         order = np.argsort(self.column, kind="stable")
         return np.searchsorted(self.column[order], np.arange(len(self.edges) + 1)), self.sites[order]
 
-    def true(self, rows: Sequence[Row], counts: Sequence[np.ndarray] | None = None) -> sparse.csr_array:
+    def true(self, rows: Sequence[Row], counts: Sequence[Ints] | None = None) -> FloatMatrix:
         """How often each run had each predicate true (once where there are no counts); shape (runs, k)."""
         edges = int(max(self.column.max(initial=-1), max((row[-1] for row in rows if len(row)), default=-1))) + 1
         data = np.concatenate([np.zeros(0), *(counts if counts is not None else map(np.ones_like, rows))])
@@ -129,7 +131,7 @@ class Predicates:
         taken = sparse.csr_array((data.astype(float), columns, starts), shape=(len(rows), edges))
         return taken[:, self.column].tocsr()
 
-    def evaluated(self, true: sparse.csr_array) -> sparse.csr_array:
+    def evaluated(self, true: FloatMatrix) -> FloatMatrix:
         """How often each run evaluated each predicate; shape (runs, k)."""
         count = len(self.column)
         holds = sparse.csr_array(
@@ -137,10 +139,12 @@ class Predicates:
         )
         return ((true @ holds) @ holds.T).tocsr()
 
-    def biases(self, spectrum: Spectrum) -> Iterator[tuple[bool, sparse.csr_array]]:
+    def biases(self, spectrum: Spectrum) -> Iterator[tuple[bool, FloatMatrix]]:
         """The evaluation bias of each run, less one half, some runs at a time: whether they failed, and a row each."""
+        _, all_rows = spectrum.require_edges()
+        all_times = require_counts(SOBER_INFO.title, spectrum)
         for tests in batches(spectrum):
-            rows, times = spectrum.edge_rows[tests], spectrum.edge_counts[tests]
+            rows, times = all_rows[tests], all_times[tests]
             for bad in (True, False):
                 chosen = np.flatnonzero(spectrum.failed[tests] == bad).tolist()
                 if chosen:
@@ -153,9 +157,9 @@ class Predicates:
             source, target = (int(ends[self.at[predicate]]) for ends in (self.flow.source, self.flow.target))
             ends = where(self.flow, source, spectrum), where(self.flow, target, spectrum)
             return f"The decision at {ends[0]} that goes to {ends[1]} is what separates failing from passing runs."
-        column = self.column[predicate]
-        number, true = divmod(int(spectrum.edges.target[column]) - FIRST_OUTCOME, 2)
-        line, start, end_line, end = spectrum.edges.conditions[spectrum.edges.file[column]][number].tolist()
+        column, edges = self.column[predicate], self.edges
+        number, true = divmod(int(edges.target[column]) - FIRST_OUTCOME, 2)
+        line, start, end_line, end = edges.conditions[edges.file[column]][number].tolist()
         last = f"{end}" if line == end_line else f"column {end} of line {end_line}"
         place, came_out = f"line {line}, columns {start + 1} to {last}", "true" if true else "false"
         return f"The condition at {place}, being {came_out} is what separates failing from passing runs."
@@ -164,10 +168,10 @@ class Predicates:
         self,
         technique: Technique,
         spectrum: Spectrum,
-        scores: np.ndarray,
-        lean: np.ndarray,
-        numbers: object,
-    ) -> RankedReport:
+        scores: Floats,
+        lean: Floats,
+        details: Callable[[Ints], _Details],
+    ) -> FlowReport:
         """Deciding statements by their worst predicate, the rest by distance from the first few.
 
         Parameters
@@ -176,11 +180,11 @@ class Predicates:
             NaN or minus infinity for a predicate that is not reported.
         lean : ndarray of float64, shape (k,)
             How much more failed runs have each predicate true; of two outcomes with one score the higher is named.
-        numbers : object
-            What the technique keeps for explaining.
+        details : callable
+            What the technique keeps for explaining, given by element the predicate that gives its score.
         """
         flow, count = self.flow, len(spectrum.elements)
-        notes = [note for note in flow.problems if UNTOLD not in note.cause or not spectrum.edges.conditions]
+        notes = [note for note in flow.problems if UNTOLD not in note.cause or not self.edges.conditions]
         element = self.element
         reported = np.flatnonzero((element >= 0) & (scores > -np.inf))
         reported = reported[np.lexsort((-lean[reported], -scores[reported]))]
@@ -196,14 +200,29 @@ class Predicates:
             cure = "use a technique of statements, or add passing tests near the failing ones"
             notes.append(Problem("", "", cause, cure))
         ranked = np.where(np.isnan(of_element), below, of_element)
-        return FlowReport.of(technique, spectrum, ranked, tuple(notes), _Details(self, best, numbers))
+        return FlowReport.of(technique, spectrum, ranked, tuple(notes), details(best))
 
 
 @dataclass(frozen=True, eq=False)
 class _Details:
+    """What both techniques keep: the predicates, and by element the one that gives its score, -1 for none."""
+
     predicates: Predicates
-    best: np.ndarray  # by element the predicate that gives its score, -1 for none
-    numbers: object
+    best: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class CBIDetails(_Details):
+    """What CBI keeps: the numbers of runs of each predicate."""
+
+    numbers: _Truth
+
+
+@dataclass(frozen=True, eq=False)
+class SoberDetails(_Details):
+    """What SOBER keeps: mean bias of failed and of passed runs and σ of passed ones, in three rows."""
+
+    numbers: Floats
 
 
 def _predicates(flow: ControlFlow, spectrum: Spectrum, before: _Details | None) -> Predicates:
@@ -212,7 +231,7 @@ def _predicates(flow: ControlFlow, spectrum: Spectrum, before: _Details | None) 
 
 def _explain(report: RankedReport, position: int) -> tuple[str, list[str], int]:
     """Headline, first sentences, and the predicate (-1 for none)."""
-    suspect, details, spectrum = report.suspect(position), report.details, report.spectrum
+    suspect, details, spectrum = report.suspect(position), details_of(report, _Details), report.spectrum
     sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]
     best = int(details.best[suspect.element])
     if best < 0:
@@ -229,12 +248,12 @@ def _explain(report: RankedReport, position: int) -> tuple[str, list[str], int]:
 class _Truth:
     """In how many runs each predicate was true and was evaluated; Increase and its 95 % bound."""
 
-    true_failed: np.ndarray
-    true_passed: np.ndarray
-    evaluated_failed: np.ndarray
-    evaluated_passed: np.ndarray
-    increase: np.ndarray
-    bound: np.ndarray
+    true_failed: Floats
+    true_passed: Floats
+    evaluated_failed: Floats
+    evaluated_passed: Floats
+    increase: Floats
+    bound: Floats
 
 
 @dataclass(frozen=True)
@@ -249,14 +268,16 @@ class CBI(Technique):
         """Rank by Importance what passes the significance filter."""
         require_failure(spectrum)
         spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
-        predicates = _predicates(flow, spectrum, kept(self, before))
+        predicates = _predicates(flow, spectrum, kept(self, before, CBIDetails))
         true, evaluated = spectrum.edge_hit_counts.of_columns(predicates.column), predicates.evaluations.of(spectrum)
         truth = self.judge(_runs(true), _runs(evaluated.of_columns(predicates.sites)))
         importance = self.importance(truth, spectrum.counts.failed)
         importance[~(truth.bound > 0)] = np.nan
-        return predicates.rank(self, spectrum, importance, truth.increase, truth)
+        return predicates.rank(
+            self, spectrum, importance, truth.increase, lambda best: CBIDetails(predicates, best, truth)
+        )
 
-    def judge(self, true: tuple[np.ndarray, np.ndarray], evaluated: tuple[np.ndarray, np.ndarray]) -> _Truth:
+    def judge(self, true: tuple[Floats, Floats], evaluated: tuple[Floats, Floats]) -> _Truth:
         """Failure, Context and Increase from the numbers of (failed, passed) runs."""
         runs_true, runs_evaluated = true[0] + true[1], evaluated[0] + evaluated[1]
         failure, context = ratio(true[0], runs_true), ratio(evaluated[0], runs_evaluated)
@@ -264,7 +285,7 @@ class CBI(Technique):
         increase = np.where(runs_true > 0, failure - context, -1.0)
         return _Truth(*true, *evaluated, increase, increase - CONFIDENCE * np.sqrt(variance))
 
-    def importance(self, truth: _Truth, failed: int) -> np.ndarray:
+    def importance(self, truth: _Truth, failed: int) -> Floats:
         """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all."""
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(truth.true_failed >= failed, 1.0, np.log(truth.true_failed) / np.log(max(failed, 2)))
@@ -276,7 +297,7 @@ class CBI(Technique):
         title, sentences, best = _explain(report, position)
         if best < 0:
             return Explanation(title, tuple(sentences), CBI_INFO.formula)
-        truth: _Truth = report.details.numbers
+        truth = details_of(report, CBIDetails).numbers
         ft, pt = int(truth.true_failed[best]), int(truth.true_passed[best])
         fo, po = int(truth.evaluated_failed[best]), int(truth.evaluated_passed[best])
         sentences.append(f"{ft} of the {ft + pt} runs that go this way fail, {fo} of the {fo + po} that decide here.")
@@ -309,15 +330,16 @@ class Sober(Technique):
             "take CBI, which looks at the same decisions but not at how often, or a formula; or record fewer tests",
         )
         spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
-        predicates = _predicates(flow, spectrum, kept(self, before))
+        predicates = _predicates(flow, spectrum, kept(self, before, SoberDetails))
         scores, numbers = self.score(predicates.biases(spectrum), len(predicates.column))
-        return predicates.rank(self, spectrum, scores, np.nan_to_num(numbers[0] - numbers[1]), numbers)
+        lean = np.nan_to_num(numbers[0] - numbers[1])
+        return predicates.rank(self, spectrum, scores, lean, lambda best: SoberDetails(predicates, best, numbers))
 
     def effort(self, spectrum: Spectrum) -> Effort:
         """What the biases of all tests take; they are made for some tests at a time."""
         return Effort(hits_of_edges(spectrum) * _HIT_SECONDS, 0.5)
 
-    def score(self, biases: Iterable[tuple[bool, sparse.csr_array]], predicates: int) -> tuple[np.ndarray, np.ndarray]:
+    def score(self, biases: Iterable[tuple[bool, FloatMatrix]], predicates: int) -> tuple[Floats, Floats]:
         """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.
 
         Parameters
@@ -354,18 +376,18 @@ class Sober(Technique):
         title, sentences, best = _explain(report, position)
         if best < 0:
             return Explanation(title, tuple(sentences), SOBER_INFO.formula)
-        bad, good, sigma = report.details.numbers[:, best]
+        bad, good, sigma = details_of(report, SoberDetails).numbers[:, best]
         sentences.append(f"Failed runs go this way {bad:.1%} of the time, passed ones {good:.1%}.")
         put_in = f"means {bad:.4g} and {good:.4g}, σ {sigma:.4g}: {report.suspect(position).score:.6g}"
         return Explanation(title, tuple(sentences), SOBER_INFO.formula, put_in)
 
 
-def _runs(counts: Counts) -> tuple[np.ndarray, np.ndarray]:
+def _runs(counts: Counts) -> tuple[Floats, Floats]:
     """The numbers of failed and passed runs as real numbers."""
     return counts.ef.astype(float), counts.ep.astype(float)
 
 
-def _centred_bias(true: sparse.csr_array, evaluated: sparse.csr_array) -> sparse.csr_array:
+def _centred_bias(true: FloatMatrix, evaluated: FloatMatrix) -> FloatMatrix:
     """true/evaluated - ½ where a predicate was evaluated; nothing, that is ½, where it was not."""
     inverse, half = evaluated.copy(), evaluated.copy()
     inverse.data = 1 / evaluated.data

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suspectra.arrays import Floats, Ints
 from suspectra.cancellation import checked
 from suspectra.errors import NothingToRank, Problem, UsageError
 from suspectra.program import Program
@@ -23,7 +24,7 @@ from suspectra.techniques.catalogue import SBBFL as INFO
 from suspectra.techniques.effort import Effort
 from suspectra.techniques.flow_report import hits_of_edges
 from suspectra.techniques.formulas import FORMULAS, Four, in_words, require_failure, substitute
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.technique import Technique, own_report
 
 # for each test and edge, and for each edge that a test took (benchmarks/effort.py)
 _BIT_SECONDS, _HIT_SECONDS = 1e-9, 5e-8
@@ -126,14 +127,15 @@ class SBBFL(Technique):
         sentences = [in_words(suspect.ef, suspect.ep, counts)]
         formula = FORMULAS[self.measure].info.formula
         substituted = ""
-        holding = report.subgraphs_of(suspect.element)
+        behaviours = own_report(report, SubgraphReport)
+        holding = behaviours.subgraphs_of(suspect.element)
         if holding:
-            graph = report.subgraphs[holding[0]]
+            graph = behaviours.subgraphs[holding[0]]
             sentences.insert(
                 0,
-                f"It is part of subgraph {holding[0] + 1} of {len(report.subgraphs)}: {len(graph.elements)} statements"
-                f" and {len(graph.edges)} edges, all of which {graph.ef} of {counts.failed} failing and {graph.ep} of"
-                f" {counts.passed} passing tests traverse.",
+                f"It is part of subgraph {holding[0] + 1} of {len(behaviours.subgraphs)}: {len(graph.elements)}"
+                f" statements and {len(graph.edges)} edges, all of which {graph.ef} of {counts.failed} failing and"
+                f" {graph.ep} of {counts.passed} passing tests traverse.",
             )
             numbers = {
                 "ef": graph.ef,
@@ -156,7 +158,8 @@ class SBBFL(Technique):
 
     def _score(self, counts: Counts) -> Callable[[int, int], float]:
         """The measure as a function of ef and ep."""
-        spec, known = FORMULAS[self.measure], {}
+        spec = FORMULAS[self.measure]
+        known: dict[tuple[int, int], float] = {}
 
         def score(ef: int, ep: int) -> float:
             if (ef, ep) not in known:
@@ -201,7 +204,8 @@ class _Lattice:
 
     def _at(self, block: int) -> list[int]:
         """The edges that enter or leave a block."""
-        return self._edge_at[self._first_at[block] : self._first_at[block + 1]].tolist()
+        edges: list[int] = self._edge_at[self._first_at[block] : self._first_at[block + 1]].tolist()
+        return edges
 
     def _of(self, edge: int) -> tuple[int, int]:
         """The failed and the passed tests that traverse an edge."""
@@ -222,11 +226,13 @@ class _Lattice:
         """One random walk, from a block up to a subgraph that no edge makes more suspicious."""
         start = self.starts[_draw(random, self._upto)]
         fails, passes = self._block(start)
-        blocks, arcs = {start}, set()
+        blocks: set[int] = {start}
+        arcs: set[int] = set()
         frontier = set(self._at(start))
         while len(arcs) < max_edges:
             now = self.score(fails.bit_count(), passes.bit_count())
-            children, scores = [], []
+            children: list[int] = []
+            scores: list[float] = []
             for k in sorted(frontier):
                 failing, passing = self._of(k)
                 ef, ep = (fails & failing).bit_count(), (passes & passing).bit_count()
@@ -268,14 +274,14 @@ class _Lattice:
         return Subgraph(elements[self._candidate[elements]], edges, fails.bit_count(), passes.bit_count())
 
 
-def _draw(random: np.random.Generator, upto: np.ndarray) -> int:
+def _draw(random: np.random.Generator, upto: Floats) -> int:
     """An index, as likely as its share of the running sum; the same for each where they are all zero."""
     if upto[-1] <= 0:
         return int(random.integers(len(upto)))
     return min(int(np.searchsorted(upto, random.random() * upto[-1], side="right")), len(upto) - 1)
 
 
-def _used(flow: ControlFlow, spectrum: Spectrum) -> tuple[np.ndarray, _TestsByEdge]:
+def _used(flow: ControlFlow, spectrum: Spectrum) -> tuple[Ints, _TestsByEdge]:
     """The edges of functions that failing tests enter, as far as tests traverse them, and who does."""
     counts = spectrum.edge_hit_counts
     hit = np.append(counts.ef + counts.ep > 0, False)[flow.edge]
@@ -295,26 +301,29 @@ class _TestsByEdge:
         Columns of the edges in the spectrum.
     """
 
-    def __init__(self, spectrum: Spectrum, columns: np.ndarray):
+    def __init__(self, spectrum: Spectrum, columns: Ints):
         self._columns = columns
         distinct, self._place = np.unique(columns, return_inverse=True)
-        place = np.full(len(spectrum.edges), -1, np.int32)
+        edges, rows = spectrum.require_edges()
+        place = np.full(len(edges), -1, np.int32)
         place[distinct] = np.arange(len(distinct), dtype=np.int32)
         # eight tests a row: the edges of one test are near one another
-        sizes = [-(-int(np.count_nonzero(spectrum.failed == bad)) // 8) for bad in (True, False)]
-        self._bits = tuple(np.zeros((size, len(distinct)), np.uint8) for size in sizes)
+        failed = int(np.count_nonzero(spectrum.failed))
+        sizes = [-(-tests // 8) for tests in (failed, len(spectrum.failed) - failed)]
+        self._bits = [np.zeros((size, len(distinct)), np.uint8) for size in sizes]
         number = {True: 0, False: 0}
         for tests in batches(spectrum):
-            for row, bad in zip(spectrum.edge_rows[tests], spectrum.failed[tests].tolist(), strict=True):
+            for row, bad in zip(rows[tests], spectrum.failed[tests].tolist(), strict=True):
                 at = place[row]
                 self._bits[not bad][number[bad] // 8, at[at >= 0]] |= np.uint8(1 << number[bad] % 8)
                 number[bad] += 1
 
     def of(self, edge: int) -> tuple[int, int]:
         """The failed and the passed tests that traverse an edge, as bits of integers."""
-        return tuple(int.from_bytes(bits[:, self._place[edge]].tobytes(), "little") for bits in self._bits)
+        failed, passed = (int.from_bytes(bits[:, self._place[edge]].tobytes(), "little") for bits in self._bits)
+        return failed, passed
 
-    def of_groups(self, edges: np.ndarray, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def of_groups(self, edges: Ints, first: Ints) -> tuple[Ints, Ints]:
         """How many failed and how many passed tests traverse some edge of each group.
 
         Parameters

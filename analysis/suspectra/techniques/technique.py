@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
 
-if TYPE_CHECKING:
-    from suspectra.program import Program
-    from suspectra.report import Explanation, RankedReport
-    from suspectra.spectrum import Spectrum
-
-
-@dataclass(frozen=True)
-class TechniqueInfo:
-    """What a user wants to know before choosing a technique.
-
-    Parameters
-    ----------
-    name : str
-        Lower case with hyphens, as it is selected.
-    title : str
-        As the literature writes it.
-    family : str
-    paper : str
-        Who published it.
-    formula : str
-        The score as a formula, or one sentence where there is no closed form.
-    needs : str
-        ``lines``, ``edges`` or ``counts``: the least the evidence must hold.
-    advice : str
-        When to use it.
-    group : str
-        Formulas of one group rank a single fault alike (paper 004, Table 1); empty when in none.
-    """
-
-    name: str
-    title: str
-    family: str
-    paper: str
-    formula: str
-    needs: str = "lines"
-    advice: str = ""
-    group: str = ""
+from suspectra.program import Program
+from suspectra.report import Explanation, RankedReport, ReportT
+from suspectra.spectrum import Spectrum
+from suspectra.technique_info import TechniqueInfo
 
 
 class Technique(ABC):
     """A frozen object of hyper-parameters. Data comes in the call, so one object serves any spectrum."""
 
-    info: TechniqueInfo
-    needs_program: ClassVar[bool] = False
+    @property
+    @abstractmethod
+    def info(self) -> TechniqueInfo:
+        """What a user wants to know of it."""
 
     @property
     def name(self) -> str:
@@ -84,3 +51,16 @@ class Technique(ABC):
     @abstractmethod
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Say why the entry at a position of this technique's report stands there."""
+
+
+def own_report(report: RankedReport, kind: type[ReportT]) -> ReportT:
+    """A report as the kind that a technique makes, for explaining it.
+
+    Raises
+    ------
+    TypeError
+        When another technique made it.
+    """
+    if not isinstance(report, kind):
+        raise TypeError(f"a report of {report.technique.name} is no {kind.__name__}")
+    return report

@@ -9,7 +9,22 @@ import numpy as np
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
-from suspectra.techniques.technique import Technique, TechniqueInfo
+from suspectra.technique_info import TechniqueInfo
+from suspectra.techniques.technique import Technique, own_report
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TieBrokenReport(RankedReport):
+    """A ranking whose ties follow another.
+
+    Parameters
+    ----------
+    first, second : RankedReport
+        The ranking whose ties are broken, and the one that breaks them.
+    """
+
+    first: RankedReport
+    second: RankedReport
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,7 @@ class TieBroken(Technique):
     breaker: Technique
 
     @property
-    def info(self) -> TechniqueInfo:  # type: ignore[override]
+    def info(self) -> TechniqueInfo:
         """The first technique's description, by a name that tells both."""
         own, other = self.technique.info, self.breaker.info
         return replace(
@@ -45,16 +60,16 @@ class TieBroken(Technique):
 
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
-    ) -> RankedReport:
+    ) -> TieBrokenReport:
         """Rank by both."""
-        from suspectra.techniques.flow_report import kept
-
-        own, other = kept(self, before) or (before, before)
+        own = other = before
+        if isinstance(before, TieBrokenReport) and before.technique == self:
+            own, other = before.first, before.second
         return self.order(
             self.technique.localize(spectrum, program, own), self.breaker.localize(spectrum, program, other)
         )
 
-    def order(self, report: RankedReport, breaker: RankedReport) -> RankedReport:
+    def order(self, report: RankedReport, breaker: RankedReport) -> TieBrokenReport:
         """The first report with the levels of the second inside its own."""
         counts = report.spectrum.counts
         executed = counts.ef + counts.ep > 0
@@ -66,19 +81,18 @@ class TieBroken(Technique):
         level = np.full(len(pairs), -1, np.int32)
         level[candidates] = index
         score = report.level_score[distinct // (last + 1)]
-        from suspectra.techniques.flow_report import FlowReport
-
-        return FlowReport(self, report.spectrum, level, score, tuple(getattr(breaker, "notes", ())), (report, breaker))
+        return TieBrokenReport(self, report.spectrum, level, score, breaker.notes, first=report, second=breaker)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The first technique's reasons, then the second's."""
         element = int(report.order[position])
-        own, other = report.details
+        ranked = own_report(report, TieBrokenReport)
+        own, other = ranked.first, ranked.second
         first, second = (part.explain(int(part.position[element])) for part in (own, other))
         suspect = report.suspect(position)
         tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
         shared = own.suspect_of(element).tied
-        broken = ()
+        broken: tuple[str, ...] = ()
         if shared > 1:
             did = "orders them" if suspect.tied < shared else "can't tell them apart either"
             said = f"{shared} statements share this score; {self.breaker.info.title} {did}."
