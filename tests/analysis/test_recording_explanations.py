@@ -74,6 +74,7 @@ CONFTEST = """
 """
 PYTEST = """
     import threading
+    from unittest.mock import Mock
     import pytest
     from app import Price, Proxy, Slow, refuse, work
 
@@ -113,6 +114,16 @@ PYTEST = """
     def test_expects_a_message():  # init eq
         with pytest.raises(AssertionError, match="1 euros"):
             assert Price(1) == Price(2)
+
+    def test_mock():  # init eq
+        mock = Mock()
+        mock(Price(1))
+        mock.assert_called_with(Price(2))
+
+    def test_mock_that_is_called():  # init
+        mock = Mock()
+        mock(Price(1))
+        mock.assert_not_called()
 
     def test_thread():  # work
         import gates

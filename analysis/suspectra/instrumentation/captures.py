@@ -87,8 +87,20 @@ class Captures:
 
     def remove(self, capture: Capture, *, give_back: bool = False) -> None:
         """End a capture; with `give_back` what it has goes where it would have gone without it."""
-        with self._lock:
-            self._take_out(capture)
+        with self._lock:  # nothing here may need more of the stack than `add` did
+            here = _thread.get_ident()
+            innermost = self._running.get(here)
+            if innermost is capture:
+                if capture.outer is None:
+                    del self._running[here]
+                else:
+                    self._running[here] = capture.outer
+            while innermost is not None and innermost.outer is not capture:  # greenlets end in any order
+                innermost = innermost.outer
+            if innermost is not None:
+                innermost.outer = capture.outer
+            if not self._running:
+                self.hook.store_into(None)
             if give_back:
                 self._give_back(capture)
 
@@ -122,21 +134,6 @@ class Captures:
                 if cells is None:
                     cells = capture.cells[file] = capture.room(file)
         return cells
-
-    def _take_out(self, capture: Capture) -> None:
-        here = _thread.get_ident()
-        innermost = self._running.get(here)
-        if innermost is capture:
-            if capture.outer is None:
-                del self._running[here]
-            else:
-                self._running[here] = capture.outer
-        while innermost is not None and innermost.outer is not capture:  # greenlets end in any order
-            innermost = innermost.outer
-        if innermost is not None:
-            innermost.outer = capture.outer
-        if not self._running:
-            self.hook.store_into(None)
 
     def _give_back(self, capture: Capture) -> None:
         for file, cells in capture.cells.items():

@@ -54,10 +54,9 @@ class FirstImport(Capture):
         """Up to here; an import that failed belongs to whoever asked for it."""
         if not failed:
             self.imports.done(self.name)
-        if self.apart and failed:
-            self.captures.remove(self, give_back=True)
-        elif self.apart:
-            super().end(failed)
+        if self.apart:
+            self.captures.remove(self, give_back=failed)
+        if self.apart and not failed:
             self.imports.ended(self)  # of the process that it ends in, which may be a forked one
 
     def room(self, file: LoadedFile) -> MutableSequence[int]:

@@ -26,7 +26,8 @@ __builtins__ = own.builtins
 _ABOUT = "an explanation"
 _PYTEST = ("_saferepr", "_format_assertmsg", "_should_repr_global_name", "_call_reprcompare")
 _UNITTEST = ("safe_repr", "_common_shorten_repr")
-_CASE = "unittest.case"
+_MOCKS = ("_format_mock_call_signature", "_format_mock_failure_message", "_calls_repr")
+_CASE, _MOCK = "unittest.case", "unittest.mock"
 
 
 class Explanations:
@@ -65,7 +66,7 @@ class Explanations:
         self._executed[file] = self._executed.get(file, 0) | executed
 
     def explains(self, owner: Any, name: str, unless: Callable[[], bool] = bool) -> None:
-        """A function of a module does nothing but explain failures, unless something else is true when it is called."""
+        """A function of a module or class explains failures, unless something else is true when it is called."""
         original = getattr(owner, name, None)
         if original is None:
             return  # another version
@@ -96,7 +97,7 @@ class _Explanation(Capture):
         self._add = add
 
     def end(self, failed: bool) -> None:
-        super().end(failed)
+        self.captures.remove(self)
         for file, cells in self.cells.items():
             if any(cells):
                 self._add(file, bits(cells))
@@ -124,19 +125,24 @@ def in_pytest(explanations: Explanations, rewrite: Any, config: Any) -> None:
 
 
 def in_unittest(explanations: Explanations, imports: FirstImports) -> None:
-    """Take out what explains the failed assertions of unittest, as soon as that is there."""
+    """Take out what explains the failed assertions of unittest and its mocks, as soon as they are there."""
 
-    def there() -> None:
-        case = sys.modules[_CASE]
+    def case() -> None:
+        module = sys.modules[_CASE]
         for name in _UNITTEST:
-            explanations.explains(case, name)
-        explanations.replace(case, "pprint", _Pretty(case.pprint))
-        explanations.explains(case.pprint, "pformat")
+            explanations.explains(module, name)
+        explanations.replace(module, "pprint", _Pretty(module.pprint))
+        explanations.explains(module.pprint, "pformat")
 
-    if _CASE in sys.modules:
-        there()
-    else:
-        imports.when_executed(_CASE, there)
+    def mock() -> None:
+        for name in _MOCKS:
+            explanations.explains(sys.modules[_MOCK].NonCallableMock, name)
+
+    for name, there in ((_CASE, case), (_MOCK, mock)):
+        if name in sys.modules:
+            there()
+        else:
+            imports.when_executed(name, there)
 
 
 class _Pretty:
