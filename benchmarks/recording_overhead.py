@@ -76,9 +76,10 @@ def prepare(project: Project, cache: Path, base: str = sys.executable) -> tuple[
         with tarfile.open(next(home.glob("*.tar.gz"))) as archive:
             archive.extractall(home, filter="data")
         subprocess.run([*pip, "install", "--no-deps", "-e", str(_sdist(project, home))], check=True)
-        # nothing of the project's own settings; what 3.14 takes by itself knows no contexts
-        (home / "coverage.ini").write_text("[run]\nbranch = true\ncore = ctrace\nomit = */tests/*\n")
         (home / "ready").touch()
+    # nothing of the project's own settings, no test code; what 3.14 takes by itself knows no contexts
+    omit = "*/tests/*\n    */conftest.py"
+    (home / "coverage.ini").write_text(f"[run]\nbranch = true\ncore = ctrace\nomit =\n    {omit}\n")
     return _sdist(project, home), python
 
 
