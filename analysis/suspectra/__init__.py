@@ -11,11 +11,7 @@ Examples
 True
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # typing may be a file of the program here
 if TYPE_CHECKING:
     from suspectra.errors import Problem as Problem
     from suspectra.errors import SuspectraError as SuspectraError
@@ -51,6 +47,8 @@ if not TYPE_CHECKING:  # to a type checker there is no name beyond those above
 
     def __getattr__(name):
         if name in _PUBLIC:
+            from importlib import import_module
+
             return getattr(import_module(_PUBLIC[name]), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from suspectra.evidence.recording import RecordingSource
+
 APP = "def half(n):\n    return n // 3\n"
 TESTS = (
     "import app\n\ndef test_half():\n    assert app.half(6) == 3\n\ndef test_nothing():\n    assert app.half(0) == 0\n"
@@ -81,3 +83,78 @@ def test_the_command_line_in_the_project(shadows, command):
     done = subprocess.run([sys.executable, "-m", "suspectra", *command], cwd=shadows, capture_output=True, text=True)
     assert "Traceback" not in done.stderr
     assert done.returncode == (1 if command == ["record"] else 0), done.stderr
+
+
+SCRIPTS = {
+    "script.py": "import app\nprint(app.half(6))\n",
+    # a program means the file beside it, and what tests it imports means the standard library's
+    "own.py": "import json, resource, app\nprint(json.WHOSE, resource.WHOSE, app.half(6))\n",
+}
+
+
+@pytest.mark.parametrize("command", [["pytest", "-q"], ["python", "-m", "unittest"]], ids=lambda words: words[-1])
+def test_programs_that_tests_start_beside_such_files(tmp_path, command):
+    """The folder of a script comes before the standard library on the path of its process, also for its recorder."""
+    root = tmp_path / "project"
+    (root / "tools").mkdir(parents=True)
+    (root / "tools/app.py").write_text(APP)
+    for name, text in SCRIPTS.items():
+        (root / "tools" / name).write_text(text)
+    (root / "test_script.py").write_text(
+        "import subprocess, sys, unittest\n\n"
+        "class TestScripts(unittest.TestCase):\n"
+        "    def run_it(self, *words):\n"
+        "        return subprocess.run([sys.executable, *words], cwd='tools', capture_output=True, text=True)\n"
+        "    def test_script(self):\n"
+        "        done = self.run_it('script.py')\n"
+        "        assert (done.returncode, done.stdout, done.stderr) == (0, '2\\n', '')\n"
+        "    def test_code(self):\n"
+        "        done = self.run_it('-c', 'import app; print(app.half(6))')\n"
+        "        assert (done.returncode, done.stdout, done.stderr) == (0, '2\\n', '')\n"
+        "    def test_own(self):\n"
+        "        done = self.run_it('own.py')\n"
+        "        assert (done.returncode, done.stdout, done.stderr) == (0, 'ours ours 2\\n', '')\n"
+    )
+    ran = tmp_path / "ran"
+    for name in NAMES:
+        (root / f"tools/{name}.py").write_text(f"open({str(ran)!r}, 'a').write({name + ' '!r})\nraise SystemExit(3)\n")
+    for name in ("json", "resource"):
+        (root / f"tools/{name}.py").write_text("WHOSE = 'ours'\n")
+    start = [sys.executable, "-m", "suspectra", "record", "--", *command]
+    done = subprocess.run(start, cwd=root, capture_output=True, text=True)
+    assert not ran.exists(), ran.read_text()
+    assert done.returncode == 0, done.stdout + done.stderr
+    evidence = RecordingSource(root).read()
+    executed = {test.name.rpartition("test_")[2]: row for test, row in zip(evidence.tests, evidence.rows, strict=True)}
+    files = {name: {evidence.elements.files[evidence.elements.file[i]] for i in row} for name, row in executed.items()}
+    assert files == {
+        "script": {"tools/app.py", "tools/script.py"},
+        "code": {"tools/app.py"},
+        "own": {"tools/app.py", "tools/own.py", "tools/json.py", "tools/resource.py"},
+    }
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["pytest", "-q"], ["python", "-m", "pytest", "-q"], ["python", "-m", "unittest"], ["python", "all.py"]],
+    ids=lambda words: words[-1],
+)
+def test_tests_that_mean_such_a_file_get_it(tmp_path, command):
+    """What neither the interpreter nor the runner imports is the project's own, though the recorder imports it."""
+    (tmp_path / "resource.py").write_text("WHOSE = 'ours'\n")
+    (tmp_path / "mmap.py").write_text("WHOSE = 'ours'\n")
+    (tmp_path / "all.py").write_text("import unittest\nfrom test_own import *\nunittest.main()\n")
+    (tmp_path / "conftest.py").touch()
+    (tmp_path / "test_own.py").write_text(
+        "import json, json.decoder, sys, unittest\n"
+        "import mmap, resource\n\n"
+        "class TestOwn(unittest.TestCase):\n"
+        "    def test_it(self):\n"
+        "        assert (mmap.WHOSE, resource.WHOSE) == ('ours', 'ours')\n"
+        "        assert json.decoder.JSONDecodeError is json.JSONDecodeError\n"
+        "        assert json.__spec__.loader.get_filename('json') == json.__file__\n"
+    )
+    start = [sys.executable, "-m", "suspectra", "record", "--", *command]
+    done = subprocess.run(start, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [test.name.rpartition("test_")[2] for test in RecordingSource(tmp_path).read().tests] == ["it"]

@@ -18,6 +18,7 @@ from typing import Any
 from suspectra.instrumentation import own
 from suspectra.instrumentation.guard import Guard
 from suspectra.instrumentation.own import os, sys
+from suspectra.instrumentation.standard_library import StandardLibrary
 
 __builtins__ = own.builtins
 
@@ -105,8 +106,8 @@ def file_with(path: str, source: str | bytes) -> bytes | None:
             data = stream.read()
         if isinstance(source, bytes):
             return data if data == source else None
-        from suspectra.instrumentation.own_syntax import decode_source  # seldom needed, and slow to import
-
+        with StandardLibrary():  # seldom needed, and slow to import
+            from suspectra.instrumentation.own_syntax import decode_source
         text = decode_source(data)
         return data if text == source.replace("\r\n", "\n").replace("\r", "\n") else None
     except (OSError, SyntaxError, ValueError):

@@ -21,6 +21,7 @@ from suspectra.instrumentation.cells import CELLS, with_cells
 from suspectra.instrumentation.compiling import CompileHook, file_with
 from suspectra.instrumentation.guard import Guard, like_an_import
 from suspectra.instrumentation.own import hashlib, sys
+from suspectra.instrumentation.standard_library import StandardLibrary
 
 if TYPE_CHECKING:
     from importlib.abc import SourceLoader
@@ -343,10 +344,11 @@ class ImportHook:
         key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
         item = self.cache.load(path, key) if self.cache else None
         if item is None:
-            # slow to import, and most often not needed
-            from suspectra.instrumentation.rewriting import instrument
+            with StandardLibrary():
+                # slow to import, and most often not needed
+                from suspectra.instrumentation.rewriting import instrument
 
-            tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
+                tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
             if rewrite is not None:
                 rewrite(tree)
             code = compile(tree, path, "exec", flags, dont_inherit=True)

@@ -12,7 +12,6 @@ of the cells of a probe is also how often what it stands for happened, when cell
 
 from __future__ import annotations
 
-import warnings  # the process has one list of filters, which is that of the module itself
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -60,6 +59,8 @@ def instrument(
     """
     with without_collecting():
         tree = parse(source, path)
+        import warnings  # the compiler asks the module that goes by this name now
+
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what there is to say is said when the tree with probes is compiled
             untouched = compile(tree, path, "exec", dont_inherit=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from _frozen_importlib_external import SourceFileLoader
 from types import CodeType
 
 from suspectra.instrumentation import own
@@ -107,8 +108,6 @@ def _script_code(hook: ImportHook, path: str) -> CodeType | None:
 
 
 def _run_script(code: CodeType, path: str) -> None:
-    from importlib.machinery import SourceFileLoader
-
     main = sys.modules["__main__"].__dict__
     main.update(__file__=path, __cached__=None, __loader__=SourceFileLoader("__main__", path))
     main.setdefault("__builtins__", builtins)

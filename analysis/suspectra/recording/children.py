@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from suspectra.instrumentation import own
 from suspectra.instrumentation.own import json, mmap, os, resource, struct, sys
+from suspectra.instrumentation.standard_library import StandardLibrary
 from suspectra.recording.folders import make_recording_folder
 from suspectra.recording.log import (
     DAMAGE,
@@ -28,7 +29,7 @@ from suspectra.recording.log import (
     split_json,
     with_json,
 )
-from suspectra.recording.settings import CHILD_FOLDER, CHILD_VARIABLE
+from suspectra.recording.settings import BOOTSTRAP_FOLDER, CHILD_VARIABLE
 from suspectra.recording.shared_cells import SharedCells, stored_cells
 
 if TYPE_CHECKING:
@@ -109,15 +110,15 @@ class Children:
     def carry(self, environ: MutableMapping[str, str]) -> None:
         """Let Python processes that are started with this environment record themselves."""
         former = environ.get("PYTHONPATH")
-        environ["PYTHONPATH"] = f"{CHILD_FOLDER}{os.pathsep}{former}" if former else CHILD_FOLDER
+        environ["PYTHONPATH"] = f"{BOOTSTRAP_FOLDER}{os.pathsep}{former}" if former else BOOTSTRAP_FOLDER
         self.present(0)
 
     def drop(self, environ: MutableMapping[str, str]) -> None:
         """Undo :meth:`carry`, also where the tests have changed the variables since."""
         environ.pop(CHILD_VARIABLE, None)
         entries = environ.get("PYTHONPATH", "").split(os.pathsep)
-        if CHILD_FOLDER in entries:
-            entries.remove(CHILD_FOLDER)
+        if BOOTSTRAP_FOLDER in entries:
+            entries.remove(BOOTSTRAP_FOLDER)
             if entries:
                 environ["PYTHONPATH"] = os.pathsep.join(entries)
             else:
@@ -324,6 +325,7 @@ def _sweep(above: str) -> None:
 
 
 def _remove(folder: str) -> None:
-    import shutil  # slow to import, and not needed by children
+    with StandardLibrary():
+        import shutil  # slow to import, and not needed by children
 
     shutil.rmtree(folder, ignore_errors=True)

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from suspectra.errors import Problem
+from suspectra.instrumentation.standard_library import StandardLibrary
 from suspectra.recording.log import inside
 
 LONGEST_NAME, LONGEST_MESSAGE = 500, 1000
@@ -273,8 +274,8 @@ def _place_in(message: str, workspace_name: Callable[[str], str | None]) -> tupl
 
 def _definition(path: str, words: list[str]) -> int:
     """The line of the class or function that a message names, the innermost one; 1 where it names none."""
-    from suspectra.instrumentation.source import parse  # seldom needed, and slow to import
-
+    with StandardLibrary():
+        from suspectra.instrumentation.source import parse  # seldom needed, and slow to import
     try:
         tree = parse(Path(path).read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):

@@ -14,6 +14,7 @@ from suspectra.instrumentation.cache import Instrumented
 from suspectra.instrumentation.outline import Outline
 from suspectra.instrumentation.own import hashlib, os
 from suspectra.instrumentation.probes import ModuleMap
+from suspectra.instrumentation.standard_library import StandardLibrary
 from suspectra.recording.recorder import Recorder, imported_files
 
 __builtins__ = own.builtins
@@ -99,8 +100,8 @@ class TestFiles:
         key = cache.key(place, digest, _VARIANT) if cache else b""
         item = cache.load(place, key) if cache else None
         if item is None:
-            from suspectra.instrumentation.source import parse  # seldom needed, and slow to import
-
+            with StandardLibrary():
+                from suspectra.instrumentation.source import parse  # seldom needed, and slow to import
             try:
                 outline = Outline.of(parse(source), tests=True)
             except (SyntaxError, ValueError, RecursionError):

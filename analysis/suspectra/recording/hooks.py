@@ -6,6 +6,7 @@ from suspectra.instrumentation.cache import CodeCache
 from suspectra.instrumentation.first_imports import FirstImports
 from suspectra.instrumentation.imports import ImportHook
 from suspectra.instrumentation.monitoring import Monitor
+from suspectra.instrumentation.standard_library import StandardLibrary
 from suspectra.recording.adoption import Imported
 from suspectra.recording.folders import cache_folder
 from suspectra.recording.scope import Scope
@@ -32,7 +33,8 @@ class Hooks:
     """
 
     def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False):
-        import suspectra.instrumentation.rewriting  # noqa: F401 - before a test has replaced what it needs
+        with StandardLibrary():
+            import suspectra.instrumentation.rewriting  # noqa: F401 - before a test has replaced what it needs
 
         self.cache = cache_folder(scope.root)
         cache = CodeCache(self.cache) if self.cache else None

@@ -12,6 +12,8 @@ from functools import partial
 
 import pytest
 
+from suspectra.instrumentation.standard_library import StandardLibrary
+
 VARIABLE = "SUSPECTRA_RECORD"
 
 
@@ -76,8 +78,8 @@ def _start_early(config: pytest.Config) -> None:
 def _end(config: pytest.Config, around: BaseException | None) -> None:
     """Where pytest ended before the recording began, say why."""
     if VARIABLE in os.environ:  # which is gone once it has begun
-        from suspectra.recording.session import failed_to_start, failure_of_pytest
-
+        with StandardLibrary():
+            from suspectra.recording.session import failed_to_start, failure_of_pytest
         if (error := failure_of_pytest(around)) is not None:
             failed_to_start(config, error)
 
@@ -94,8 +96,8 @@ def _switched_on(config: pytest.Config) -> bool:
 
 def _activate(config: pytest.Config) -> None:
     if _switched_on(config) and not config.pluginmanager.has_plugin("suspectra-session"):
-        from suspectra.recording.session import start
-
+        with StandardLibrary():
+            from suspectra.recording.session import start
         start(config)
 
 

@@ -12,6 +12,7 @@ from _pytest.assertion import rewrite
 from suspectra.errors import Problem
 from suspectra.instrumentation import own
 from suspectra.instrumentation.own import json, os, sys
+from suspectra.instrumentation.standard_library import StandardLibrary
 from suspectra.recording import early
 from suspectra.recording.assertions import instrument_rewritten
 from suspectra.recording.choice import Choice, choose
@@ -372,8 +373,8 @@ class _Session:
 
     def _compact(self) -> None:
         if not self.worker:
-            from suspectra.recording.compaction import compact
-
+            with StandardLibrary():
+                from suspectra.recording.compaction import compact
             compact(self.recorder.folder)
 
     def tell(self) -> None:

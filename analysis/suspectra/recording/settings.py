@@ -14,13 +14,11 @@ BOOTSTRAP = "suspectra_recorder"
 """The plugin that makes :mod:`suspectra.recording` importable where Suspectra is not installed."""
 
 BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
-"""The one folder that is put on the path for it; a ``sitecustomize`` in it starts the recording early."""
+"""The one folder that is put on the path for it, and for processes that tests start; a ``sitecustomize`` in it starts
+the recording early."""
 
 CHILD_VARIABLE = "SUSPECTRA_CHILD"
 """The environment variable that tells processes started by tests where to record, and for which test."""
-
-CHILD_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "child_start")
-"""What is on the path of such processes, so that they see it."""
 
 RECORDERS = ("auto", "probes", "monitoring")
 """The ways to record; see :mod:`suspectra.recording.choice`."""

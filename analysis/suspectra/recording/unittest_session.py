@@ -17,6 +17,7 @@ from unittest import loader as loading
 from unittest import suite as suites
 
 from suspectra.instrumentation.own import json, os, sys, time
+from suspectra.instrumentation.standard_library import StandardLibrary
 from suspectra.recording.choice import choose
 from suspectra.recording.collection import CollectionError, describe, one_line
 from suspectra.recording.explanations import Explanations, in_unittest
@@ -382,8 +383,8 @@ class _Session:
         tell(self.settings, {**told, "objection": self.objection, "errors": errors})
 
     def _compact(self) -> None:
-        from suspectra.recording.compaction import compact
-
+        with StandardLibrary():
+            from suspectra.recording.compaction import compact
         compact(self.recorder.folder)
 
 

@@ -1,15 +1,23 @@
-"""Starts the recorder in the process that runs the tests, before any module of the workspace is imported there.
+"""Starts the recorder where Python starts: in the process that runs the tests, and in processes that tests start.
 
-The folder of this file is on PYTHONPATH when `suspectra record` starts a command, so Python imports it when it starts.
-It lets the module of this name run that it hides. Then it waits for pytest, which costs other processes one comparison
-for each module that they import; where the command line names pytest it does not wait.
+The folder of this file is on PYTHONPATH, so Python imports it before it puts the script's folder on the path. It lets
+the module of this name run that it hides. The environment says what to do besides:
+
+- SUSPECTRA_RECORD: record the tests, before any module of the workspace is imported. It waits for pytest, which costs
+  other processes one comparison for each module that they import; where the command line names pytest it does not wait.
+- SUSPECTRA_CHILD: let this process, which a test started, record itself once it loads a file of the workspace. It takes
+  itself off the path and puts one function in front of the loader of sources; processes that load nothing of the
+  workspace do no more than that.
 """
 
 import os
 import sys
+from _frozen_importlib import module_from_spec  # which is there already, whatever the path says
+from _frozen_importlib_external import PathFinder, SourceFileLoader, spec_from_file_location
 
 _PYTEST = "_pytest.assertion.rewrite"
 _WORKER = "exec(eval(sys.stdin.readline()))"  # what pytest-xdist starts its workers with
+_HERE = os.path.dirname(os.path.abspath(__file__))
 
 started_with = frozenset(sys.modules)
 """The modules that lines in .pth files imported."""
@@ -20,28 +28,41 @@ customized_with = frozenset()
 
 def _run_hidden():
     """Import the ``sitecustomize`` that would have been found without this one."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    from importlib.machinery import PathFinder
-
-    spec = PathFinder.find_spec("sitecustomize", [entry for entry in sys.path if os.path.abspath(entry) != here])
+    spec = PathFinder.find_spec("sitecustomize", _others_on_path())
     if spec is not None and spec.loader is not None:
-        from importlib.util import module_from_spec
-
         sys.modules["sitecustomize"] = module = module_from_spec(spec)
         spec.loader.exec_module(module)
 
 
-def _load_package():
-    """The recorder by its path: nothing else of where Suspectra lives becomes importable."""
-    if "suspectra" not in sys.modules:
-        from importlib.util import module_from_spec, spec_from_file_location
+def _others_on_path():
+    return [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
 
-        package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        spec = spec_from_file_location(
-            "suspectra", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
-        )
+
+def _standard_library():
+    """What the recorder is imported under; it is found by its path, and nothing else of where it lives."""
+    if "suspectra" not in sys.modules:
+        package = os.path.dirname(os.path.dirname(_HERE))
+        init = os.path.join(package, "__init__.py")
+        spec = spec_from_file_location("suspectra", init, submodule_search_locations=[package])
         sys.modules["suspectra"] = module = module_from_spec(spec)
         spec.loader.exec_module(module)
+    from suspectra.instrumentation.standard_library import StandardLibrary
+
+    return StandardLibrary()
+
+
+def _method(name):
+    """The class of loaders that defines a method, and the method."""
+    cls = next(cls for cls in SourceFileLoader.__mro__ if name in vars(cls))
+    return cls, getattr(cls, name)
+
+
+def _as_part_of(method, function):
+    """Let a function be left out of tracebacks, as Python leaves out what is in its place."""
+    function.__code__ = function.__code__.replace(co_filename=method.__code__.co_filename)
+
+
+# the process that runs the tests
 
 
 def _script():
@@ -76,20 +97,17 @@ def _runs_pytest():
 def _start():
     """Instrument what is imported from now on; whatever fails, the program must not hear of it."""
     try:
-        _load_package()
-        from suspectra.recording import early
+        with _standard_library():
+            from suspectra.recording import early
 
-        early.start(sys.modules.pop("suspectra_start"))
+            early.start(sys.modules.pop("suspectra_start"))
     except Exception as error:
         print(f"suspectra: the recording begins late: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 def _wait():
     """Do something as soon as pytest is there, and before it loads its plugins."""
-    from importlib.machinery import SourceFileLoader
-
-    loader = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
-    execute = loader.exec_module
+    loader, execute = _method("exec_module")
     waiting = True
 
     def exec_module(self, module):
@@ -102,20 +120,88 @@ def _wait():
             if "SUSPECTRA_RECORD" in os.environ:
                 _start()
 
-    # Python leaves its own frames out of tracebacks, and this one is in their place
-    exec_module.__code__ = exec_module.__code__.replace(co_filename=execute.__code__.co_filename)
+    _as_part_of(execute, exec_module)
     loader.exec_module = exec_module
 
 
-if "SUSPECTRA_RECORD" not in os.environ:
-    _run_hidden()
-elif "suspectra_recorder" not in os.environ.get("PYTEST_PLUGINS", ""):
-    _run_hidden()
-    if _runs("unittest") or _mentions("unittest"):
-        _load_package()
+def _record_unittest():
+    import unittest  # noqa: F401 - the program's own, which the recorder is to watch
+
+    with _standard_library():
         from suspectra.recording import unittest_session
 
         unittest_session.start()
+
+
+# a process that a test started
+
+
+def _attach_later(place):
+    """Record this process from the first file of the workspace on."""
+    folder, _, number = place.rpartition(os.sep)
+    try:
+        with open(os.path.join(folder, "state"), "rb") as state:
+            installed = state.read()[16:17] == b"\1"
+    except OSError:
+        return  # the run that started this process is over
+    workspace = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(folder))), "")
+    packages = f"{os.sep}site-packages{os.sep}"
+    source_loader, original = _method("get_code")
+    executor, execute = _method("exec_module")
+
+    def wanted(path):
+        try:
+            return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
+        except OSError:
+            return False  # a relative path, in a folder that is gone
+
+    def get_code(loader, fullname):
+        if source_loader.get_code is get_code and wanted(loader.get_filename(fullname)):
+            attach()
+            return loader.get_code(fullname)
+        return original(loader, fullname)
+
+    def exec_module(loader, module):
+        path = getattr(loader, "path", None)
+        if path and wanted(path):
+            attach()
+            executor.exec_module(loader, module)
+        else:
+            execute(loader, module)
+
+    def attach(script=False):
+        source_loader.get_code = original
+        executor.exec_module = execute
+        try:
+            with _standard_library():
+                from suspectra.recording import child
+
+                child.attach(folder, int(number))
+                if script:
+                    child.record_script()
+        except Exception:  # whatever it is, the program must not hear of it
+            pass
+
+    _as_part_of(original, get_code)
+    source_loader.get_code = get_code
+    _as_part_of(execute, exec_module)
+    executor.exec_module = exec_module
+    script = sys.argv[0] if sys.argv else ""
+    if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
+        attach()  # it is about to run the script it belongs to once more
+    elif script.endswith(".py") and wanted(script) and not sys.flags.inspect:
+        attach(script=True)
+
+
+if "SUSPECTRA_RECORD" not in os.environ:
+    sys.path[:] = _others_on_path()
+    _run_hidden()
+    if "SUSPECTRA_CHILD" in os.environ:
+        _attach_later(os.environ["SUSPECTRA_CHILD"])
+elif "suspectra_recorder" not in os.environ.get("PYTEST_PLUGINS", ""):
+    _run_hidden()
+    if _runs("unittest") or _mentions("unittest"):
+        _record_unittest()
 else:
     sys.modules["suspectra_start"] = sys.modules[__name__]
     if _PYTEST in sys.modules or _runs_pytest():

@@ -4,17 +4,17 @@ The interpreter that runs the tests need not have Suspectra installed. This fold
 nothing else of the environment Suspectra lives in becomes visible to the tests.
 """
 
-import importlib.util
 import os
 import sys
+from _frozen_importlib import module_from_spec
+from _frozen_importlib_external import spec_from_file_location
 
 
 def _load_package():
     package = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-    spec = importlib.util.spec_from_file_location(
-        "suspectra", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
-    )
-    module = importlib.util.module_from_spec(spec)
+    init = os.path.join(package, "__init__.py")
+    spec = spec_from_file_location("suspectra", init, submodule_search_locations=[package])
+    module = module_from_spec(spec)
     sys.modules["suspectra"] = module
     spec.loader.exec_module(module)
 
