@@ -2,7 +2,7 @@
 
 Only what every command needs is imported here; numpy alone takes as long to load as a small ranking takes to make.
 Exit status: 0 with a result, 1 when there is nothing to rank, 2 for bad usage or unreadable evidence; `record` passes
-on the status of the tests, `record-c` gives 1 when some failed.
+on the status of the tests unless they passed and nothing could be recorded, `record-c` gives 1 when some failed.
 """
 
 from __future__ import annotations

@@ -210,14 +210,27 @@ def test_nothing_is_recorded_through_a_link(work, elsewhere, name):
     link = work / name
     link.parent.mkdir(exist_ok=True)
     link.symlink_to(elsewhere)
-    done = record(work)
-    assert done.returncode == 1, "the tests run all the same"
-    assert f"{name}: nothing can be recorded: it is a link" in done.stderr + done.stdout
-    assert "recorded 2 tests" not in done.stderr
+    refusals = (
+        (["record"], "is a link"),
+        (["record", "--", "python", "-m", "unittest"], "is a link"),
+        (["rank"], "leads out"),
+    )
+    for command, words in refusals:
+        done = suspectra(work, *command)
+        assert done.returncode == 2
+        assert f"it {words}" in done.stderr
+        assert "Traceback" not in done.stderr
     assert not list(elsewhere.iterdir())
-    ranked = suspectra(work, "rank")
-    assert ranked.returncode
-    assert "Traceback" not in ranked.stderr
+
+
+@pytest.mark.parametrize("command", [["pytest", "-q"], ["python", "-m", "unittest"]], ids=lambda words: words[-1])
+def test_a_run_that_could_not_be_recorded_is_no_success(work, command):
+    (work / "test_app.py").write_text("import unittest\nclass TestIt(unittest.TestCase):\n    def test(self): pass\n")
+    (work / ".suspectra").write_text("in the way")
+    done = suspectra(work, "record", "--", *command)
+    assert ".suspectra: nothing can be recorded: it is a link or a file" in done.stderr
+    assert "1 passed" in done.stdout or "OK" in done.stderr, "the tests ran all the same"
+    assert done.returncode == 2
 
 
 @pytest.mark.parametrize("name", [".suspectra", ".suspectra/recording-c", ".suspectra/recording-c/objects"])

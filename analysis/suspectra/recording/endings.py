@@ -15,17 +15,32 @@ _PYTEST = {
 }
 
 
-_UNITTEST = {**{status: _PYTEST[status] for status in (0, 1, 5)}, 2: "unittest was called in a way that it refuses"}
+_NO_TESTS = 5
+_UNITTEST = {
+    0: _PYTEST[0],
+    1: _PYTEST[1],
+    2: "unittest was called in a way that it refuses",
+    _NO_TESTS: "no tests were run",
+}
 
 
-def in_words(status: int, *, unittest: bool = False) -> str:
+def in_words(status: int, *, unittest: bool = False, deselected: int = 0) -> str:
     """What the exit status of pytest or unittest says, or the signal that ended the command (128 and its number).
+
+    Parameters
+    ----------
+    status : int
+    unittest : bool
+    deselected : int
+        How many tests pytest found and left out, because of ``-k`` for example.
 
     Examples
     --------
-    >>> in_words(5), in_words(137)
-    ('no tests were found', 'it was killed by SIGKILL')
+    >>> in_words(5), in_words(5, deselected=3), in_words(137)
+    ('no tests were found', 'all 3 tests were deselected', 'it was killed by SIGKILL')
     """
+    if status == _NO_TESTS and deselected:
+        return f"all {deselected} tests were deselected" if deselected > 1 else "the only test was deselected"
     words = _UNITTEST if unittest else _PYTEST
     if status in words:
         return words[status]

@@ -17,11 +17,13 @@ from suspectra.errors import Problem, UsageError
 from suspectra.recording.collection import CollectionError, describe_output, summary
 from suspectra.recording.endings import in_words
 from suspectra.recording.failure import record_failure
+from suspectra.recording.folders import refuse_links
 from suspectra.recording.log import SUFFIX
 from suspectra.recording.settings import Settings, carry, recording_folder
 from suspectra.recording.watchdog import Watchdog
 
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
+NOT_RECORDED = 2
 INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
@@ -103,17 +105,19 @@ def run(
     Returns
     -------
     int
-        The command's exit status; 128 + n where signal n ended it, 130 where an interrupt did.
+        The command's exit status; 128 + n where signal n ended it, 130 where an interrupt did, 2 where the command
+        succeeded and could not be recorded.
 
     Raises
     ------
     UsageError
-        When the command, or an interpreter with pytest, can't be found.
+        When the command, or an interpreter with pytest, can't be found, or the recording's folder is a link.
     """
     report = report if report is not None else sys.stderr
     root = os.path.realpath(workspace)
     if not os.path.isdir(root):
         raise UsageError(Problem(root, "", "the workspace is not a folder", "name an existing folder"))
+    refuse_links(recording_folder(root))
     environment = dict(os.environ)
     chosen = resolve(command, root, python=python, environ=environment)
     if chosen.python:
@@ -150,6 +154,8 @@ def run(
         if code == USAGE_ERROR and not told and chosen.python:
             told = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
         _summarise(told, _logs(root) - logs, root, code, report)
+        if code == 0 and any("problem" in line for line in told):
+            code = NOT_RECORDED
     finally:
         os.unlink(status)
         if selection:
@@ -368,7 +374,9 @@ def _summarise(status: list[dict[str, Any]], new_logs: set[str], workspace: str,
         if errors := _errors(status):
             print(f"suspectra: error: {summary(errors)}", file=report)
         elif code not in (0, TESTS_FAILED):
-            print(f"suspectra: {in_words(code, unittest=_by_unittest(status))}", file=report)
+            deselected = max(int(line.get("deselected", 0)) for line in status)
+            words = in_words(code, unittest=_by_unittest(status), deselected=deselected)
+            print(f"suspectra: {words}", file=report)
     elif new_logs:
         print(f"suspectra: the run was cut off ({in_words(code)}); the tests that finished are recorded", file=report)
     else:

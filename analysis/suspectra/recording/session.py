@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -148,7 +148,7 @@ class _Session:
         self.attempt = HookErrors(recorder).attempt
         self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
         self.left_out = _read_selection(settings)
-        self.new = 0
+        self.new = self.deselected = 0
         self.progress = Progress(settings.progress)
         self.test_files = TestFiles(recorder)
         self.shared = SharedSetup(recorder)
@@ -227,6 +227,9 @@ class _Session:
         for item in items:
             self._files_of(item)  # as they are now that they have been imported
         self.test_files.imported()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self.deselected += len(items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -381,6 +384,7 @@ class _Session:
         if not self.told:
             self.told = True
             told = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
+            told["deselected"] = self.deselected
             told["errors"] = [error.as_dict() for error in self.recorder.errors]
             tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
 
