@@ -162,7 +162,12 @@ def test_what_makes_a_whole_run_fail_is_told_and_goes_with_the_next_run(work, fi
 
 
 def test_other_endings_are_told_in_words(work):
-    status, told = record(work, "-k", "nothing_of_this_name")
+    for arguments in (["-k", "nothing_of_this_name"], ["-k", "nothing_of_this_name", "-n", "1"]):
+        status, told = record(work, *arguments)
+        assert status == 5
+        assert told.splitlines()[-1] == "suspectra: all 2 tests were deselected"
+    (work / "none").mkdir()
+    status, told = record(work, "none")
     assert status == 5
     assert told.splitlines()[-1] == "suspectra: no tests were found"
     assert [in_words(n) for n in (3, 137, 77)] == [
@@ -170,6 +175,22 @@ def test_other_endings_are_told_in_words(work):
         "it was killed by SIGKILL",
         "the command failed with status 77",
     ]
+
+
+def test_tracebacks_look_as_without_the_recorder(work, capfd):
+    (work / "broken.py").write_text("x = (\n")
+    (work / "test_broken.py").write_text("x = (\n")
+    (work / "test_compiling.py").write_text(
+        "import ast\n"
+        "def test_code():\n    compile(open('broken.py').read(), 'broken.py', 'exec')\n"
+        "def test_tree():\n    ast.parse('x = (')\n"
+    )
+    command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    subprocess.run([sys.executable, *command], cwd=work, check=False)
+    plain = re.sub(r" in [\d.]+s", "", capfd.readouterr().out)
+    record(work, command=(sys.executable, *command))
+    assert re.sub(r" in [\d.]+s", "", capfd.readouterr().out) == plain
+    assert "3 failed, 1 passed, 1 error" in plain
 
 
 @pytest.mark.parametrize("part", ["test_broken.py", "test_broken.py::test_b", ""])

@@ -21,6 +21,7 @@ from suspectra.instrumentation.own import os, sys
 from suspectra.instrumentation.standard_library import StandardLibrary
 
 __builtins__ = own.builtins
+__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 Instrument = Callable[[str, bytes, int], "CodeType | None"]
 """Gives the code of a file, from its name, its bytes and the flags of the compiler, or None to leave it alone."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from suspectra.instrumentation.imports import ImportHook, LoadedFile
 
 __builtins__ = own.builtins
+__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 LOADER = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
 """What loaders of sources have their ``exec_module`` from."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from suspectra.instrumentation.monitoring import Monitor
 
 __builtins__ = own.builtins
+__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
 """Gives the cells of a source: its recorded name, its digest, how many, and the map of its probes."""

@@ -16,6 +16,7 @@ from suspectra.instrumentation.guard import like_an_import
 from suspectra.instrumentation.imports import ImportHook
 
 __builtins__ = own.builtins
+__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 
 def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) -> Callable[[], None]:

@@ -15,6 +15,7 @@ from suspectra.recording.recorder import Recorder
 from suspectra.recording.settings import FOLDER, RECORDING
 
 __builtins__ = own.builtins
+__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 _Plugin = TypeVar("_Plugin", bound=type)
 
