@@ -1,11 +1,22 @@
-"""`python -m suspectra` is the command line."""
+"""`python -m suspectra` is the command line, and so is the command `suspectra`."""
 
 import sys
 
-# -m has put the current folder first, where a project's json.py would be taken for Python's
-if not getattr(sys.flags, "safe_path", False):
-    del sys.path[0]
+INTERRUPTED = 130
 
-from suspectra.cli import main
 
-main()
+def main() -> None:
+    """Run the command line and leave the process with its status, also where it is interrupted while it is loaded."""
+    try:
+        from suspectra import cli
+
+        cli.main()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    # -m has put the current folder first, where a project's json.py would be taken for Python's
+    if not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]
+    main()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 # -m and -c put the current folder first, where a project's suspectra.py or json.py would be taken for the real one
-_SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.cli import main; main()"
+_SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
 PACE = 0.25  # seconds between two words on how a run gets on
 _USAGE = 2  # from here on pytest's exit status says that no tests were run to their end
 

@@ -408,6 +408,14 @@ def test_a_recording_gives_the_same_ranking(shop, tmp_path):
     assert recorded == covered
 
 
+@pytest.mark.parametrize("start", [["-m", "suspectra"], ["-c", "from suspectra.__main__ import main; main()"]])
+def test_an_interrupt_while_the_command_line_is_loaded(tmp_path, start):
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, *start, "techniques"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("words", [["rank", "--technique", "cp", "-o", "page"], ["report", "--html", "page"]])
 def test_an_interrupt_ends_a_command_at_once_with_one_line(shop, words):
     case = '<testcase classname="tests.test_cart" name="test_{}" time="0.1"/>'
