@@ -103,6 +103,8 @@ class SuspectraServer(LanguageServer):
         self._status: dict[str, Any] | None = None
         self._tasks: set[asyncio.Task] = set()
         self._changing = asyncio.Lock()
+        self._learning: asyncio.Task | None = None  # asks for settings that have changed
+        self._outdated = False  # they have changed again since it asked
         self._started = asyncio.Event()  # the folders are known
 
     # what the client is
@@ -197,10 +199,22 @@ class SuspectraServer(LanguageServer):
 
     # settings
 
-    async def configure(self, pushed: Any = None) -> None:
-        """Learn the settings: ask where the client can be asked, else take what it pushed."""
+    def settings_changed(self, pushed: Any) -> None:
+        """Learn the settings anew; of all changes that come while the client is being asked, the newest counts."""
         if pushed is not None:
             self._pushed = section_of(pushed)
+        self._outdated = True
+        if self._learning is None or self._learning.done():
+            self._learning = asyncio.ensure_future(self._learn())
+            self.hold(self._learning)
+
+    async def _learn(self) -> None:
+        while self._outdated:
+            self._outdated = False
+            await self.configure()
+
+    async def configure(self) -> None:
+        """Learn the settings: ask where the client can be asked, else take what it pushed."""
         folders = list(self.folders)
         answers: list[Any] = [None] * len(folders)
         if self.can("workspace.configuration") and folders:
@@ -585,8 +599,8 @@ def _register_life(server: SuspectraServer) -> None:
         server.protocol.cancel_pending()
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
-    async def configuration(params: lsp.DidChangeConfigurationParams) -> None:
-        await server.configure(params.settings)
+    def configuration(params: lsp.DidChangeConfigurationParams) -> None:
+        server.settings_changed(params.settings)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:

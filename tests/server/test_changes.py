@@ -330,6 +330,19 @@ def test_settings_are_pushed_by_a_client_that_can_not_be_asked(client, shop):
     client.wait(lambda: len(client.marks(shop)) == 2)
 
 
+def test_of_a_flood_of_changed_settings_the_newest_counts(client, shop):
+    client.start(shop)
+    flood = b""
+    for top in range(500, 0, -1):
+        change = {"jsonrpc": "2.0", "method": "workspace/didChangeConfiguration", "params": {"settings": {"top": top}}}
+        body = json.dumps(change).encode()
+        flood += b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    client.asked.clear()
+    client.send_bytes(flood)
+    client.wait(lambda: len(client.marks(shop)) == 1)
+    assert sum(question["method"] == "workspace/configuration" for question in client.asked) < 100
+
+
 def test_test_code_is_suspected_when_asked_for(client, covered_shop):
     client.start(covered_shop)
     assert "tests/test_shop.py" not in {s["file"] for s in client.suspects()["suspects"]}
