@@ -40,8 +40,13 @@ class Guard:
         except Exception as error:
             if _raised_by_a_signal_handler(error):
                 raise
-            self.failures[about] = f"{type(error).__name__}: {error}"
+            self.failures[about] = named(error)
         return None
+
+
+def named(error: BaseException) -> str:
+    """What an error says, behind its type."""
+    return f"{type(error).__name__}: {error}"
 
 
 def like_an_import(function: FunctionType) -> FunctionType:

@@ -11,6 +11,7 @@ from _pytest.assertion import rewrite
 
 from suspectra.errors import Problem
 from suspectra.instrumentation import own
+from suspectra.instrumentation.guard import named
 from suspectra.instrumentation.own import json, os, sys
 from suspectra.instrumentation.standard_library import StandardLibrary
 from suspectra.recording import early
@@ -81,7 +82,7 @@ def start(config: pytest.Config) -> None:
     except Exception as error:
         if began is not None:
             began.close()
-        problem = error.problem if isinstance(error, RecordingError) else failed("the start", _words(error))
+        problem = error.problem if isinstance(error, RecordingError) else failed("the start", named(error))
         config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
         return
     config.pluginmanager.register(session, "suspectra-session")
@@ -395,10 +396,6 @@ class _Session:
         file, line, _ = item.location
         name = self.recorder.scope.name(os.path.join(str(self.config.rootpath), file))
         return None if name is None else (name, (line or 0) + 1)
-
-
-def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
 
 
 def _failed(item: pytest.Item, call: Any) -> bool:
