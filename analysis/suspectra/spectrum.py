@@ -435,6 +435,24 @@ class Spectrum:
             raise ValueError("this spectrum holds no control-flow edges")
         return self.edges, self.edge_rows
 
+    def edges_among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
+        """Those of some edges that each of some tests traversed, in any order; cancellable in between.
+
+        Parameters
+        ----------
+        wanted : ndarray of bool, shape (edges,)
+        tests : sequence of int
+
+        Raises
+        ------
+        ValueError
+            When the evidence holds no edges.
+        """
+        _, rows = self.require_edges()
+        if isinstance(rows, DerivedRows):
+            return rows.among(wanted, tests)
+        return (row[wanted[row]] for row in checked(rows[test] for test in tests))
+
     @cached_property
     def test_index(self) -> Mapping[str, int]:
         """Row number by test name."""
@@ -665,6 +683,20 @@ class Derived(Sequence[IntsT], ABC):
     @abstractmethod
     def source(self) -> Sequence[Ints]:
         """What they follow from, test by test: where these are the same objects, so is what follows."""
+
+
+class DerivedRows(Derived[Row]):
+    """Rows that are worked out when they are asked for, and need not be worked out whole."""
+
+    @abstractmethod
+    def among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
+        """The wanted columns in the rows of some tests, in any order; cancellable in between.
+
+        Parameters
+        ----------
+        wanted : ndarray of bool, shape (columns,)
+        tests : sequence of int
+        """
 
 
 class PerTest(Generic[T]):

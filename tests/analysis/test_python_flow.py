@@ -61,7 +61,7 @@ def test_every_arc_that_is_taken_is_a_way_control_can_go(zoo):
 def test_ways_that_are_usual_are_mostly_taken(zoo):
     """The graph is no mere superset: what the zoo does not take are exceptions to be expected and dead code."""
     flow, taken, _ = zoo
-    usual = {arc for scope in flow.scopes for arc, rare in scope.arcs.items() if not rare}
+    usual = set(map(tuple, flow.ends[~flow.rare].tolist()))
     assert len(usual - taken) < len(usual) / 10
 
 
@@ -88,9 +88,9 @@ FUNCTIONS = {
 @pytest.mark.parametrize(("body", "arcs"), FUNCTIONS.items())
 def test_usual_arcs(body, arcs):
     text = "def f(a, b):\n" + "".join(f"    {line}\n" for line in body.split("\n"))
-    scope = PythonFlow.parse(text.encode()).scopes[1]
+    found = PythonFlow.parse(text.encode()).arcs_of(1)
     expected = {tuple(int(end) for end in arc.split(">")) for arc in arcs.split()}
-    assert {arc for arc, rare in scope.arcs.items() if not rare} == expected
+    assert {arc for arc, rare in found.items() if not rare} == expected
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_no_python(data):
 
 def test_latin_1_and_windows_line_ends():
     text = "# -*- coding: latin-1 -*-\r\ndef f():\r\n    return 'ä'\r\n"
-    assert PythonFlow.parse(text.encode("latin-1")).scopes[1].arcs.keys() >= {(-2, 3), (3, -2)}
+    assert PythonFlow.parse(text.encode("latin-1")).arcs_of(1).keys() >= {(-2, 3), (3, -2)}
 
 
 # ------------------------------------------------------------------------------------------------------- graphs

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Bools, Ints, Row
 from suspectra.cancellation import Cancelled, check, checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
@@ -397,7 +397,7 @@ class _SourceMap:
         kind, cell, line, target, owner = columns[4 * statements :].reshape(5, probes)
         functions = tuple((str(name), int(start), int(end)) for name, start, end in sizes["functions"])
         conditions = np.array(sizes.get("conditions", []), np.int64).reshape(-1, 4)
-        outcome = np.isin(kind, _OUTCOMES)
+        outcome = _is_any(kind, _OUTCOMES)
         sound = (
             np.all(np.diff(first) > 0)
             and np.all((first > 0) & (first <= last))
@@ -426,9 +426,12 @@ class _SourceMap:
     @cached_property
     def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Cells, the number of the arc that each means; the arcs' ends, shape (k, 2), and functions."""
-        facts = np.flatnonzero(np.isin(self.kind, (*_ARCS, *_OUTCOMES)) & (self.target != 0))
-        arcs = np.stack([self.line[facts], self.target[facts]], axis=1)
-        table, first, inverse = np.unique(arcs, axis=0, return_index=True, return_inverse=True)
+        facts = np.flatnonzero(_is_any(self.kind, (*_ARCS, *_OUTCOMES)) & (self.target != 0))
+        line, target = self.line[facts], self.target[facts]
+        # as one number each, which sorts many times faster than rows of two do
+        codes = line.astype(np.int64) * (1 << 32) + target
+        _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        table = np.stack([line[first], target[first]], axis=1)
         return self.cell[facts], inverse.reshape(-1), table, self.function[facts][first]
 
     @cached_property
@@ -436,6 +439,11 @@ class _SourceMap:
         """Cells, and the statement that each means."""
         facts = self.kind == Kind.STATEMENT
         return self.cell[facts], np.searchsorted(self.measured.line, self.line[facts])
+
+
+def _is_any(kind: Ints, kinds: Iterable[Kind]) -> Bools:
+    """Which probes are of some kinds."""
+    return np.logical_or.reduce([kind == int(one) for one in kinds])
 
 
 @dataclass(eq=False)

@@ -163,10 +163,15 @@ class SourceReader:
 
     def __call__(self, path: str) -> bytes | None:
         """The bytes of a file of the workspace as it is now."""
+        real = self._boundary.real(PurePosixPath(path))
         try:
-            return Sources(self.workspace).get(path).data
-        except SourceUnreadable:
+            return read_regular(Path(real), LARGEST_SOURCE) if real is not None else None
+        except (OSError, ValueError):
             return None
+
+    @cached_property
+    def _boundary(self) -> Boundary:
+        return Boundary(self.workspace)
 
 
 def read_regular(path: Path, limit: int) -> bytes:

@@ -15,12 +15,12 @@ from typing import overload
 import numpy as np
 from scipy import sparse
 
-from suspectra.arrays import IntMatrix, Ints, Row
+from suspectra.arrays import Bools, IntMatrix, Ints, Row
 from suspectra.cancellation import checked
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.remembered import Remembered
-from suspectra.spectrum import Counts, Derived, Edges, Elements, IntsT, Spectrum, Tally, batches, ranges
+from suspectra.spectrum import Counts, Derived, DerivedRows, Edges, Elements, IntsT, Spectrum, Tally, batches, ranges
 
 _EXIT = -1  # for an element: an arc that leaves the scope
 _Implied = tuple[Ints, ...]  # of each arc its ends, the statements there and its function
@@ -78,7 +78,7 @@ class Completion:
         told, implied = spectrum.edge_hit_counts, self._implied_counts.of(spectrum)
         _, rows = spectrum.require_edges()
         times = spectrum.edge_counts
-        all_rows = _Completed(spectrum, rows, partial(self._rows, spectrum, rows))
+        all_rows = _CompletedRows(self, spectrum)
         all_times = None
         if times is not None:
             all_times = _Completed(spectrum, times, partial(self._times, spectrum, rows, times))
@@ -93,18 +93,38 @@ class Completion:
         return after
 
     def _taken(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
-        """The implied arcs that each test took, numbered from 0, ascending: it executed both of their ends."""
-        executed = np.zeros(len(spectrum.elements), bool)
-        for row in checked(spectrum.rows[test] for test in tests):
-            executed[row] = True
-            arcs = self._by_source[ranges(self._first[row], self._first[row + 1])]
-            yield np.sort(arcs[executed[self._target[arcs]]], kind="stable")
-            executed[row] = False
+        """The implied arcs that each test took, numbered from 0: it executed both of their ends."""
+        yield from _taken(self._by_source, self._first, self._target, spectrum, tests)
 
-    def _rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
+    def _sorted(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
+        return (np.sort(taken, kind="stable") for taken in self._taken(spectrum, tests))
+
+    def rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
         """The arcs that some tests took, told and implied."""
-        taken = self._taken(spectrum, tests)
+        taken = self._sorted(spectrum, tests)
         return [np.concatenate([rows[test], row + self._told]) for test, row in zip(tests, taken, strict=True)]
+
+    def among(self, wanted: Bools, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
+        """Those of some arcs that each test took, in any order.
+
+        Parameters
+        ----------
+        wanted : ndarray of bool, shape (arcs,)
+            Told and implied ones.
+        spectrum : Spectrum
+            Without the implied arcs.
+        tests : sequence of int
+        """
+        told, implied = wanted[: self._told], wanted[self._told :]
+        by_source, first = self._by_source, self._first
+        if not implied.all():
+            chosen = implied[by_source]
+            by_source, first = by_source[chosen], np.concatenate([[0], np.cumsum(chosen)])[first]
+        taken = _taken(by_source, first, self._target, spectrum, tests)
+        _, rows = spectrum.require_edges()
+        for test, row in zip(tests, taken, strict=True):
+            own = rows[test]
+            yield np.concatenate([own[told[own]], row + self._told])
 
     def _times(
         self, spectrum: Spectrum, rows: Sequence[Row], all_times: Sequence[Ints], tests: Sequence[int]
@@ -115,7 +135,7 @@ class Completion:
         passing = self._passing(_by_test(told, self._told, times))
         scratch = np.zeros(len(self._source), np.int64)
         found: list[Ints] = []
-        for number, (own, taken) in enumerate(zip(times, self._taken(spectrum, tests), strict=True)):
+        for number, (own, taken) in enumerate(zip(times, self._sorted(spectrum, tests), strict=True)):
             span = slice(*passing.indptr[number : number + 2])
             scratch[passing.indices[span]] = passing.data[span]
             found.append(np.concatenate([own, np.maximum(scratch[taken], 1)]).astype(np.int64))
@@ -211,6 +231,31 @@ class _Completed(Derived[IntsT]):
     def __iter__(self) -> Iterator[IntsT]:
         for tests in batches(self._spectrum):
             yield from self[tests]
+
+
+class _CompletedRows(_Completed[Row], DerivedRows):
+    """The rows of edges of a spectrum with the implied arcs."""
+
+    def __init__(self, completion: Completion, spectrum: Spectrum):
+        _, rows = spectrum.require_edges()
+        super().__init__(spectrum, rows, partial(completion.rows, spectrum, rows))
+        self._completion = completion
+
+    def among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
+        return self._completion.among(wanted, self._spectrum, tests)
+
+
+def _taken(by_source: Ints, first: Ints, target: Ints, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
+    """The arcs, given by the statements they leave, of which each test executed both ends."""
+    executed = np.zeros(len(spectrum.elements), bool)
+    for row in checked(spectrum.rows[test] for test in tests):
+        if not len(by_source):
+            yield np.zeros(0, np.int32)
+            continue
+        executed[row] = True
+        arcs = by_source[ranges(first[row], first[row + 1])].astype(np.int32, copy=False)
+        yield arcs[executed[target[arcs]]]
+        executed[row] = False
 
 
 def _by_test(rows: Sequence[Row], columns: int, values: Sequence[Ints] | None = None) -> IntMatrix:

@@ -17,8 +17,8 @@ import tokenize
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -48,14 +48,11 @@ _CLAUSES = (ast.excepthandler, ast.match_case)
 _WORDS = re.compile(r"\b(?:and|or|else|if|yield)\b")
 
 
-@dataclass(frozen=True, eq=False)
-class Scope:
-    """The flow inside one code object.
+class Scope(NamedTuple):
+    """One code object: that of the module, a class body or a function.
 
     Parameters
     ----------
-    name : str
-        Qualified name, empty for the module.
     line : int
         Line of the ``def`` or ``class``, 1 for the module.
     start : int
@@ -63,26 +60,12 @@ class Scope:
     header : int
         Last line that belongs to the scope around it: that of the ``def`` or ``class`` itself, 0 for the module.
     is_function : bool
-    ends : ndarray of int32, shape (k, 2)
-        Every way control can go, each once.
-    rare : ndarray of bool, shape (k,)
-    decisions : frozenset of int
-        Lines where control is decided: conditions, loops, cases and ``except`` clauses.
     """
 
-    name: str
     line: int
     start: int
     header: int
     is_function: bool
-    ends: Ints
-    rare: Bools
-    decisions: frozenset[int]
-
-    @property
-    def arcs(self) -> dict[Arc, bool]:
-        """Every way control can go, and whether it is rare."""
-        return dict(zip(map(tuple, self.ends.tolist()), self.rare.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +76,28 @@ class PythonFlow:
     ----------
     scopes : tuple of Scope
         The module first, then as they begin.
+    ends : ndarray of int32, shape (k, 2)
+        Every way control can go, each once in its scope, one scope after the other.
+    rare, decides : ndarray of bool, shape (k,)
+        Whether each of these arcs is rare, and whether it leaves a line where control is decided: a condition, a loop,
+        a case or an ``except`` clause.
+    scope_of_arc : ndarray of int32, shape (k,)
+        The number of the scope of each of these arcs.
     untold : tuple of (int, str)
         Lines that hold decisions no arc shows, ascending, and what kind they are.
 
     Examples
     --------
     >>> flow = PythonFlow.parse(b"def f(a):\n    if a:\n        a = 0\n    return a\n")
-    >>> [arc for arc, rare in sorted(flow.scopes[1].arcs.items()) if not rare]
+    >>> [arc for arc, rare in sorted(flow.arcs_of(1).items()) if not rare]
     [(-1, 2), (2, 3), (2, 4), (3, 4), (4, -1)]
     """
 
     scopes: tuple[Scope, ...]
+    ends: Ints
+    rare: Bools
+    decides: Bools
+    scope_of_arc: Ints
     untold: tuple[tuple[int, str], ...]
 
     @classmethod
@@ -129,58 +123,32 @@ class PythonFlow:
 
     @classmethod
     def _of(cls, tree: ast.Module, text: _Text, first: _FirstLine) -> PythonFlow:
-        found: list[Scope] = []
+        builders: list[_Builder] = []
         untold: list[tuple[int, str]] = []
-        waiting: list[tuple[_ScopeNode, str]] = [(tree, "")]
+        waiting: list[_ScopeNode] = [tree]
         while waiting:
-            node, name = waiting.pop()
-            builder = _Builder(node, first, text, untold)
-            is_function = isinstance(node, _DEFINITIONS)
-            line = 0 if isinstance(node, ast.Module) else node.lineno
-            arcs = builder.build()
-            found.append(
-                Scope(
-                    name,
-                    max(line, 1),
-                    builder.start,
-                    first(line),
-                    is_function,
-                    np.array(list(arcs), np.int32).reshape(-1, 2),
-                    np.fromiter(arcs.values(), bool, len(arcs)),
-                    frozenset(builder.decisions),
-                )
-            )
-            waiting += [(inner, f"{name}.{inner.name}" if name else inner.name) for inner in builder.inner]
-        found.sort(key=lambda scope: (bool(scope.name), scope.start, scope.line))
-        return cls(tuple(found), tuple(sorted(set(untold))))
+            builder = _Builder(waiting.pop(), first, text, untold)
+            builder.build()
+            builders.append(builder)
+            waiting += builder.inner
+        builders[1:] = sorted(builders[1:], key=lambda builder: (builder.scope.start, builder.scope.line))
+        sizes = [len(builder.arcs) for builder in builders]
+        count = sum(sizes)
+        # arrays for all scopes at once, as one for each would take longer than to parse the source
+        ends = np.fromiter(chain.from_iterable(chain.from_iterable(b.arcs for b in builders)), np.int32, 2 * count)
+        return cls(
+            tuple([builder.scope for builder in builders]),
+            ends.reshape(-1, 2),
+            np.fromiter(chain.from_iterable(b.arcs.values() for b in builders), bool, count),
+            np.fromiter((source in b.decisions for b in builders for source, _ in b.arcs), bool, count),
+            np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+            tuple(sorted(set(untold))),
+        )
 
-    @cached_property
-    def ends(self) -> Ints:
-        """The arcs of all scopes, one scope after the other; int32, shape (k, 2)."""
-        return np.concatenate([scope.ends for scope in self.scopes])
-
-    @cached_property
-    def rare(self) -> Bools:
-        """Whether each of these arcs is rare; shape (k,)."""
-        return np.concatenate([scope.rare for scope in self.scopes])
-
-    @cached_property
-    def scope_of_arc(self) -> Ints:
-        """The number of the scope of each of these arcs; shape (k,)."""
-        return np.repeat(np.arange(len(self.scopes)), [len(scope.rare) for scope in self.scopes])
-
-    @cached_property
-    def decides(self) -> Bools:
-        """Whether each of these arcs leaves a line where control is decided; shape (k,)."""
-        found = np.zeros(len(self.rare), bool)
-        start = 0
-        for scope in self.scopes:
-            if scope.decisions:
-                lines = np.array(sorted(scope.decisions), np.int32)
-                own = scope.ends[:, 0]
-                found[start : start + len(own)] = lines[np.minimum(lines.searchsorted(own), len(lines) - 1)] == own
-            start += len(scope.rare)
-        return found
+    def arcs_of(self, scope: int) -> dict[Arc, bool]:
+        """Every way control can go in a scope, and whether it is rare."""
+        own = self.scope_of_arc == scope
+        return dict(zip(map(tuple, self.ends[own].tolist()), self.rare[own].tolist(), strict=True))
 
     def can_go(self, ends: Ints) -> Bools:
         """Whether control can go each way in any scope, or the arc is one of an expression's own code.
@@ -196,7 +164,8 @@ class PythonFlow:
         -------
         ndarray of bool, shape (k,)
         """
-        known = np.isin(arc_codes(ends), arc_codes(self.ends))
+        wanted, codes = arc_codes(ends), np.sort(arc_codes(self.ends))  # even an empty module is entered
+        known = np.equal(codes[np.minimum(codes.searchsorted(wanted), len(codes) - 1)], wanted)
         of_line = np.equal(ends[:, 0], -ends[:, 1])
         return known | of_line | np.equal(ends, 0).any(axis=1)
 
@@ -242,12 +211,15 @@ class _Builder:
             and not text.suspending.isdisjoint(range(node.lineno, last_line(node) + 1))
             and any(isinstance(part, _YIELDS) for part in ast.walk(node))
         )
+        line = 0 if isinstance(node, ast.Module) else node.lineno
+        self.scope = Scope(max(line, 1), self.start, first(line), isinstance(node, _DEFINITIONS))
         self.arcs: dict[Arc, bool] = {}
         self.decisions: set[int] = set()
         self.inner: list[_Definition] = []
         self.stack: list[_Loop | _Handlers | _With | _Finally] = []
 
-    def build(self) -> dict[Arc, bool]:
+    def build(self) -> None:
+        """Find the arcs of the scope."""
         ends: _Ends = {-self.start: False}
         body = self.node.body
         if isinstance(self.node, ast.ClassDef):
@@ -259,7 +231,6 @@ class _Builder:
         if isinstance(self.node, _DEFINITIONS):  # instructions without a line of their own have that of the `def`
             ends = _join(ends, {self.first(self.node.lineno): True})
         self.leave("return", self.run(body, ends))
-        return self.arcs
 
     def line(self, node: Positioned) -> int:
         return self.first(start_line(node))

@@ -10,6 +10,7 @@ import numpy as np
 
 from suspectra.cancellation import check
 from suspectra.errors import Problem
+from suspectra.instrumentation.source import without_collecting
 from suspectra.program.basic_blocks import join_blocks, scope_graphs
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import FlowGraph, GraphTable
@@ -79,7 +80,8 @@ def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[
 @lru_cache(maxsize=4)
 def _flows(paths: tuple[str, ...], source_of: SourceOf) -> tuple[PythonFlow | None, ...]:
     _parsed.begin()
-    return tuple(_flow(path, source_of) for path in paths)
+    with without_collecting():
+        return tuple([_flow(path, source_of) for path in paths])
 
 
 def _flow(path: str, source_of: SourceOf) -> PythonFlow | None:

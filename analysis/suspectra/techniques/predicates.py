@@ -15,7 +15,6 @@ import numpy as np
 from scipy import sparse
 
 from suspectra.arrays import FloatMatrix, Floats, Ints, Row
-from suspectra.cancellation import checked
 from suspectra.errors import Problem
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
@@ -107,11 +106,11 @@ class Predicates:
 
     def _evaluated_sites(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Ints]:
         first, sites = self._sites_of_edge
+        each = np.diff(first)
+        single = each.max(initial=0) <= 1  # as nearly always
         seen = np.zeros(int(self.sites.max(initial=-1)) + 1, np.int64)
-        _, rows = spectrum.require_edges()
-        every = len(tests) == len(rows)
-        for row in checked(rows if every else (rows[test] for test in tests)):
-            found = sites[ranges(first[row], first[row + 1])]
+        for row in spectrum.edges_among(each > 0, tests):
+            found = sites[first[row]] if single else sites[ranges(first[row], first[row + 1])]
             number = np.arange(len(found))
             seen[found] = number  # of several the last one stays
             yield found[seen[found] == number]

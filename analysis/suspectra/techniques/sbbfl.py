@@ -19,7 +19,7 @@ from suspectra.errors import NothingToRank, Problem, UsageError
 from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport
-from suspectra.spectrum import Counts, Spectrum, batches
+from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.catalogue import SBBFL as INFO
 from suspectra.techniques.effort import Effort
 from suspectra.techniques.flow_report import hits_of_edges
@@ -304,7 +304,7 @@ class _TestsByEdge:
     def __init__(self, spectrum: Spectrum, columns: Ints):
         self._columns = columns
         distinct, self._place = np.unique(columns, return_inverse=True)
-        edges, rows = spectrum.require_edges()
+        edges, _ = spectrum.require_edges()
         place = np.full(len(edges), -1, np.int32)
         place[distinct] = np.arange(len(distinct), dtype=np.int32)
         # eight tests a row: the edges of one test are near one another
@@ -312,11 +312,10 @@ class _TestsByEdge:
         sizes = [-(-tests // 8) for tests in (failed, len(spectrum.failed) - failed)]
         self._bits = [np.zeros((size, len(distinct)), np.uint8) for size in sizes]
         number = {True: 0, False: 0}
-        for tests in batches(spectrum):
-            for row, bad in zip(rows[tests], spectrum.failed[tests].tolist(), strict=True):
-                at = place[row]
-                self._bits[not bad][number[bad] // 8, at[at >= 0]] |= np.uint8(1 << number[bad] % 8)
-                number[bad] += 1
+        tests = spectrum.edges_among(place >= 0, range(len(spectrum.tests)))
+        for row, bad in zip(tests, spectrum.failed.tolist(), strict=True):
+            self._bits[not bad][number[bad] // 8, place[row]] |= np.uint8(1 << number[bad] % 8)
+            number[bad] += 1
 
     def of(self, edge: int) -> tuple[int, int]:
         """The failed and the passed tests that traverse an edge, as bits of integers."""
