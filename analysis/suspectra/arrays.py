@@ -19,7 +19,7 @@ IntMatrix: TypeAlias = "sparse.csr_array[np.int64, tuple[int, int]]"
 ScalarT = TypeVar("ScalarT", np.int64, np.float64)
 
 
-def dense_product(matrix: sparse.csr_array[ScalarT, tuple[int, int]], dense: NDArray[Any]) -> NDArray[ScalarT]:
+def dense_product(matrix: sparse.sparray[ScalarT, tuple[int, int]], dense: NDArray[Any]) -> NDArray[ScalarT]:
     """A sparse matrix times an array. The product is an array, which scipy's types leave open."""
     product = matrix @ dense
     assert isinstance(product, np.ndarray)

@@ -43,8 +43,10 @@ from suspectra.markov_command import register as register_markov
 from suspectra.recording.settings import RECORDERS
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.console import Localized, RankingOptions
     from suspectra.evidence.evidence import TestResult
-    from suspectra.localizer import Localizer
     from suspectra.output.ranking import Ranking
     from suspectra.recording.c_suites import CSuite
     from suspectra.recording.c_tests import CRun
@@ -130,16 +132,23 @@ def cli(debug: bool) -> None:
 @click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
 @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
 @click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster: for very large suites.")
-def rank(top: int | None, form: str, output: Path | None, workspace: Path, **chosen: Any) -> None:
+def rank(
+    top: int | None,
+    form: str,
+    output: Path | None,
+    workspace: Path,
+    scheduler: str | None,
+    **chosen: Unpack[RankingOptions],
+) -> None:
     """Rank statements by how suspicious the tests make them.
 
     Without options the newest recording, of Python or of C/C++, or .coverage file with a JUnit report of the
     workspace is used.
     """
-    localizer = localize(workspace, **chosen)
+    localized = localize(workspace, scheduler=scheduler, **chosen)
     if form in ("table", "markdown"):
         top = top or TABLE_TOP
-    ranking = _ranking(localizer, top)
+    ranking = _ranking(localized, top)
     with written(output) as out:
         _write(ranking, form, out, workspace)
     warn(ranking.notices)
@@ -150,15 +159,15 @@ def rank(top: int | None, form: str, output: Path | None, workspace: Path, **cho
 @technique_options
 @click.option("--html", type=_PATH, required=True, help="The page to write.")
 @click.option("--top", type=click.IntRange(min=1), default=200, show_default=True, help="How many suspects.")
-def report(html: Path, top: int, workspace: Path, **chosen: Any) -> None:
+def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOptions]) -> None:
     """Write a self-contained HTML page: suspects, sources, and what each test executed."""
     from suspectra.evidence.sources import Sources
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.output.html import write_html
 
-    localizer = localize(workspace, edges=True, **chosen)
-    ranking = _ranking(localizer, top)
-    model = DebuggingModel.of(localizer.report, localizer.program)
+    localized = localize(workspace, edges=True, **chosen)
+    ranking = _ranking(localized, top)
+    model = DebuggingModel.of(localized.report, localized.program)
     with written(html) as out:
         write_html(ranking, out, Sources(workspace), model)
     warn(ranking.notices)
@@ -169,15 +178,15 @@ def report(html: Path, top: int, workspace: Path, **chosen: Any) -> None:
 @evidence_options
 @technique_options
 @click.argument("where", metavar="FILE:LINE")
-def explain(where: str, workspace: Path, **chosen: Any) -> None:
+def explain(where: str, workspace: Path, **chosen: Unpack[RankingOptions]) -> None:
     """Say why a line stands where it stands in the ranking."""
     from suspectra.evidence.sources import Sources
     from suspectra.output.explanation import write_explanation
 
-    localizer = localize(workspace, **chosen)
+    localized = localize(workspace, **chosen)
     file, line = place(workspace, where)
-    write_explanation(localizer.report, file, line, sys.stdout, Sources(workspace))
-    warn(localizer.problems())
+    write_explanation(localized.report, file, line, sys.stdout, Sources(workspace))
+    warn(localized.problems)
 
 
 @cli.command()
@@ -465,10 +474,10 @@ def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _ranking(localizer: Localizer, top: int | None) -> Ranking:
+def _ranking(localized: Localized, top: int | None) -> Ranking:
     from suspectra.output.ranking import Ranking
 
-    return Ranking(localizer.report, localizer.evidence, tuple(localizer.problems()), top)
+    return Ranking(localized.report, localized.evidence, localized.problems, top)
 
 
 def _write(ranking: Ranking, form: str, out: TextIO, workspace: Path) -> None:

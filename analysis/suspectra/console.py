@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
@@ -18,18 +19,23 @@ from suspectra.complete_file import complete_file
 from suspectra.errors import Problem, SuspectraError, UsageError
 
 if TYPE_CHECKING:
-    from suspectra.evidence.evidence import EvidenceSource
-    from suspectra.localizer import Localizer
+    from typing_extensions import Unpack
+
+    from suspectra.evidence.evidence import Evidence, EvidenceSource
+    from suspectra.program import Program
+    from suspectra.report import RankedReport
     from suspectra.techniques.technique import Technique
 
+Command = Callable[..., object]  # with a parameter for each of its options
+Decorator = Callable[[Command], Command]
 _PATH = click.Path(path_type=Path)
 _FOREIGN = ("gcov", "gcovr", "lcov", "cobertura")
 
 
-def options(*given: Callable) -> Callable:
+def options(*given: Decorator) -> Decorator:
     """Several options as one decorator, listed in this order."""
 
-    def add(command: Callable) -> Callable:
+    def add(command: Command) -> Command:
         for option in reversed(given):
             command = option(command)
         return command
@@ -82,70 +88,93 @@ technique_options = options(
 )
 
 
+class RankingOptions(TypedDict):
+    """The values of `evidence_options`, but for the workspace, and of `technique_options`."""
+
+    coverage: Path | None
+    junit: Path | None
+    recording: Path | None
+    gcov: Path | None
+    gcovr: Path | None
+    lcov: Path | None
+    cobertura: Path | None
+    outcomes: Path | None
+    build: tuple[Path, ...]
+    mapping: tuple[str, ...]
+    technique: str
+    parameters: tuple[str, ...]
+    clone_failed: bool
+    break_ties: str | None
+    include_tests: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Localized:
+    """What a command ranked.
+
+    Parameters
+    ----------
+    report : RankedReport
+    evidence : Evidence
+    program : Program
+    problems : tuple of Problem
+        Of the evidence and of the ranking.
+    """
+
+    report: RankedReport
+    evidence: Evidence
+    program: Program | None
+    problems: tuple[Problem, ...]
+
+
 def localize(
-    workspace: Path,
-    *,
-    technique: str,
-    parameters: tuple[str, ...],
-    clone_failed: bool,
-    break_ties: str | None,
-    include_tests: bool,
-    edges: bool = False,
-    scheduler: str | None = None,
-    **evidence: Any,
-) -> Localizer:
-    """A localizer that has ranked the evidence; problems of the evidence are said even when there is no ranking.
+    workspace: Path, *, edges: bool = False, scheduler: str | None = None, **chosen: Unpack[RankingOptions]
+) -> Localized:
+    """Rank the evidence; problems of the evidence are said even when there is no ranking.
 
     Parameters
     ----------
     workspace : Path
-    technique, parameters, clone_failed, break_ties, include_tests
-        The values of `technique_options`.
     edges : bool
         Control-flow edges are wanted whether the technique needs them or not.
     scheduler : str, optional
         Of a cluster that counts.
-    **evidence
-        Those of `evidence_options`.
+    **chosen
+        The values of the options.
     """
-    chosen = _make_technique(technique, parameters, clone_failed, break_ties)  # a wrong name costs no reading
-    found = _source(workspace, edges=edges or chosen.info.needs != "lines", **evidence).read()
+    technique = _make_technique(chosen)  # a wrong name costs no reading
+    found = _source(workspace, chosen, edges=edges or technique.info.needs != "lines").read()
 
     from suspectra.localizer import Localizer
 
-    localizer = Localizer(chosen, include_tests=include_tests)
+    include_tests = chosen["include_tests"]
+    localizer = Localizer(technique, include_tests=include_tests)
     try:
         if scheduler is not None:
             from suspectra.cluster import Cluster
 
             with Cluster(scheduler) as cluster:
-                localizer = Localizer(chosen, include_tests=include_tests, count=cluster.count)
-                localizer.update(found)
+                localizer = Localizer(technique, include_tests=include_tests, count=cluster.count)
+                report = localizer.update(found)
         else:
-            localizer.update(found)
+            report = localizer.update(found)
     except SuspectraError:
         errors = found.collection_errors
         warn([*(error.problem() for error in errors if len(errors) > 1), *found.problems])
         raise
-    return localizer
+    return Localized(report, found, localizer.program, tuple(localizer.problems()))
 
 
-def _source(
-    workspace: Path,
-    *,
-    edges: bool,
-    coverage: Path | None,
-    junit: Path | None,
-    recording: Path | None,
-    outcomes: Path | None,
-    build: tuple[Path, ...],
-    mapping: tuple[str, ...],
-    **foreign: Path | None,
-) -> EvidenceSource:
+def _source(workspace: Path, chosen: RankingOptions, *, edges: bool) -> EvidenceSource:
     from suspectra.evidence.discovery import find_source, foreign_c_source
 
-    coverage, junit, recording, outcomes = (path and path.absolute() for path in (coverage, junit, recording, outcomes))
-    named = [form for form in _FOREIGN if foreign[form] is not None]
+    coverage, junit, recording, outcomes = (
+        path and path.absolute()
+        for path in (chosen["coverage"], chosen["junit"], chosen["recording"], chosen["outcomes"])
+    )
+    build, mapping = chosen["build"], chosen["mapping"]
+    foreign = (chosen["gcov"], chosen["gcovr"], chosen["lcov"], chosen["cobertura"])
+    named = {form: path.absolute() for form, path in zip(_FOREIGN, foreign, strict=True) if path is not None}
     given = [*named, *(name for name, value in (("recording", recording), ("coverage", coverage)) if value)]
     if len(given) > 1 or (recording and junit):
         raise click.UsageError("Give --recording, or --coverage and --junit, or one of the C/C++ formats, not both.")
@@ -153,25 +182,23 @@ def _source(
         if junit and outcomes:
             raise click.UsageError("Give --junit or --outcomes, not both.")
         folders = [folder.absolute() for folder in build]
-        location = foreign[named[0]].absolute()
-        return foreign_c_source(
-            workspace, named[0], location, outcomes=junit or outcomes, build=folders, mapping=mapping
-        )
+        ((form, location),) = named.items()
+        return foreign_c_source(workspace, form, location, outcomes=junit or outcomes, build=folders, mapping=mapping)
     if outcomes or build or mapping:
         raise click.UsageError(f"--outcomes, --build and --map go with one of --{', --'.join(_FOREIGN)}.")
     return find_source(workspace, coverage=coverage, junit=junit, recording=recording, edges=edges)
 
 
-def _make_technique(name: str, parameters: Iterable[str], clone_failed: bool, break_ties: str | None) -> Technique:
+def _make_technique(chosen: RankingOptions) -> Technique:
     from suspectra.techniques import make_technique
 
-    chosen: dict[str, Any] = {"clone_failed": True} if clone_failed else {}
-    for text in parameters:
+    own: dict[str, object] = {"clone_failed": True} if chosen["clone_failed"] else {}
+    for text in chosen["parameters"]:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="'--param'")
-        chosen[key.strip().replace("-", "_")] = _value(value.strip())
-    return make_technique(name, break_ties=break_ties, **chosen)
+        own[key.strip().replace("-", "_")] = _value(value.strip())
+    return make_technique(chosen["technique"], break_ties=chosen["break_ties"], **own)
 
 
 def _value(text: str) -> float | int | bool | str:

@@ -59,10 +59,16 @@ class Localizer:
             When the evidence gives no ranking; `report` is then still the last good one.
         """
         self.evidence = evidence
-        self._spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)
+        self._spectrum = spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)
         if self._count is not None:
-            self._spectrum.count_by(self._count)
-        return self._localize()
+            spectrum.count_by(self._count)
+        try:
+            report = self.technique.localize(spectrum, _program(evidence), self.report)
+            require_suspects(report)
+        except NothingToRank as error:
+            raise NothingToRank(_in_context(error.problem, evidence)) from None
+        self.report = report
+        return report
 
     def select(self, technique: Technique, *, include_tests: bool | None = None) -> RankedReport:
         """Rank the same evidence by another technique.
@@ -79,16 +85,6 @@ class Localizer:
         if self.evidence is None:
             raise NothingToRank(Problem("", "", "there is no evidence yet", "run the tests with suspectra record"))
         return self.update(self.evidence)
-
-    def _localize(self) -> RankedReport:
-        spectrum, evidence = self._spectrum, self.evidence
-        try:
-            report = self.technique.localize(spectrum, _program(evidence), self.report)
-            require_suspects(report)
-        except NothingToRank as error:
-            raise NothingToRank(_in_context(error.problem, evidence)) from None
-        self.report = report
-        return report
 
     @property
     def program(self) -> Program | None:

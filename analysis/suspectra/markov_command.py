@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,10 @@ from suspectra.console import evidence_options, localize, place, technique_optio
 from suspectra.errors import NothingToRank, Problem, UsageError
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from suspectra.console import RankingOptions
+    from suspectra.evidence.sources import Sources
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.output.moves import Steps
     from suspectra.report import RankedReport
@@ -54,7 +58,7 @@ def register(cli: click.Group) -> None:
         top: int,
         form: str,
         output: Path | None,
-        **chosen: Any,
+        **chosen: Unpack[RankingOptions],
     ) -> None:
         """Say where to look next from a line, by the Markov debugging model.
 
@@ -63,7 +67,7 @@ def register(cli: click.Group) -> None:
         if svg is not None and around is None:
             raise click.UsageError("--svg draws the chain around a place: give --around, too.")
         where = place(workspace, around) if around else None
-        localizer = localize(workspace, edges=True, **chosen)
+        localized = localize(workspace, edges=True, **chosen)
 
         from suspectra.evidence.sources import Sources
         from suspectra.markov.debugging_model import DebuggingModel
@@ -71,9 +75,9 @@ def register(cli: click.Group) -> None:
         from suspectra.output.moves import write_json, write_moves, write_steps
 
         jumps = JumpModel(p_jump, same_function, control_flow, calls)
-        model = DebuggingModel.of(localizer.report, localizer.program, jumps)
-        element = _element(localizer.report, *where) if where else None
-        walks = {"seed": seed, "max_steps": max_steps} if estimate else None
+        model = DebuggingModel.of(localized.report, localized.program, jumps)
+        element = _element(localized.report, *where) if where else None
+        walks = (seed, max_steps) if estimate else None
         steps, sources = _steps(model, walks, needed=element is None), Sources(workspace)
         with written(output) as out:
             if form == "json":
@@ -82,9 +86,9 @@ def register(cli: click.Group) -> None:
                 write_steps(model, steps, top, out, sources)
             else:
                 write_moves(model, element, steps, top, out, sources)
-        if svg is not None:
+        if svg is not None and element is not None:
             _draw(model, element, svg, sources)
-        warn(localizer.problems())
+        warn(localized.problems)
 
 
 def _element(report: RankedReport, file: str, line: int) -> int:
@@ -95,19 +99,23 @@ def _element(report: RankedReport, file: str, line: int) -> int:
     return element
 
 
-def _steps(model: DebuggingModel, walks: dict[str, int] | None, needed: bool) -> Steps:
-    """Expected steps, exact or by random walks; where there are none, that is fatal only if they were asked for."""
+def _steps(model: DebuggingModel, walks: tuple[int, int] | None, needed: bool) -> Steps:
+    """Expected steps, exact or by walks from a seed and of some length; without any it fails if asked for them."""
     import numpy as np
 
+    from suspectra.markov.sampling import sample_hitting_times
     from suspectra.output.moves import Steps
 
     try:
         if walks is None:
             return Steps.exact(model)
+        seed, max_steps = walks
         if not sys.stderr.isatty():
-            return Steps.estimated(model, model.estimate(**walks))
+            return Steps.estimated(model, sample_hitting_times(model.chain, seed, max_steps=max_steps))
         with click.progressbar(length=1000, label="Walking", file=sys.stderr) as bar:
-            sampled = model.estimate(**walks, progress=lambda done: bar.update(int(1000 * done) - bar.pos))
+            sampled = sample_hitting_times(
+                model.chain, seed, max_steps=max_steps, progress=lambda done: bar.update(int(1000 * done) - bar.pos)
+            )
         return Steps.estimated(model, sampled)
     except UsageError as error:
         if needed:
@@ -117,7 +125,7 @@ def _steps(model: DebuggingModel, walks: dict[str, int] | None, needed: bool) ->
         return Steps(nowhere, nowhere)
 
 
-def _draw(model: DebuggingModel, element: int, svg: Path, sources: Any) -> None:
+def _draw(model: DebuggingModel, element: int, svg: Path, sources: Sources) -> None:
     from suspectra.output.chain_svg import Picture
 
     elements = model.report.spectrum.elements

@@ -14,7 +14,7 @@ import pytest
 from suspectra.cli import run
 from suspectra.cluster import Cluster
 from suspectra.errors import UsageError
-from suspectra.evaluation.corpus import read_index
+from suspectra.evaluation.corpus import read_index, read_subject
 from suspectra.evaluation.study import Choice, Plan, Study
 from suspectra.spectrum import Spectrum
 
@@ -90,9 +90,9 @@ def read(subject):
 def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus):
     files, _ = read_index(mini_corpus)
     plan = Plan((Choice("ochiai"), Choice("cp"), Choice("op2")), (False, True))
-    here = Study(plan, files).run(jobs=1)
+    here = Study(plan, files, read_subject).run(jobs=1)
     with Cluster(local_cluster.address) as cluster:
-        assert Study(plan, files).run(cluster=cluster) == here
+        assert Study(plan, files, read_subject).run(cluster=cluster) == here
         dense = np.random.default_rng(1).random((60, 500)) < 0.2
         spectrum = Spectrum.from_matrix(dense, np.arange(60) % 7 == 0)
         counted = cluster.count(spectrum)

@@ -15,7 +15,7 @@ from suspectra import cli
 from suspectra.errors import EvidenceError, NothingToRank, UsageError
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.config import StudyConfig, read_any
-from suspectra.evaluation.corpus import read_index
+from suspectra.evaluation.corpus import read_index, read_subject
 from suspectra.evaluation.curves import exam_curves
 from suspectra.evaluation.faults import FaultList
 from suspectra.evaluation.study import Choice, Plan, Result, Study
@@ -137,7 +137,7 @@ def plan(*names: str, clone: tuple[bool, ...] = (False,)) -> Plan:
 
 def test_in_parallel_or_not_is_the_same(mini_corpus):
     files, _ = read_index(mini_corpus)
-    study = Study(plan("ochiai", "cp"), files)
+    study = Study(plan("ochiai", "cp"), files, read_subject)
     assert study.run(jobs=2) == study.run(jobs=1)
 
 
@@ -154,21 +154,21 @@ def die(subject):
 def test_goes_on_where_it_stopped(mini_corpus, tmp_path):
     files, _ = read_index(mini_corpus)
     store = tmp_path / "results"
-    Study(plan("ochiai"), files[:2], store=store).run(jobs=1)
+    Study(plan("ochiai"), files[:2], read_subject, store=store).run(jobs=1)
     (store / "half-written.json.123").write_text("{")
     done = []
-    whole = Study(plan("ochiai"), files, store=store).run(jobs=1, progress=done.append)
+    whole = Study(plan("ochiai"), files, read_subject, store=store).run(jobs=1, progress=done.append)
     assert done == [2, 1]
-    assert whole == Study(plan("ochiai"), files).run(jobs=1)
+    assert whole == Study(plan("ochiai"), files, read_subject).run(jobs=1)
     assert Study(plan("ochiai"), files, refuse, store).run(jobs=1) == whole  # nothing is read again
     assert Study(plan("op2"), files, refuse, store).run(jobs=1).problems  # this plan is another one
-    assert not Study(plan("op2"), files, store=store).run(jobs=1).problems  # and what went wrong is tried again
+    assert not Study(plan("op2"), files, read_subject, store).run(jobs=1).problems  # what went wrong is tried again
 
 
 def test_a_stored_result_is_not_believed_when_its_file_changed_or_it_is_damaged(mini_corpus, tmp_path):
     files, _ = read_index(mini_corpus)
     store = tmp_path / "results"
-    study = Study(plan("ochiai"), files, store=store)
+    study = Study(plan("ochiai"), files, read_subject, store=store)
     first = study.run(jobs=1)
     for path in store.iterdir():
         path.write_text(path.read_text()[:-5])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evaluation import scores
 from suspectra.markov.debugging_model import DebuggingModel
@@ -33,6 +34,11 @@ class FaultRank:
     ht_rank: float | None = None
     expected_steps: float | None = None
 
+    def as_dict(self) -> dict[str, object]:
+        """All of it, for JSON: without what was not asked for, and None for what is infinite."""
+        known = {name: value for name, value in vars(self).items() if value is not None}
+        return {name: None if value == float("inf") else value for name, value in known.items()}
+
 
 @dataclass(frozen=True)
 class Appraisal:
@@ -56,7 +62,7 @@ class Appraisal:
     steimann_of_steps: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, report: RankedReport, faults: list[np.ndarray], model: DebuggingModel | None = None) -> Appraisal:
+    def of(cls, report: RankedReport, faults: Sequence[Ints], model: DebuggingModel | None = None) -> Appraisal:
         """Score a report.
 
         Parameters
@@ -86,9 +92,6 @@ class Appraisal:
         ht_rank = model.ht_rank[ranked] if model else np.zeros(0)
         expected = model.expected_steps[ranked] if model else np.zeros(0)
 
-        def steps(elements: np.ndarray) -> tuple[float, ...]:
-            return (float(ht_rank[elements].min()), float(expected[elements].min())) if model else ()
-
         found = []
         for elements in faulty:
             best = int(elements[np.argmax(suspiciousness[elements])])
@@ -102,7 +105,8 @@ class Appraisal:
                     suspect.rank_worst,
                     suspect.standard_rank,
                     float(steimann[best]),
-                    *steps(elements),
+                    float(ht_rank[elements].min()) if model else None,
+                    float(expected[elements].min()) if model else None,
                 )
             )
         values = report.level_score[level[ranked]]
@@ -113,7 +117,7 @@ class Appraisal:
 
     def figures(self) -> dict[str, dict[str, float]]:
         """Scores by name: until the first fault is found, on average over the faults, and until the last."""
-        ranks = {
+        ranks: dict[str, Sequence[float]] = {
             "best rank": [fault.rank_best for fault in self.faults],
             "average rank": [fault.rank_average for fault in self.faults],
             "worst rank": [fault.rank_worst for fault in self.faults],
@@ -126,10 +130,10 @@ class Appraisal:
         table["Min expense"] = _spread([rank / self.n for rank in ranks["best rank"]])
         table["Avg expense"] = _spread([rank / self.n for rank in middle])
         table["Max expense"] = _spread([rank / self.n for rank in ranks["worst rank"]])
-        unseen = [scores.expense(rank, self.n) for rank in ranks["worst rank"]]
-        table["Expense (not examined)"] = _spread(unseen, best=max, worst=min)
+        unseen = scores.expense(np.array(ranks["worst rank"]), self.n).tolist()
+        table["Expense (not examined)"] = _spread(unseen, more_is_better=True)
+        ht_rank = [fault.ht_rank for fault in self.faults if fault.ht_rank is not None]
         if self.steimann_of_steps:
-            ht_rank = [fault.ht_rank for fault in self.faults]
             table["HT_Rank"] = _spread(ht_rank)
             table["HT_Rank (Steimann)"] = _spread(list(self.steimann_of_steps))
             table["HT_Rank / statements"] = _spread([rank / self.n for rank in ht_rank])
@@ -138,25 +142,24 @@ class Appraisal:
     def top(self) -> dict[int, tuple[int, int, int]]:
         """How many faults stand among the first N: ties at best, on average, at worst."""
         ranks = np.array([[fault.rank_best, fault.rank_average, fault.rank_worst] for fault in self.faults])
-        return {n: tuple(int(count) for count in (ranks <= n).sum(axis=0)) for n in TOP}
+        found = {}
+        for n in TOP:
+            best, average, worst = (ranks <= n).sum(axis=0).tolist()
+            found[n] = best, average, worst
+        return found
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Everything, for JSON."""
         ways = ("best", "average", "worst")
         return {
             "elements": self.n,
-            "faults": [_finite(vars(fault)) for fault in self.faults],
+            "faults": [fault.as_dict() for fault in self.faults],
             "scores": self.figures(),
             "top": {str(n): dict(zip(ways, counts, strict=True)) for n, counts in self.top().items()},
             "lil": self.lil,
         }
 
 
-def _finite(fields: dict[str, Any]) -> dict[str, Any]:
-    """Without what was not asked for; JSON has no infinity, so None stands for one."""
-    endless = {name: None for name, value in fields.items() if value == float("inf")}
-    return {name: value for name, value in fields.items() if value is not None} | endless
-
-
-def _spread(values: list[float], best: Any = min, worst: Any = max) -> dict[str, float]:
-    return {"first": float(best(values)), "mean": float(np.mean(values)), "last": float(worst(values))}
+def _spread(values: Sequence[float], *, more_is_better: bool = False) -> dict[str, float]:
+    first, last = (max(values), min(values)) if more_is_better else (min(values), max(values))
+    return {"first": float(first), "mean": float(np.mean(values)), "last": float(last)}

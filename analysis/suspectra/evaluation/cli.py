@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
 from suspectra.console import evidence_options, localize, technique_options, warn, written
 
 if TYPE_CHECKING:
-    from suspectra.errors import Problem
+    from typing_extensions import Unpack
+
+    from suspectra.console import Localized, RankingOptions
     from suspectra.evaluation.appraisal import Appraisal
-    from suspectra.evaluation.config import AnySubject
-    from suspectra.evaluation.study import Plan, StudyResult
-    from suspectra.localizer import Localizer
+    from suspectra.evaluation.config import StudyConfig
+    from suspectra.evaluation.study import StudyResult
     from suspectra.markov.debugging_model import DebuggingModel
 
 _PATH = click.Path(path_type=Path)
@@ -43,24 +44,30 @@ def register(cli: click.Group) -> None:
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
     def evaluate(
-        ht_rank: bool, p_jump: float, faults: Path, form: str, output: Path | None, workspace: Path, **chosen: Any
+        ht_rank: bool,
+        p_jump: float,
+        faults: Path,
+        form: str,
+        output: Path | None,
+        workspace: Path,
+        **chosen: Unpack[RankingOptions],
     ) -> None:
         """Score one ranking, given where the faults are."""
         from suspectra.evaluation.appraisal import Appraisal
         from suspectra.evaluation.faults import FaultList
 
         listed = FaultList.read(faults)
-        localizer = localize(workspace, edges=ht_rank, **chosen)
-        elements, problems = listed.elements(localizer.report.spectrum.elements)
+        localized = localize(workspace, edges=ht_rank, **chosen)
+        elements, problems = listed.elements(localized.report.spectrum.elements)
         warn(problems)
-        appraisal = Appraisal.of(localizer.report, elements, _model(localizer, p_jump) if ht_rank else None)
+        appraisal = Appraisal.of(localized.report, elements, _model(localized, p_jump) if ht_rank else None)
         with written(output) as out:
             if form == "json":
-                json.dump({"technique": localizer.technique.name, **appraisal.as_dict()}, out, indent=2)
+                json.dump({"technique": localized.report.technique.name, **appraisal.as_dict()}, out, indent=2)
                 out.write("\n")
             else:
-                _write_appraisal(appraisal, localizer.technique.info.title, out)
-        warn(localizer.problems())
+                _write_appraisal(appraisal, localized.report.technique.info.title, out)
+        warn(localized.problems)
 
     @cli.command()
     @click.argument("config", type=_PATH, required=False)
@@ -96,7 +103,7 @@ def register(cli: click.Group) -> None:
         svg: Path | None,
         form: str,
         output: Path | None,
-        **chosen: Any,
+        **chosen: Unpack[_Described],
     ) -> int:
         """Compare techniques over many subjects with known faults.
 
@@ -112,11 +119,10 @@ def register(cli: click.Group) -> None:
             if any(value for name, value in chosen.items() if name != "p_jump"):
                 raise click.UsageError("A study file says what to do: give it alone, or --corpus and --technique.")
             described = StudyConfig.read(config)
-            plan, subjects, problems = described.plan, described.subjects, described.problems
             results = results or described.results
         else:
-            plan, subjects, problems = _described(**chosen)
-        result = _run(plan, subjects, problems, results, jobs, scheduler)
+            described = _described(chosen)
+        result = _run(described, results, jobs, scheduler)
         with written(output) as out:
             out.write(_formatted(result, form, reference))
         if svg is not None:
@@ -126,49 +132,48 @@ def register(cli: click.Group) -> None:
         return 0 if result.results else 1
 
 
-def _model(localizer: Localizer, p_jump: float) -> DebuggingModel:
+def _model(localized: Localized, p_jump: float) -> DebuggingModel:
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.markov.jumps import JumpModel
 
-    return DebuggingModel.of(localizer.report, localizer.program, JumpModel(p_jump))
+    return DebuggingModel.of(localized.report, localized.program, JumpModel(p_jump))
 
 
-def _described(
-    corpora: Sequence[Path],
-    names: Sequence[str],
-    clone_failed: bool,
-    both: bool,
-    break_ties: str | None,
-    unexecuted_last: bool,
-    ht_rank: bool,
-    p_jump: float,
-) -> tuple[Plan, Sequence[AnySubject], Sequence[Problem]]:
-    from suspectra.evaluation.config import read_corpora
+class _Described(TypedDict):
+    """A study as options describe it."""
+
+    corpora: tuple[Path, ...]
+    names: tuple[str, ...]
+    clone_failed: bool
+    both: bool
+    break_ties: str | None
+    unexecuted_last: bool
+    ht_rank: bool
+    p_jump: float
+
+
+def _described(given: _Described) -> StudyConfig:
+    from suspectra.evaluation.config import StudyConfig, read_corpora
     from suspectra.evaluation.study import Choice, Plan
 
-    if not corpora:
+    if not given["corpora"]:
         raise click.UsageError("Give a study file, or --corpus.")
-    if not names:
+    if not given["names"]:
         raise click.UsageError("Name a technique with --technique.")
-    clone = (False, True) if both else (clone_failed,)
-    choices = tuple(Choice(f"{name}+{break_ties}" if break_ties else name) for name in dict.fromkeys(names))
-    plan = Plan(choices, clone, unexecuted_last, ht_rank, p_jump)
+    clone = (False, True) if given["both"] else (given["clone_failed"],)
+    breaker = given["break_ties"]
+    choices = tuple(Choice(f"{name}+{breaker}" if breaker else name) for name in dict.fromkeys(given["names"]))
+    plan = Plan(choices, clone, given["unexecuted_last"], given["ht_rank"], given["p_jump"])
     plan.check()
-    return plan, *read_corpora(corpora)
+    subjects, problems = read_corpora(given["corpora"])
+    return StudyConfig(plan, tuple(subjects), tuple(problems))
 
 
-def _run(
-    plan: Plan,
-    subjects: Sequence[AnySubject],
-    problems: Sequence[Problem],
-    store: Path | None,
-    jobs: int | None,
-    scheduler: str | None,
-) -> StudyResult:
+def _run(described: StudyConfig, store: Path | None, jobs: int | None, scheduler: str | None) -> StudyResult:
     from suspectra.evaluation.config import read_any
     from suspectra.evaluation.study import Study, StudyResult
 
-    study = Study(plan, subjects, read_any, store)
+    study = Study(described.plan, described.subjects, read_any, store)
     with ExitStack() as stack:
         cluster = None
         if scheduler is not None:
@@ -177,10 +182,10 @@ def _run(
             cluster = stack.enter_context(Cluster(scheduler))
         progress: Callable[[int], object] = lambda done: None  # noqa: E731
         if sys.stderr.isatty():
-            bar = click.progressbar(length=len(subjects), label="Ranking", file=sys.stderr)
+            bar = click.progressbar(length=len(described.subjects), label="Ranking", file=sys.stderr)
             progress = stack.enter_context(bar).update
         result = study.run(jobs, progress, cluster)
-    return StudyResult(result.results, (*problems, *result.problems), result.ht_rank)
+    return StudyResult(result.results, (*described.problems, *result.problems), result.ht_rank)
 
 
 def _formatted(result: StudyResult, form: str, reference: str | None) -> str:

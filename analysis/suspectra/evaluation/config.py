@@ -24,7 +24,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
@@ -39,7 +39,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_CLONE = {False: (False,), True: (True,), "both": (False, True)}
+_CLONE: dict[bool | str, tuple[bool, ...]] = {False: (False,), True: (True,), "both": (False, True)}
+Table = dict[str, object]
+ValueT = TypeVar("ValueT")
 _STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results", "ht_rank", "p_jump"}
 _SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", "include_tests"}
 
@@ -71,8 +73,9 @@ class EvidenceSubject:
         """
         from suspectra.evidence.discovery import find_source
 
-        given = {"coverage": self.coverage, "junit": self.junit, "recording": self.recording}
-        evidence = find_source(self.workspace, **given, edges=True).read()
+        evidence = find_source(
+            self.workspace, coverage=self.coverage, junit=self.junit, recording=self.recording, edges=True
+        ).read()
         spectrum = evidence.spectrum(include_tests=self.include_tests)
         faults, problems = FaultList.read(self.faults).elements(spectrum.elements)
         faulty = np.unique(np.concatenate([np.zeros(0, np.int64), *faults]))
@@ -103,14 +106,14 @@ class StudyConfig:
     subjects : tuple of SubjectFile or EvidenceSubject
     problems : tuple of Problem
         Rows of corpora that name no subject.
-    results : Path
+    results : Path, optional
         Where results of single subjects are kept.
     """
 
     plan: Plan
     subjects: tuple[AnySubject, ...]
     problems: tuple[Problem, ...]
-    results: Path
+    results: Path | None = None
 
     @classmethod
     def read(cls, path: Path) -> StudyConfig:
@@ -154,12 +157,12 @@ class _Parser:
     def __init__(self, path: Path):
         self.path, self.folder = path, path.absolute().parent
 
-    def config(self, data: dict[str, Any]) -> StudyConfig:
+    def config(self, data: Table) -> StudyConfig:
         self.known("", data, {"study", "subject"})
-        study = self.value(data, "study", dict, {})
+        study: Table = self.value(data, "study", dict, {})
         self.known("[study]", study, _STUDY)
         clone = study.get("clone", False)
-        if clone not in (True, False, "both"):
+        if not isinstance(clone, (bool, str)) or clone not in _CLONE:
             raise _wrong(self.path, "clone", f"it is {clone!r}", 'give true, false or "both"')
         choices = tuple(self.choice(entry) for entry in self.value(study, "techniques", list, []))
         plan = Plan(
@@ -167,7 +170,7 @@ class _Parser:
             _CLONE[clone],
             self.value(study, "unexecuted_last", bool, False),
             self.value(study, "ht_rank", bool, False),
-            float(self.value(study, "p_jump", (int, float), 0.5)),
+            self.number(study, "p_jump", 0.5),
         )
         plan.check()
         subjects, problems = read_corpora([self.folder / folder for folder in self.strings(study, "corpus")])
@@ -199,26 +202,33 @@ class _Parser:
             text["family"] or text["name"],
             text["name"],
             self.folder / text["workspace"],
-            **path,
+            path["recording"],
+            path["coverage"],
+            path["junit"],
             faults=self.folder / text["faults"],
             include_tests=self.value(entry, "include_tests", bool, False),
         )
 
-    def strings(self, table: dict[str, Any], key: str) -> list[str]:
+    def strings(self, table: Table, key: str) -> list[str]:
         value = table.get(key, [])
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise _wrong(self.path, key, "it is not a list of folders", f'write {key} = ["…"]')
         return value
 
-    def value(self, table: dict[str, Any], key: str, kind: type | tuple[type, ...], default: Any) -> Any:
+    def value(self, table: Table, key: str, kind: type[ValueT], default: ValueT) -> ValueT:
         value = table.get(key, default)
         if not isinstance(value, kind):
-            name = kind.__name__ if isinstance(kind, type) else "number"
-            raise _wrong(self.path, key, f"it is {value!r}", f"give a {name}")
+            raise _wrong(self.path, key, f"it is {value!r}", f"give a {kind.__name__}")
         return value
 
-    def known(self, place: str, table: dict[str, Any], keys: set[str]) -> None:
+    def number(self, table: Table, key: str, default: float) -> float:
+        value = table.get(key, default)
+        if not isinstance(value, (int, float)):
+            raise _wrong(self.path, key, f"it is {value!r}", "give a number")
+        return float(value)
+
+    def known(self, place: str, table: Table, keys: set[str]) -> None:
         strange = sorted(table.keys() - keys)
         if strange:
             cure = f"known are {', '.join(sorted(keys))}"

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Ints, Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import FlowGraph
@@ -46,6 +46,10 @@ class SubjectFile:
     name: str
     path: Path
 
+    def files(self) -> list[Path]:
+        """What its results depend on."""
+        return [self.path]
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:
@@ -64,7 +68,7 @@ class Subject:
     name: str
     spectrum: Spectrum
     program: Program
-    faulty: np.ndarray
+    faulty: Ints
 
 
 def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
@@ -162,7 +166,9 @@ class _Reader:
         faulty = self._within("faulty", len(elements))
         if not len(faulty):
             raise _damaged(self.file, "it names no faulty element")
-        edges, edge_rows, graphs = None, None, ()
+        edges: Edges | None = None
+        edge_rows: tuple[Row, ...] | None = None
+        graphs: tuple[FlowGraph, ...] = ()
         if "edges" in self.arrays:
             elements, edges, graphs = self._edges(elements)
             edge_rows = self._rows("edge", len(failed), len(edges), np.arange(len(edges)))
@@ -171,7 +177,7 @@ class _Reader:
         spectrum = Spectrum(tests, failed, elements, rows, np.ones(len(elements), bool), edges, edge_rows)
         return Subject(self.file.family, self.file.name, spectrum, Program((), graphs), np.unique(place[faulty]))
 
-    def _elements(self) -> tuple[Elements, np.ndarray]:
+    def _elements(self) -> tuple[Elements, Ints]:
         """The elements by file and line, and where each array index went."""
         names = [str(name).rpartition(":") for name in self.arrays["elements"]]
         files = tuple(dict.fromkeys(file for file, _, _ in names))
@@ -222,7 +228,7 @@ class _Reader:
         whole = Elements(files, elements.file, elements.line, elements.end_line, elements.function, elements.functions)
         return whole, Edges(number[owner], *ends, np.full(len(table), -1, np.int32), EdgeKind.ARC), ()
 
-    def _graphs(self, table: np.ndarray, elements: Elements) -> tuple[FlowGraph, ...]:
+    def _graphs(self, table: Ints, elements: Elements) -> tuple[FlowGraph, ...]:
         lines = self._integers("block_lines").reshape(-1, 3).astype(np.int64)
         if (len(table) and table[:, 1:].min() < 0) or (len(lines) and lines[:, :2].min() < 0):
             raise ValueError("negative numbers of blocks")
@@ -242,7 +248,7 @@ class _Reader:
             graphs.append(FlowGraph.of(index, blocks, edges, members))
         return tuple(graphs)
 
-    def _rows(self, name: str, tests: int, columns: int, place: np.ndarray) -> tuple[Row, ...]:
+    def _rows(self, name: str, tests: int, columns: int, place: Ints) -> tuple[Row, ...]:
         """For each test its sorted columns; tests with one row share the array."""
         of_test = self._integers(f"{name}_row")
         starts, indices = self._integers(f"{name}_indptr"), self._within(f"{name}_indices", columns)
@@ -260,14 +266,14 @@ class _Reader:
         unique = [np.unique(place[indices[start:end]]).astype(np.int32) for start, end in pairwise(starts.tolist())]
         return tuple(unique[row] for row in of_test.tolist())
 
-    def _within(self, name: str, count: int) -> np.ndarray:
+    def _within(self, name: str, count: int) -> Ints:
         indices = self._integers(name).astype(np.int64)
         if len(indices) and not (indices.min() >= 0 and indices.max() < count):
             raise ValueError(f"{name} points outside")
         return indices
 
-    def _integers(self, name: str) -> np.ndarray:
-        array = self.arrays[name]
+    def _integers(self, name: str) -> Ints:
+        array: Ints = self.arrays[name]
         if array.dtype.kind not in "iub":
             raise ValueError(f"{name} holds no whole numbers")
         return array

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.errors import EvidenceError, Problem
 from suspectra.spectrum import Elements
 
@@ -82,7 +83,7 @@ class FaultList:
             raise EvidenceError(Problem(source, "", "it names no fault", _HOW))
         return cls(source, tuple(faults))
 
-    def elements(self, elements: Elements) -> tuple[list[np.ndarray], list[Problem]]:
+    def elements(self, elements: Elements) -> tuple[list[Ints], list[Problem]]:
         """The statements of each fault, and places that hold none.
 
         A fault none of whose lines is executable is left out with a problem: the statement where it takes effect is
@@ -118,11 +119,11 @@ def _place(source: str, number: int, text: str) -> FaultPlace:
     return FaultPlace(match["file"].replace("\\", "/").removeprefix("./"), first, last, number)
 
 
-def _columns(place: FaultPlace, elements: Elements) -> np.ndarray:
+def _columns(place: FaultPlace, elements: Elements) -> Ints:
     """The statements that touch a place."""
     span = elements.of_file(place.file)
     if place.first == place.last:
         at = elements.at(place.file, place.first)
         return np.array([] if at is None else [at], np.int64)
     touched = (elements.line[span] <= place.last) & (elements.end_line[span] >= place.first)
-    return span.start + np.flatnonzero(touched)
+    return np.add(np.flatnonzero(touched), span.start)

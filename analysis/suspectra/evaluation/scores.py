@@ -13,17 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeVar
 
 import numpy as np
 from scipy import sparse, stats
 
+from suspectra.arrays import Floats, Ints
 from suspectra.errors import Problem, UsageError
 
-Scores = Sequence[float] | np.ndarray
-Indices = Sequence[int] | np.ndarray
+Scores = Sequence[float] | Floats | Ints
+Indices = Sequence[int] | Ints
+NumberT = TypeVar("NumberT", float, Floats)
 
 
-def tarantula_rank(scores: Scores) -> np.ndarray:
+def tarantula_rank(scores: Scores) -> Ints:
     """#{s(x) ≥ s(l)}: the last place of the tie (Jones & Harrold 2005; paper 003, Definition 14).
 
     Parameters
@@ -43,7 +46,7 @@ def tarantula_rank(scores: Scores) -> np.ndarray:
     return higher + equal
 
 
-def best_rank(scores: Scores) -> np.ndarray:
+def best_rank(scores: Scores) -> Ints:
     """#{s(x) > s(l)} + 1: the first place of the tie.
 
     Examples
@@ -54,7 +57,7 @@ def best_rank(scores: Scores) -> np.ndarray:
     return _ties(scores)[0] + 1
 
 
-def standard_rank(scores: Scores) -> np.ndarray:
+def standard_rank(scores: Scores) -> Floats:
     """#{s(x) > s(l)} + #{s(x) = s(l)}/2 (Ali et al. 2009; paper 003, Definition 17).
 
     Examples
@@ -66,7 +69,7 @@ def standard_rank(scores: Scores) -> np.ndarray:
     return higher + equal / 2
 
 
-def middle_rank(scores: Scores) -> np.ndarray:
+def middle_rank(scores: Scores) -> Ints:
     """⌊#{s(x) > s(l)} + ½ + #{s(x) = s(l)}/2⌋: the middle one of the tie (paper 004, Definition 2.2).
 
     Examples
@@ -78,7 +81,7 @@ def middle_rank(scores: Scores) -> np.ndarray:
     return higher + (1 + equal) // 2
 
 
-def steimann_rank(scores: Scores, faulty: Indices) -> np.ndarray:
+def steimann_rank(scores: Scores, faulty: Indices) -> Floats:
     """#{>} + (#{=} + 1)/(#{= and faulty} + 1): places until the first of a tie's faults is expected.
 
     Steimann, Frenkel & Abreu 2013; paper 003, Definition 18.
@@ -108,12 +111,12 @@ def steimann_rank(scores: Scores, faulty: Indices) -> np.ndarray:
     return higher + (equal + 1) / (faults + 1)
 
 
-def expense(rank: np.ndarray | float, n: int) -> np.ndarray | float:
+def expense(rank: NumberT, n: int) -> NumberT:
     """(n - r)/n: the share of the program that need not be examined (Jones & Harrold's effectiveness score)."""
     return (_some(n) - rank) / n
 
 
-def exam(rank: np.ndarray | float, n: int) -> np.ndarray | float:
+def exam(rank: NumberT, n: int) -> NumberT:
     """r/n: the share that must be examined (Wong et al.'s EXAM). With :func:`middle_rank`, paper 004's Avg expense;
     with :func:`best_rank` and :func:`tarantula_rank` its Min and Max.
 
@@ -134,7 +137,7 @@ class OverFaults:
     last: float
 
 
-def over_faults(ranks: np.ndarray, faulty: Indices) -> OverFaults:
+def over_faults(ranks: Scores, faulty: Indices) -> OverFaults:
     """Sum up a score that is one number an element, where less is better, over the faults.
 
     Raises
@@ -187,7 +190,7 @@ def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
 
 
 def t_score(
-    dependences: sparse.sparray, report: Indices, faulty: Indices, *, directed: bool = False, all_faults: bool = False
+    dependences: sparse.csr_array, report: Indices, faulty: Indices, *, directed: bool = False, all_faults: bool = False
 ) -> float:
     """The share of the program examined before a fault is met, breadth-first from a report (Renieris & Reiss 2003).
 
@@ -235,7 +238,7 @@ def t_score(
 
 
 def dependence_score(
-    dependences: sparse.sparray, report: Indices, faulty: Indices, *, all_faults: bool = False
+    dependences: sparse.csr_array, report: Indices, faulty: Indices, *, all_faults: bool = False
 ) -> float:
     """1 - |DS*|/|PDG|: the share of the program that may be ignored (paper 001, Equation 1). More is better.
 
@@ -251,7 +254,7 @@ def dependence_score(
     return round(1 - t_score(dependences, report, faulty, directed=True, all_faults=all_faults), 15)
 
 
-def top(scores: Scores, n: int) -> np.ndarray:
+def top(scores: Scores, n: int) -> Ints:
     """The `n` most suspicious elements, in their own order within a tie.
 
     Examples
@@ -286,7 +289,7 @@ def top_n_percent(ranks: Scores, sizes: Indices, percent: float = 5) -> float:
     return float(np.mean(values <= size * percent / 100)) if len(values) else 0.0
 
 
-def increase_ratio(before: np.ndarray | float, after: np.ndarray | float) -> np.ndarray | float:
+def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | float:
     """(before - after)/before of an expense; above 0 is better (paper 004, Definition 2.3). 0 where both are 0.
 
     Examples
@@ -294,9 +297,9 @@ def increase_ratio(before: np.ndarray | float, after: np.ndarray | float) -> np.
     >>> round(increase_ratio(0.0095, 0.0080), 3)
     0.158
     """
-    before, after = np.asarray(before, float), np.asarray(after, float)
+    old, new = np.asarray(before, float), np.asarray(after, float)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(before == after, 0.0, (before - after) / before)
+        ratio = np.where(old == new, 0.0, (old - new) / old)
     return ratio if ratio.ndim else float(ratio)
 
 
@@ -309,7 +312,9 @@ class SignedRankTest:
     pairs: int
 
 
-def wilcoxon(before: Scores, after: Scores, alternative: str = "two-sided") -> SignedRankTest:
+def wilcoxon(
+    before: Scores, after: Scores, alternative: Literal["two-sided", "less", "greater"] = "two-sided"
+) -> SignedRankTest:
     """Whether two paired samples differ (Wilcoxon signed-rank, as paper 004 uses it).
 
     Pairs that are equal say nothing and are left out; when all are, the p-value is 1.
@@ -336,7 +341,7 @@ def wilcoxon(before: Scores, after: Scores, alternative: str = "two-sided") -> S
     return SignedRankTest(float(result.statistic), float(result.pvalue), int(differ.sum()))
 
 
-def _ties(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+def _ties(scores: Scores) -> tuple[Ints, Ints]:
     """For each element, how many score higher and how many the same (itself among them)."""
     values = _numbers(scores)
     if not len(values):
@@ -346,12 +351,12 @@ def _ties(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     return (np.cumsum(count) - count)[tie], count[tie]
 
 
-def _numbers(scores: Scores) -> np.ndarray:
+def _numbers(scores: Scores) -> Floats:
     values = np.asarray(scores, float).reshape(-1)
     return np.where(np.isnan(values), -np.inf, values)
 
 
-def _faults(faulty: Indices, n: int) -> np.ndarray:
+def _faults(faulty: Indices, n: int) -> Ints:
     faults = np.unique(np.asarray(faulty, np.int64))
     if not len(faults):
         raise _usage("no fault is named", "name at least one faulty element")
@@ -360,14 +365,14 @@ def _faults(faulty: Indices, n: int) -> np.ndarray:
     return faults
 
 
-def _distances(graph: sparse.csr_array, start: np.ndarray) -> np.ndarray:
+def _distances(graph: sparse.csr_array, start: Ints) -> Floats:
     """Edges from the nearest start, infinite where there is no way."""
     n = graph.shape[0]
     distance = np.full(n, np.inf)
     front = np.zeros(n, bool)
     front[start] = True
     distance[start] = steps = 0
-    arriving = sparse.csr_array((graph != 0).T.astype(np.int8))
+    arriving = sparse.csr_array(graph.astype(bool).T.astype(np.int8))
     while front.any():
         steps += 1
         front = (arriving @ front.astype(np.int32) > 0) & np.isinf(distance)

@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from suspectra import __version__
 from suspectra.complete_file import complete_file
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
-from suspectra.evaluation.corpus import Subject, SubjectFile, read_subject
+from suspectra.evaluation.corpus import Subject
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.jumps import JumpModel
 from suspectra.report import RankedReport
@@ -48,7 +49,7 @@ class Choice:
     """
 
     name: str
-    parameters: tuple[tuple[str, Any], ...] = ()
+    parameters: tuple[tuple[str, object], ...] = ()
     label: str = ""
 
     @property
@@ -159,8 +160,18 @@ class _Done:
     problems: list[Problem] = field(default_factory=list)
 
 
-Reader = Callable[[Any], Subject]
-"""What reads a subject from its description; a module-level function, as it is called in other processes."""
+class Description(Protocol):
+    """Where a subject comes from; it must be picklable, and have a stable ``repr``."""
+
+    @property
+    def name(self) -> str:
+        """What problems call it."""
+
+    def files(self) -> Iterable[Path]:
+        """What its results depend on."""
+
+
+DescriptionT = TypeVar("DescriptionT", bound=Description)
 
 
 def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Problem]]:
@@ -204,22 +215,26 @@ def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[in
     return round(own - tied / 2) + 1, own + 0.5, round(own + tied / 2)
 
 
-class Study:
+class Study(Generic[DescriptionT]):
     """Ranks subjects in parallel and remembers what is done.
 
     Parameters
     ----------
     plan : Plan
-    subjects : sequence
-        Descriptions that `read` understands; they must be picklable, and have a stable ``repr``.
+    subjects : sequence of Description
     read : callable
-        Reads one; a :class:`~suspectra.errors.SuspectraError` it raises is the subject's problem.
+        Reads one; a function of a module, as it is called in other processes. A
+        :class:`~suspectra.errors.SuspectraError` that it raises is the subject's problem.
     store : Path, optional
         Folder for the results of single subjects.
     """
 
     def __init__(
-        self, plan: Plan, subjects: Sequence[Any], read: Reader = read_subject, store: Path | None = None
+        self,
+        plan: Plan,
+        subjects: Sequence[DescriptionT],
+        read: Callable[[DescriptionT], Subject],
+        store: Path | None = None,
     ) -> None:
         plan.check()
         self.plan, self.subjects, self.read, self.store = plan, subjects, read, store
@@ -265,12 +280,12 @@ class Study:
     def _outcomes(self, waiting: list[int], jobs: int) -> Iterator[tuple[int, _Done]]:
         if jobs == 1:
             for index in waiting:
-                yield index, _work(self.read, self.subjects[index], self.plan)
+                yield index, _work(self.read, self.plan, self.subjects[index])
             return
         lost: list[int] = []
         with ProcessPoolExecutor(jobs) as pool:
             futures: dict[Future[_Done], int] = {
-                pool.submit(_work, self.read, self.subjects[index], self.plan): index for index in waiting
+                pool.submit(_work, self.read, self.plan, self.subjects[index]): index for index in waiting
             }
             for future in as_completed(futures):
                 try:
@@ -281,13 +296,13 @@ class Study:
             yield index, self._alone(index)
 
     def _on(self, cluster: Cluster, waiting: list[int]) -> Iterator[tuple[int, _Done]]:
-        tasks = ((self.read, self.subjects[index], self.plan) for index in waiting)
-        for number, outcome in cluster.outcomes(_work, tasks):
+        subjects = (self.subjects[index] for index in waiting)
+        for number, outcome in cluster.outcomes(partial(_work, self.read, self.plan), subjects):
             index = waiting[number]
             if not isinstance(outcome, _Done):
                 cause = "the workers that ranked it were lost each time, perhaps for lack of memory"
                 cure = "give the workers more memory, or run the study without --scheduler"
-                outcome = _Done(problems=[Problem(_name(self.subjects[index]), "", cause, cure)])
+                outcome = _Done(problems=[Problem(self.subjects[index].name, "", cause, cure)])
             yield index, outcome
 
     def _alone(self, index: int) -> _Done:
@@ -295,16 +310,16 @@ class Study:
         subject = self.subjects[index]
         try:
             with ProcessPoolExecutor(1) as pool:
-                return pool.submit(_work, self.read, subject, self.plan).result()
+                return pool.submit(_work, self.read, self.plan, subject).result()
         except BrokenProcessPool:
             cause = "the process that ranked it died, perhaps for lack of memory"
-            return _Done(problems=[Problem(_name(subject), "", cause, "run the study with fewer --jobs")])
+            return _Done(problems=[Problem(subject.name, "", cause, "run the study with fewer --jobs")])
 
-    def _stored(self, subject: Any) -> _Done | None:
+    def _stored(self, subject: DescriptionT) -> _Done | None:
         if self.store is None:
             return None
         try:
-            stored = json.loads(self._file(subject).read_text(encoding="utf-8"))
+            stored = json.loads(self._file(self.store, subject).read_text(encoding="utf-8"))
             return _Done(
                 [Result(**result) for result in stored["results"]],
                 [Problem(**problem) for problem in stored["problems"]],
@@ -312,10 +327,10 @@ class Study:
         except (OSError, ValueError, TypeError, KeyError, RecursionError):
             return None
 
-    def _keep(self, subject: Any, outcome: _Done) -> None:
+    def _keep(self, subject: DescriptionT, outcome: _Done) -> None:
         if self.store is None or not outcome.results:  # what went wrong is tried again
             return
-        path = self._file(subject)
+        path = self._file(self.store, subject)
         found = {
             "results": [asdict(result) for result in outcome.results],
             "problems": [problem.as_dict() for problem in outcome.problems],
@@ -328,39 +343,29 @@ class Study:
             cure = "name a folder that can be written to"
             raise UsageError(Problem(str(path), "", f"results can't be stored: {error.strerror}", cure)) from None
 
-    def _file(self, subject: Any) -> Path:
+    def _file(self, store: Path, subject: DescriptionT) -> Path:
         """Named by everything the results depend on."""
         key = repr((__version__, subject, _state(subject), self.plan))
-        return self.store / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+        return store / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
-def _work(read: Reader, subject: Any, plan: Plan) -> _Done:
+def _work(read: Callable[[DescriptionT], Subject], plan: Plan, subject: DescriptionT) -> _Done:
     try:
         return _Done(*rank_subject(read(subject), plan))
     except SuspectraError as error:
         return _Done(problems=[error.problem])
     except Exception as error:
         cause = f"it could not be ranked: {type(error).__name__}: {error}"
-        return _Done(problems=[Problem(_name(subject), "", cause, "check the subject's files; the others went on")])
+        return _Done(problems=[Problem(subject.name, "", cause, "check the subject's files; the others went on")])
 
 
-def _state(subject: Any) -> list[tuple[int, int]]:
+def _state(subject: Description) -> list[tuple[int, int]]:
     """What tells whether a subject's files changed."""
     states = []
-    for path in _paths(subject):
+    for path in subject.files():
         try:
             found = os.stat(path)
             states.append((found.st_mtime_ns, found.st_size))
         except OSError:
             states.append((0, 0))
     return states
-
-
-def _paths(subject: Any) -> Iterable[Path]:
-    if isinstance(subject, SubjectFile):
-        return [subject.path]
-    return subject.files()
-
-
-def _name(subject: Any) -> str:
-    return getattr(subject, "name", str(subject))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suspectra.arrays import Floats
 from suspectra.evaluation.scores import wilcoxon
 from suspectra.evaluation.study import Result
 
@@ -67,10 +68,24 @@ def summarize(results: Iterable[Result]) -> list[Summary]:
     for (technique, clone), own in by_run(results).items():
         exam = np.array([result.exam for result in own])
         ranks = np.array([[result.rank_best, result.rank_average, result.rank_worst] for result in own])
-        top = tuple(tuple(int(count) for count in (ranks <= n).sum(axis=0)) for n in TOP)
+        top = []
+        for n in TOP:
+            best, average, worst = (ranks <= n).sum(axis=0).tolist()
+            top.append((best, average, worst))
         deviation = float(exam.std(ddof=1)) if len(exam) > 1 else 0.0
-        figures = (float(figure) for figure in (exam.mean(), np.median(exam), deviation, exam.min(), exam.max()))
-        found.append(Summary(technique, clone, len(own), *figures, top))
+        found.append(
+            Summary(
+                technique,
+                clone,
+                len(own),
+                float(exam.mean()),
+                float(np.median(exam)),
+                deviation,
+                float(exam.min()),
+                float(exam.max()),
+                tuple(top),
+            )
+        )
     return found
 
 
@@ -98,7 +113,7 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
     return found
 
 
-def found_within(results: Iterable[Result], shares: np.ndarray) -> np.ndarray:
+def found_within(results: Iterable[Result], shares: Floats) -> Floats:
     """The share of faults found when each of these shares of the code is examined: the EXAM curve."""
     exam = np.sort([result.exam for result in results])
     return np.searchsorted(exam, shares, side="right") / max(len(exam), 1)

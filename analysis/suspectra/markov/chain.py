@@ -12,16 +12,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from suspectra.arrays import Bools, FloatMatrix, Floats, Ints
 from suspectra.cancellation import check
 from suspectra.errors import Problem, UsageError
 from suspectra.markov.jumps import JumpModel
 
-Pairs = np.ndarray  # integers, shape (k, 2): locations x, y
+Pairs: TypeAlias = Ints  # integers, shape (k, 2): locations x, y
 
 SAME_FUNCTION = "same function"
 RUNS_JUST_BEFORE = "runs just before"
@@ -49,7 +51,7 @@ class Structure:
         Location x calls the function that starts at location y.
     """
 
-    function: np.ndarray | None = None
+    function: Ints | None = None
     control_flow: Pairs | None = None
     calls: Pairs | None = None
 
@@ -76,19 +78,14 @@ class Chain:
     structure : Structure
     """
 
-    rates: sparse.csr_array
+    rates: FloatMatrix
     groups: int
     subgraphs: int
-    location: np.ndarray
+    location: Ints
     locations: int
-    hub_size: np.ndarray
+    hub_size: Ints
     jumps: JumpModel
     structure: Structure
-
-    @property
-    def first_subgraph(self) -> int:
-        """The first subgraph's state."""
-        return self.groups
 
     @property
     def first_location(self) -> int:
@@ -106,19 +103,19 @@ class Chain:
         return self.first_hub + len(self.hub_size)
 
     @cached_property
-    def state_of_location(self) -> np.ndarray:
+    def state_of_location(self) -> Ints:
         """State by location index, -1 for a location that the report leaves out."""
         state = np.full(self.locations, -1, np.int64)
         state[self.location] = self.first_location + np.arange(len(self.location))
         return state
 
     @property
-    def takes_time(self) -> np.ndarray:
+    def takes_time(self) -> Floats:
         """1.0 for a state of the paper, 0.0 for a hub, shape (states,)."""
         return (np.arange(self.states) < self.first_hub).astype(float)
 
     @cached_property
-    def group_of_location(self) -> np.ndarray:
+    def group_of_location(self) -> Ints:
         """For a ranked list, the group of each location's state; -1 where subgraphs stand between."""
         group = np.full(len(self.location), -1, np.int64)
         if not self.subgraphs and len(group):
@@ -134,7 +131,7 @@ class Chain:
         from_locations = self.rates[self.first_location : self.first_hub]
         return bool(from_locations.indices.max(initial=0) < self.groups)
 
-    def row(self, state: int) -> tuple[np.ndarray, np.ndarray]:
+    def row(self, state: int) -> tuple[Ints, Floats]:
         """The transitions of the paper's chain from a state: targets, ascending, and their probabilities.
 
         Raises
@@ -191,7 +188,7 @@ class Chain:
             raise _usage(f"the debugging model is not ergodic: {reason}", cure)
 
 
-def groups_of(scores: Sequence[float] | np.ndarray) -> np.ndarray:
+def groups_of(scores: Sequence[float] | Floats) -> Ints:
     """The group of each location: 0 for the highest score. NaN and -inf share the last group.
 
     Examples
@@ -206,7 +203,7 @@ def groups_of(scores: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def ranked_list(
-    group: Sequence[int] | np.ndarray,
+    group: Sequence[int] | Ints,
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
 ) -> Chain:
@@ -250,7 +247,7 @@ def ranked_list(
 
 
 def unordered(
-    reported: Sequence[int] | np.ndarray,
+    reported: Sequence[int] | Ints,
     locations: int,
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
@@ -273,8 +270,8 @@ def unordered(
 
 
 def suspicious_behaviour(
-    group: Sequence[int] | np.ndarray,
-    members: Sequence[Sequence[int] | np.ndarray],
+    group: Sequence[int] | Ints,
+    members: Sequence[Sequence[int] | Ints],
     locations: int,
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
@@ -335,12 +332,12 @@ def suspicious_behaviour(
 
 @dataclass(frozen=True, eq=False)
 class _Rates:
-    source: np.ndarray
-    target: np.ndarray
-    value: np.ndarray
+    source: Ints
+    target: Ints
+    value: Floats
 
 
-def _matrix(parts: Sequence[_Rates], states: int) -> sparse.csr_array:
+def _matrix(parts: Sequence[_Rates], states: int) -> FloatMatrix:
     source = np.concatenate([p.source for p in parts])
     target = np.concatenate([p.target for p in parts])
     value = np.concatenate([p.value for p in parts])
@@ -359,9 +356,7 @@ def _spine(groups: int, weight: int) -> list[_Rates]:
     return [_Rates(worse, better, up), _Rates(better, worse, np.full(groups - 1, 1 / (2 * weight)))]
 
 
-def _jump_rates(
-    count: int, structure: Structure, jumps: JumpModel, first: int
-) -> tuple[list[_Rates], np.ndarray, np.ndarray]:
+def _jump_rates(count: int, structure: Structure, jumps: JumpModel, first: int) -> tuple[list[_Rates], Bools, Ints]:
     """Rates between locations (states from `first` on) and hubs; who has neighbours at all; sizes of the hubs."""
     check()
     function = _functions(structure, count)
@@ -393,7 +388,7 @@ def _jump_rates(
     return rates, leaves, hub_size
 
 
-def _neighbours(structure: Structure, function: np.ndarray, jumps: JumpModel, count: int) -> tuple[Pairs, np.ndarray]:
+def _neighbours(structure: Structure, function: Ints, jumps: JumpModel, count: int) -> tuple[Pairs, Floats]:
     """Unordered pairs of neighbours and the weight each adds to what their common function already gives."""
     kinds = ((structure.control_flow, jumps.control_flow), (structure.calls, jumps.calls))
     named = [(_pairs(edges, count), weight) for edges, weight in kinds if edges is not None and weight > 0]
@@ -414,7 +409,7 @@ def _neighbours(structure: Structure, function: np.ndarray, jumps: JumpModel, co
     return np.stack([x[adds], y[adds]], axis=1), largest[adds]
 
 
-def _functions(structure: Structure, count: int) -> np.ndarray:
+def _functions(structure: Structure, count: int) -> Ints:
     if structure.function is None:
         return np.full(count, -1, np.int64)
     function = _whole_numbers(structure.function, "the functions")
@@ -432,7 +427,7 @@ def _pairs(edges: Pairs, count: int) -> Pairs:
     return pairs
 
 
-def _narrow(structure: Structure, location: np.ndarray, locations: int) -> Structure:
+def _narrow(structure: Structure, location: Ints, locations: int) -> Structure:
     """The structure over some of the locations, numbered anew."""
     number = np.full(locations, -1, np.int64)
     number[location] = np.arange(len(location))
@@ -440,14 +435,14 @@ def _narrow(structure: Structure, location: np.ndarray, locations: int) -> Struc
     def inside(edges: Pairs | None) -> Pairs | None:
         if edges is None:
             return None
-        renamed = number[_pairs(edges, locations)]
+        renamed: Pairs = number[_pairs(edges, locations)]
         return renamed[(renamed >= 0).all(axis=1)]
 
     function = None if structure.function is None else _functions(structure, locations)[location]
     return Structure(function, inside(structure.control_flow), inside(structure.calls))
 
 
-def _whole_numbers(values: object, what: str) -> np.ndarray:
+def _whole_numbers(values: object, what: str) -> Ints:
     numbers = np.asarray(values)
     if not numbers.size:
         return numbers.astype(np.int64)

@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
+from suspectra.arrays import Floats, Ints, dense_product
 from suspectra.errors import NothingToRank, Problem
 from suspectra.markov.chain import Chain, Structure, ranked_list, suspicious_behaviour
 from suspectra.markov.elimination import Factors, Plan, Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
-from suspectra.markov.sampling import SampledHittingTimes, sample_hitting_times
 from suspectra.program import Program
 from suspectra.program.calls import Calls
 from suspectra.program.dynamic_flow import DynamicFlow
@@ -135,6 +135,7 @@ class DebuggingModel:
         self.jumps = jumps or JumpModel()
         self.cleared = frozenset(cleared)
         elements = report.spectrum.elements
+        self._solver: HittingTimeSolver | None = None
         self._flow = _NO_PAIRS if flow is None else flow.pairs
         self._calls = _NO_PAIRS if calls is None else calls.pairs
         if like is not None and self._same_chain_as(like):
@@ -148,9 +149,9 @@ class DebuggingModel:
         self.elements, self._location[self._left] = self._places()
         self.chain = self._build()
         # a model is kept for its solver alone, so that no chain of models piles up
-        self._previous = like.__dict__.get("solver") if like is not None else None
+        self._previous = like._solver if like is not None else None
 
-    def _places(self) -> tuple[np.ndarray, np.ndarray]:
+    def _places(self) -> tuple[Ints, Ints]:
         """The elements that stand for a location of the chain, ascending, and the location of each element left.
 
         Elements on the same lines are one location to a reader; the most suspicious one stands for them.
@@ -195,9 +196,10 @@ class DebuggingModel:
         )
 
     def _take_over(self, other: DebuggingModel) -> None:
-        for name in ("_function", "_left", "_location", "elements", "chain", "_previous"):
-            setattr(self, name, getattr(other, name))
-        for name in ("solver", "_from_start", "_ranking_factors"):
+        self._function, self._left, self._location = other._function, other._left, other._location
+        self.elements, self.chain = other.elements, other.chain
+        self._previous, self._solver = other._previous, other._solver
+        for name in ("_from_start", "_ranking_factors"):
             if name in other.__dict__:
                 self.__dict__[name] = other.__dict__[name]
 
@@ -211,7 +213,8 @@ class DebuggingModel:
         )
         if not isinstance(self.report, SubgraphReport) or not self.report.subgraphs:
             return ranked_list(self.report.level[self.elements], structure, self.jumps)
-        kept, members = [], []
+        kept: list[int] = []
+        members: list[Ints] = []
         for i, graph in enumerate(self.report.subgraphs):
             inside = self._location[graph.elements]
             inside = np.unique(inside[inside >= 0])
@@ -224,8 +227,8 @@ class DebuggingModel:
         level = self.report.subgraph_level[kept]
         return suspicious_behaviour(level, members, len(self.elements), structure, self.jumps)
 
-    def _among_locations(self, pairs: np.ndarray) -> np.ndarray:
-        renamed = self._location[pairs]
+    def _among_locations(self, pairs: Ints) -> Ints:
+        renamed: Ints = self._location[pairs]
         return renamed[(renamed >= 0).all(axis=1)]
 
     def solve(self, progress: Progress | None = None) -> HittingTimeSolver:
@@ -236,12 +239,12 @@ class DebuggingModel:
         UsageError
             When the chain is not ergodic, with the reason.
         """
-        if "solver" not in self.__dict__:
-            self.__dict__["solver"] = HittingTimeSolver(self.chain, self._previous, progress)
+        if self._solver is None:
+            self._solver = HittingTimeSolver(self.chain, self._previous, progress)
             self._previous = None
-        return self.__dict__["solver"]
+        return self._solver
 
-    @cached_property
+    @property
     def solver(self) -> HittingTimeSolver:
         """The eliminated chain."""
         return self.solve()
@@ -252,30 +255,23 @@ class DebuggingModel:
         return hitting_times(self.chain) if self.chain.is_ranked_list else self.solve().from_start()
 
     @property
-    def expected_steps(self) -> np.ndarray:
+    def expected_steps(self) -> Floats:
         """Expected steps from the top of the report by element; inf where no reader gets, shape (elements,)."""
         return self._by_element(self._from_start.steps)
 
     @property
-    def ht_rank(self) -> np.ndarray:
+    def ht_rank(self) -> Floats:
         """HT_Rank by element (Definition 25); inf for an element that is no candidate, shape (elements,)."""
         return self._by_element(self._from_start.rank)
 
-    def expected_steps_from(self, element: int) -> np.ndarray:
+    def expected_steps_from(self, element: int) -> Floats:
         """Expected steps from an element by element, also from one that was examined or is no candidate."""
         return self._by_element(self._times_from(element).steps)
 
-    def order_from(self, element: int | None = None) -> np.ndarray:
+    def order_from(self, element: int | None = None) -> Ints:
         """The elements left, fewest expected steps first, from the top of the report or from an element."""
         times = self._from_start if element is None else self._times_from(element)
         return self.elements[np.argsort(times.rank, kind="stable")]
-
-    def estimate(self, seed: int = 0, **options: object) -> SampledHittingTimes:
-        """Expected steps by sampling, for chains too large or interwoven; by location (see `elements`).
-
-        Parameters are those of :func:`~suspectra.markov.sampling.sample_hitting_times`.
-        """
-        return sample_hitting_times(self.chain, seed=seed, **options)
 
     def next_moves(self, element: int, limit: int | None = 10) -> list[Move]:
         """The places to look at next from an element, likeliest first.
@@ -348,7 +344,7 @@ class DebuggingModel:
         state = int(self.chain.state_of_location[location]) if location >= 0 else -1
         if state < 0:
             raise KeyError(f"element {element} is not in the model")
-        chosen = {state: None}
+        chosen: dict[int, None] = {state: None}
         for center in (state, *self._likeliest(state, limit)):
             chosen[center] = None
         for center in [s for s in chosen if s < self.chain.first_location]:
@@ -363,7 +359,8 @@ class DebuggingModel:
 
     def _likeliest(self, state: int, limit: int) -> list[int]:
         targets, probability = self.chain.row(state)
-        return targets[np.argsort(-np.round(probability, 12), kind="stable")[:limit]].tolist()
+        likeliest: list[int] = targets[np.argsort(-np.round(probability, 12), kind="stable")[:limit]].tolist()
+        return likeliest
 
     def _beside(self, state: int) -> list[int]:
         """The places of the ranking before and after one."""
@@ -379,7 +376,7 @@ class DebuggingModel:
         location = chain.location[state - chain.first_location]
         return ModelNode(state, "location", int(self.elements[location]))
 
-    def _by_element(self, by_location: np.ndarray) -> np.ndarray:
+    def _by_element(self, by_location: Floats) -> Floats:
         values = np.full(len(self._location), np.inf)
         values[self._left] = by_location[self._location[self._left]]
         return values
@@ -403,7 +400,7 @@ class DebuggingModel:
         with np.errstate(divide="ignore"):
             return HittingTimes(times.steps + 1, np.logaddexp(times.log_steps, 0.0))
 
-    def _jumps_from(self, element: int) -> tuple[np.ndarray, np.ndarray]:
+    def _jumps_from(self, element: int) -> tuple[Ints, Floats]:
         """Locations an element's reader may jump to, and their shares of the jumps."""
         weight = np.zeros(len(self.elements))
         function = self._function[element]
@@ -418,7 +415,7 @@ class DebuggingModel:
         neighbours = np.flatnonzero(weight)
         return neighbours, weight[neighbours] / (weight.sum() or 1.0)
 
-    def _back_from(self, element: int) -> np.ndarray:
+    def _back_from(self, element: int) -> Floats:
         """Where a reader of an element goes back to: probabilities over groups and subgraphs."""
         chain = self.chain
         back = np.zeros(chain.first_location)
@@ -430,7 +427,8 @@ class DebuggingModel:
             back[targets[inside]] = probability[inside]
         if not back.any():
             back[self._group_near(element)] = 1
-        return back / back.sum()
+        shares: Floats = back / back.sum()
+        return shares
 
     def _group_near(self, element: int) -> int:
         """The group left that is at an element's level or follows it; the last when none does."""
@@ -440,14 +438,14 @@ class DebuggingModel:
         present = np.unique(self.report.level[self.elements])
         return min(int(np.searchsorted(present, level)), len(present) - 1)
 
-    def _first_met(self, start: np.ndarray) -> np.ndarray:
+    def _first_met(self, start: Floats) -> Floats:
         """Which location a reader meets first in the ranking: probabilities by location."""
         chain = self.chain
         synthetic = slice(0, chain.first_location)
         visits = self._ranking_factors.solve_left(np.concatenate([[0], start]))[1:]
-        met = visits @ chain.rates[synthetic, chain.first_location : chain.first_hub]
+        entered = chain.rates[synthetic, chain.first_location : chain.first_hub].T
         by_location = np.zeros(chain.locations)
-        by_location[chain.location] = met
+        by_location[chain.location] = dense_product(entered, visits)
         return np.maximum(by_location, 0)
 
     @cached_property
@@ -459,7 +457,7 @@ class DebuggingModel:
         chain = self.chain
         rates = chain.rates[: chain.first_location]
         inside = rates[:, : chain.first_location]
-        out = np.asarray(rates[:, chain.first_location :].sum(axis=1)).reshape(-1, 1)
+        out: Floats = np.asarray(rates[:, chain.first_location :].sum(axis=1)).reshape(-1, 1)
         none = sparse.csr_array((1, chain.first_location + 1))
         rooted = sparse.vstack([none, sparse.hstack([sparse.csr_array(out), inside])], format="csr")
         rooted.sort_indices()
@@ -487,9 +485,9 @@ class DebuggingModel:
         return tuple(reasons)
 
 
-def _partners(pairs: np.ndarray, element: int) -> np.ndarray:
+def _partners(pairs: Ints, element: int) -> Ints:
     return np.concatenate([pairs[pairs[:, 0] == element, 1], pairs[pairs[:, 1] == element, 0]])
 
 
-def _holds(pairs: np.ndarray, source: int, target: int) -> bool:
+def _holds(pairs: Ints, source: int, target: int) -> bool:
     return bool(((pairs[:, 0] == source) & (pairs[:, 1] == target)).any())

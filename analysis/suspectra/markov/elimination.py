@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
+from suspectra.arrays import Bools, FloatMatrix, Floats, Ints
 from suspectra.cancellation import check, checked
 from suspectra.errors import Problem, UsageError
 
@@ -46,16 +46,16 @@ LARGEST_DENSE = 20_000
 class _Level:
     """States that leave together. A *slot* is a neighbour of one of them; pairs of slots become edges."""
 
-    nodes: np.ndarray
-    owner: np.ndarray  # by slot: index into nodes
-    neighbour: np.ndarray  # by slot: state
-    edge: np.ndarray  # by slot: edge of this level's graph
-    flipped: np.ndarray  # by slot: whether the edge is stored from the neighbour to the node
-    left: np.ndarray  # by pair: slot of the lower neighbour
-    right: np.ndarray  # by pair: slot of the higher neighbour
-    pair_edge: np.ndarray  # by pair: edge of the next graph
-    kept: np.ndarray  # edges of this graph that stay
-    kept_edge: np.ndarray  # where they stand in the next graph
+    nodes: Ints
+    owner: Ints  # by slot: index into nodes
+    neighbour: Ints  # by slot: state
+    edge: Ints  # by slot: edge of this level's graph
+    flipped: Bools  # by slot: whether the edge is stored from the neighbour to the node
+    left: Ints  # by pair: slot of the lower neighbour
+    right: Ints  # by pair: slot of the higher neighbour
+    pair_edge: Ints  # by pair: edge of the next graph
+    kept: Ints  # edges of this graph that stay
+    kept_edge: Ints  # where they stand in the next graph
     edges: int  # edges of this graph
     next_edges: int
 
@@ -76,13 +76,13 @@ class Plan:
         When the states are too interwoven for the dense rest to fit in memory.
     """
 
-    def __init__(self, rates: sparse.csr_array, progress: Progress | None = None):
+    def __init__(self, rates: FloatMatrix, progress: Progress | None = None):
         self.states = rates.shape[0]
         self.key, self._forward, self._backward = _undirected(rates)
         self.levels: list[_Level] = []
         self._eliminate(progress or (lambda fraction: None))
 
-    def same_pattern(self, rates: sparse.csr_array) -> bool:
+    def same_pattern(self, rates: FloatMatrix) -> bool:
         """Whether this plan serves these rates too."""
         if rates.shape[0] != self.states:
             return False
@@ -92,7 +92,7 @@ class Plan:
         self._forward, self._backward = forward, backward
         return True
 
-    def split(self, rates: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    def split(self, rates: FloatMatrix) -> tuple[Floats, Floats]:
         """The rates along each edge, from the lower state to the higher and back."""
         forward, backward = np.zeros(len(self.key)), np.zeros(len(self.key))
         forward[self._forward[0]] = rates.data[self._forward[1]]
@@ -100,7 +100,7 @@ class Plan:
         return forward, backward
 
     @property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+    def ends(self) -> tuple[Ints, Ints]:
         """The lower and the higher state of each edge."""
         return self.key // self.states, self.key % self.states
 
@@ -141,7 +141,7 @@ class Plan:
         self.top_low, self.top_high = place[low], place[high]
 
     @staticmethod
-    def _next(degree: np.ndarray, active: np.ndarray, low: np.ndarray, high: np.ndarray, tie: np.ndarray) -> np.ndarray:
+    def _next(degree: Ints, active: Bools, low: Ints, high: Ints, tie: Ints) -> Bools:
         """Active states with few neighbours, none next to another, never the root."""
         candidates = active.copy()
         candidates[0] = False
@@ -172,16 +172,16 @@ class Factors:
     def __init__(
         self,
         plan: Plan,
-        forward: np.ndarray,
-        backward: np.ndarray,
-        pivots: np.ndarray | None = None,
+        forward: Floats,
+        backward: Floats,
+        pivots: Floats | None = None,
         progress: Progress | None = None,
     ):
         self.plan = plan
         given = pivots is not None
-        self.pivots = pivots if given else np.ones(plan.states)
-        self._out: list[np.ndarray] = []  # by level and slot: what leaves the node for the neighbour, per visit
-        self._into: list[np.ndarray] = []  # by level and slot: what comes from the neighbour, per visit of the node
+        self.pivots = np.ones(plan.states) if pivots is None else pivots
+        self._out: list[Floats] = []  # by level and slot: what leaves the node for the neighbour, per visit
+        self._into: list[Floats] = []  # by level and slot: what comes from the neighbour, per visit of the node
         for level in checked(plan.levels):
             out = np.where(level.flipped, backward[level.edge], forward[level.edge])
             into = np.where(level.flipped, forward[level.edge], backward[level.edge])
@@ -214,7 +214,7 @@ class Factors:
         if progress:
             progress(0.8)
 
-    def solve(self, right: np.ndarray) -> np.ndarray:
+    def solve(self, right: Floats) -> Floats:
         """M @ right: what is gathered from each state on the way to the root (0 at the root)."""
         plan = self.plan
         x = _rootless(right)
@@ -226,7 +226,7 @@ class Factors:
             x[level.nodes] = x[level.nodes] / self.pivots[level.nodes] + gathered
         return x
 
-    def solve_left(self, left: np.ndarray) -> np.ndarray:
+    def solve_left(self, left: Floats) -> Floats:
         """Expected visits to each state on the way to the root, from a distribution over states: `left` @ M."""
         plan = self.plan
         y = _rootless(left)
@@ -235,21 +235,21 @@ class Factors:
         y[plan.top] = y[plan.top] @ self._top
         return self._back_left(y)
 
-    def stationary(self) -> np.ndarray:
+    def stationary(self) -> Floats:
         """Visits to each state for one of the root: the stationary distribution times a constant."""
         y = np.zeros(self.plan.states)
         y[self.plan.top[1:]] = self._from_root @ self._top[1:, 1:]
         y[0] = 1
         return self._back_left(y)
 
-    def _back_left(self, y: np.ndarray) -> np.ndarray:
+    def _back_left(self, y: Floats) -> Floats:
         for level, into in checked(zip(reversed(self.plan.levels), reversed(self._into), strict=True)):
             gathered = _sums(level.owner, into * y[level.neighbour], len(level.nodes))
             y[level.nodes] = y[level.nodes] / self.pivots[level.nodes] + gathered
         return y
 
     @cached_property
-    def diagonal(self) -> np.ndarray:
+    def diagonal(self) -> Floats:
         """The diagonal of M: visits to a state from itself on the way to the root (0 at the root)."""
         plan = self.plan
         diagonal = np.zeros(plan.states)
@@ -294,7 +294,7 @@ class CorrectedFactors:
     the new inverse is M - M·E·(1 + D·M·E)⁻¹·D·M. This subtracts, so `reliable` says whether too much got lost.
     """
 
-    def __init__(self, factors: Factors, before: sparse.csr_array, after: sparse.csr_array, rows: np.ndarray):
+    def __init__(self, factors: Factors, before: FloatMatrix, after: FloatMatrix, rows: Ints):
         self._factors = factors
         self._from_root = after[[0]].toarray()[0]
         less = (before[rows] - after[rows]).toarray()
@@ -307,15 +307,15 @@ class CorrectedFactors:
         self._rows = np.linalg.solve(np.eye(len(rows)) + changed[:, rows], changed)
         self.reliable = True
 
-    def solve(self, right: np.ndarray) -> np.ndarray:
+    def solve(self, right: Floats) -> Floats:
         """As :meth:`Factors.solve`."""
         return self._less(self._factors.solve(right), self._columns @ (self._rows @ _rootless(right)))
 
-    def solve_left(self, left: np.ndarray) -> np.ndarray:
+    def solve_left(self, left: Floats) -> Floats:
         """As :meth:`Factors.solve_left`."""
         return self._factors.solve_left(left) - (_rootless(left) @ self._columns) @ self._rows
 
-    def stationary(self) -> np.ndarray:
+    def stationary(self) -> Floats:
         """As :meth:`Factors.stationary`."""
         whole = self._factors.solve_left(self._from_root)
         visits = self._less(whole, (_rootless(self._from_root) @ self._columns) @ self._rows)
@@ -323,35 +323,35 @@ class CorrectedFactors:
         return visits
 
     @cached_property
-    def diagonal(self) -> np.ndarray:
+    def diagonal(self) -> Floats:
         """As :attr:`Factors.diagonal`."""
         return self._less(self._factors.diagonal, (self._columns * self._rows.T).sum(axis=1))
 
-    def _less(self, whole: np.ndarray, part: np.ndarray) -> np.ndarray:
+    def _less(self, whole: Floats, part: Floats) -> Floats:
         rest = whole - part
         # three digits may go, not more
         self.reliable &= bool((rest[1:] >= 1e-3 * np.abs(whole[1:])).all())
         return rest
 
 
-def _sums(index: np.ndarray, weight: np.ndarray, n: int) -> np.ndarray:
+def _sums(index: Ints, weight: Floats, n: int) -> Floats:
     """Sums of the weights by index; numpy's own are integers when there are none."""
     return np.bincount(index, weight, n).astype(float, copy=False)
 
 
-def _unit(n: int, at: int) -> np.ndarray:
+def _unit(n: int, at: int) -> Floats:
     unit = np.zeros(n)
     unit[at] = 1
     return unit
 
 
-def _rootless(values: np.ndarray) -> np.ndarray:
+def _rootless(values: Floats) -> Floats:
     values = values.astype(float)
     values[0] = 0
     return values
 
 
-def _undirected(rates: sparse.csr_array) -> tuple[np.ndarray, tuple, tuple]:
+def _undirected(rates: FloatMatrix) -> tuple[Ints, tuple[Ints, Ints], tuple[Ints, Ints]]:
     """Edges as sorted keys low·n + high, and for each direction (edges, entries of the matrix)."""
     check()
     n = rates.shape[0]
@@ -363,7 +363,7 @@ def _undirected(rates: sparse.csr_array) -> tuple[np.ndarray, tuple, tuple]:
     return key, (edge[up], up), (edge[down], down)
 
 
-def _level(n: int, chosen: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[_Level, np.ndarray]:
+def _level(n: int, chosen: Bools, low: Ints, high: Ints) -> tuple[_Level, Ints]:
     at_high = chosen[high]
     leaving = chosen[low] | at_high
     edge = np.flatnonzero(leaving)
@@ -398,9 +398,10 @@ def _level(n: int, chosen: np.ndarray, low: np.ndarray, high: np.ndarray) -> tup
     return level, key
 
 
-def _pairs_within(start: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _pairs_within(start: Ints, count: Ints) -> tuple[Ints, Ints]:
     """All pairs of slots of the same node."""
-    left, right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    left: list[Ints] = [np.zeros(0, np.int64)]
+    right: list[Ints] = [np.zeros(0, np.int64)]
     for size in np.unique(count[count > 1]).tolist():
         first = start[count == size][:, None]
         x, y = np.triu_indices(size, 1)
@@ -409,7 +410,7 @@ def _pairs_within(start: np.ndarray, count: np.ndarray) -> tuple[np.ndarray, np.
     return np.concatenate(left), np.concatenate(right)
 
 
-def _inverse(rates: np.ndarray, to_root: np.ndarray, pivots: np.ndarray, given: bool) -> np.ndarray:
+def _inverse(rates: Floats, to_root: Floats, pivots: Floats, given: bool) -> Floats:
     """The inverse of diag(row sums of rates and to_root) - rates, by halves: the second goes first.
 
     Every product below is of numbers that are not negative, and almost all work is matrix multiplication.
@@ -432,12 +433,12 @@ def _inverse(rates: np.ndarray, to_root: np.ndarray, pivots: np.ndarray, given: 
     return whole
 
 
-def rows_at_a_time(b: np.ndarray) -> int:
+def rows_at_a_time(b: Floats) -> int:
     """How many rows to multiply by a matrix at a time: the fewer the larger it is, but enough to keep BLAS busy."""
     return max(16, PRODUCT // max(1, b.size))
 
 
-def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+def _product(a: Floats, b: Floats, out: Floats | None = None) -> Floats:
     """The matrix product, some rows at a time: a large one takes seconds."""
     out = np.empty((len(a), b.shape[1])) if out is None else out
     rows = rows_at_a_time(b)
@@ -447,7 +448,7 @@ def _product(a: np.ndarray, b: np.ndarray, out: np.ndarray | None = None) -> np.
     return out
 
 
-def _small_inverse(rates: np.ndarray, to_root: np.ndarray, pivots: np.ndarray, given: bool) -> np.ndarray:
+def _small_inverse(rates: Floats, to_root: Floats, pivots: Floats, given: bool) -> Floats:
     n = len(rates)
     rates, to_root = rates.copy(), to_root.copy()
     for k in range(n - 1, -1, -1):

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suspectra.arrays import Floats, Ints
 from suspectra.cancellation import check, checked
 from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import CorrectedFactors, Factors, Plan, Progress
@@ -44,16 +45,16 @@ class HittingTimes:
         report leaves out, finite for all others. Compare these.
     """
 
-    steps: np.ndarray
-    log_steps: np.ndarray
+    steps: Floats
+    log_steps: Floats
 
     @property
-    def rank(self) -> np.ndarray:
+    def rank(self) -> Floats:
         """HT_Rank of every location, shape (locations,)."""
         return ht_rank(self.log_steps)
 
 
-def ht_rank(log_steps: np.ndarray) -> np.ndarray:
+def ht_rank(log_steps: Floats) -> Floats:
     """#(locations hit sooner) + #(hit equally soon)/2 (Definition 25).
 
     Parameters
@@ -108,6 +109,13 @@ class HittingTimeSolver:
     ([3.5, 26.0, 26.0], [0.5, 2.0, 2.0])
     """
 
+    _plan: Plan
+    _eliminated: Factors
+    _factors: Factors | CorrectedFactors
+    _back: Floats  # x of the module's formulas
+    _diagonal: Floats
+    _log_visits: Floats
+
     def __init__(self, chain: Chain, like: HittingTimeSolver | None = None, progress: Progress | None = None):
         chain.require_ergodic()
         self.chain = chain
@@ -119,12 +127,11 @@ class HittingTimeSolver:
 
     def _eliminate(self, like: HittingTimeSolver | None, progress: Progress) -> None:
         rates = self.chain.rates
-        reuse = like is not None and like._plan.same_pattern(rates)
-        self._plan = like._plan if reuse else Plan(rates, progress)
+        self._plan = like._plan if like is not None and like._plan.same_pattern(rates) else Plan(rates, progress)
         forward, backward = self._plan.split(rates)
         self._factors = self._eliminated = Factors(self._plan, forward, backward, progress=progress)
         self._eliminated_rates = rates
-        self._back = self._factors.solve(self.chain.takes_time)  # x of the module's formulas
+        self._back = self._factors.solve(self.chain.takes_time)
         self._diagonal = self._factors.diagonal
         progress(0.9)
         self._log_visits = self._visits(forward, backward)
@@ -174,7 +181,7 @@ class HittingTimeSolver:
             raise KeyError(f"location {location} is in no group of the report")
         return self.from_state(state)
 
-    def from_distribution(self, probability: np.ndarray) -> HittingTimes:
+    def from_distribution(self, probability: Floats) -> HittingTimes:
         """Expected steps for a reader who may stand in several states.
 
         Parameters
@@ -198,7 +205,7 @@ class HittingTimeSolver:
         steps[here], log_steps[here] = 0.0, -np.inf
         return self._of_locations(steps, log_steps)
 
-    def _of_locations(self, steps: np.ndarray, log_steps: np.ndarray) -> HittingTimes:
+    def _of_locations(self, steps: Floats, log_steps: Floats) -> HittingTimes:
         chain = self.chain
         known = slice(chain.first_location, chain.first_hub)
         result = np.full((2, chain.locations), np.inf)
@@ -206,7 +213,7 @@ class HittingTimeSolver:
         result[1, chain.location] = log_steps[known]
         return HittingTimes(result[0], result[1])
 
-    def _visits(self, forward: np.ndarray, backward: np.ndarray) -> np.ndarray:
+    def _visits(self, forward: Floats, backward: Floats) -> Floats:
         """Natural logarithms of the visits to each state for one of the root.
 
         Where float64 underflows, state i is measured in units of 2**unit[i]: that scales the rate from i to j by
@@ -215,7 +222,7 @@ class HittingTimeSolver:
         overflows on the way, since no unit is below what it measures; and a chain that needs many passes has no
         short cuts, so that a pass costs little.
         """
-        visits = self._factors.stationary()
+        visits = self._eliminated.stationary()
         unit = np.zeros(len(visits), np.int64)
         low, high = self._plan.ends
         while visits.min() <= 2.0**FLOOR:
@@ -224,8 +231,9 @@ class HittingTimeSolver:
             shift = unit[low] - unit[high]
             with np.errstate(over="ignore", under="ignore"):
                 rates = np.ldexp(forward, shift), np.ldexp(backward, -shift)
-            visits = Factors(self._plan, *rates, self._factors.pivots).stationary()
-        return np.log(visits) + unit * np.log(2)
+            visits = Factors(self._plan, *rates, self._eliminated.pivots).stationary()
+        log_visits: Floats = np.log(visits) + unit * np.log(2)
+        return log_visits
 
 
 def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTimes:
@@ -257,7 +265,7 @@ def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTime
     return HittingTimeSolver(chain, progress=progress).from_start()
 
 
-def _of_ranked_list(group: np.ndarray) -> HittingTimes:
+def _of_ranked_list(group: Ints) -> HittingTimes:
     """The hitting times of Definition 28's chain, a birth-death chain of groups, in logarithms.
 
     With L locations, u = (L-1)/2L up and d = 1/2L down, the next group takes t_i = (3/2 + u·t_{i-1})/d steps from
@@ -283,15 +291,18 @@ def _of_ranked_list(group: np.ndarray) -> HittingTimes:
         return HittingTimes(np.exp(log_steps), log_steps)
 
 
-def _log_geometric(count: int, terms: int) -> np.ndarray:
+def _log_geometric(count: int, terms: int) -> Floats:
     """log(3L·(1 + r + … + r^i)) for r = L-1 and i = 0 … terms-1."""
     i = np.arange(1, terms + 1)
     r = count - 1
+    log_sums: Floats
     if r <= 1:
-        return np.log(3 * count) + np.log(i if r else np.ones(terms))
-    return np.log(3 * count) + i * np.log(r) + np.log1p(-np.exp(-i * np.log(r))) - np.log(r - 1)
+        log_sums = np.log(3 * count) + np.log(i if r else np.ones(terms))
+    else:
+        log_sums = np.log(3 * count) + i * np.log(r) + np.log1p(-np.exp(-i * np.log(r))) - np.log(r - 1)
+    return log_sums
 
 
-def _log_sum(values: np.ndarray) -> float:
+def _log_sum(values: Floats) -> float:
     largest = values.max()
     return float(largest + np.log(np.exp(values - largest).sum()))

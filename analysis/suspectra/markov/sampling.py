@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from suspectra.arrays import Floats, Ints
 from suspectra.cancellation import check
 from suspectra.errors import Problem, UsageError
 from suspectra.markov.chain import Chain
@@ -41,15 +42,15 @@ class SampledHittingTimes:
         Returns to the start, and steps, over all walks.
     """
 
-    steps: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    steps: Floats
+    low: Floats
+    high: Floats
     confidence: float
     cycles: int
     walked: int
 
     @property
-    def rank(self) -> np.ndarray:
+    def rank(self) -> Floats:
         """HT_Rank of the estimates. The paper takes ranks within 5 % of each other as equal."""
         with np.errstate(divide="ignore"):
             return ht_rank(np.log(self.steps))
@@ -157,9 +158,9 @@ class _Walkers:
         self._state = np.zeros(walks, np.int64)
         self._began = np.zeros(walks, np.int64)
         self._time = 0
-        self._log: list[np.ndarray] = []
+        self._log: list[Ints] = []
 
-    def walk(self, steps: int) -> tuple[np.ndarray, ...]:
+    def walk(self, steps: int) -> tuple[Ints, Ints, Ints, Ints]:
         """Take some steps.
 
         Returns
@@ -188,14 +189,15 @@ class _Walkers:
             after[via] = self._other_member(after[via], before[via])
         self._state = after
 
-    def _other_member(self, hub: np.ndarray, line: np.ndarray) -> np.ndarray:
+    def _other_member(self, hub: Ints, line: Ints) -> Ints:
         """A line of the hub's function, any but the one the walk comes from."""
         begin, size = self._begin[hub], self._chain.hub_size[hub - self._chain.first_hub]
         pick = begin + self._random.integers(0, size - 1)
         # skip the walk's own line: the last one stands in for it
-        return np.where(self._target[pick] == line, self._target[begin + size - 1], self._target[pick])
+        other: Ints = np.where(self._target[pick] == line, self._target[begin + size - 1], self._target[pick])
+        return other
 
-    def _cut(self, log: np.ndarray) -> tuple[np.ndarray, ...]:
+    def _cut(self, log: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         self._log.append(log)
         steps, walks = len(log), log.shape[1]
         visits = np.concatenate(self._log)
@@ -239,7 +241,7 @@ class _Tally:
         self._saved_squared = np.zeros(states)  # Σ over hits of τ² - T²
         self._time = np.zeros(states)  # Σ over hits of T
 
-    def add(self, cycle: np.ndarray, state: np.ndarray, time: np.ndarray, length: np.ndarray) -> None:
+    def add(self, cycle: Ints, state: Ints, time: Ints, length: Ints) -> None:
         """Count complete cycles."""
         states = len(self.hits)
         _, first = np.unique(cycle * np.int64(states) + state, return_index=True)
@@ -253,7 +255,7 @@ class _Tally:
         self._saved += np.bincount(state, whole - time, states)
         self._saved_squared += np.bincount(state, whole**2 - time**2, states)
 
-    def relative_width(self, quantile: float) -> np.ndarray:
+    def relative_width(self, quantile: float) -> Floats:
         """Half the confidence interval over the estimate."""
         total, squared = self._length - self._saved, self._length_squared - self._saved_squared
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -261,7 +263,7 @@ class _Tally:
             spread = squared - 2 * ratio * self._time + ratio**2 * self.hits
             return quantile * np.sqrt(np.maximum(spread, 0)) / total
 
-    def estimate(self, quantile: float, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def estimate(self, quantile: float, confidence: float) -> tuple[Floats, Floats, Floats]:
         """Estimates and their confidence intervals."""
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.where(self.hits > 0, (self._length - self._saved) / self.hits, np.inf)

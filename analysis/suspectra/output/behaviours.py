@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any
 
 from suspectra.report import RankedReport, SubgraphReport
 from suspectra.spectrum import Elements
@@ -12,7 +11,7 @@ from suspectra.spectrum import Elements
 MOST = 10  # behaviours that people are shown
 
 
-def behaviours(report: RankedReport) -> Iterator[dict[str, Any]]:
+def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
     """The subgraphs, best first, under the field names of the JSON output; none for other reports."""
     if not isinstance(report, SubgraphReport):
         return

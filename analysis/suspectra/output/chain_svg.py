@@ -149,11 +149,11 @@ class Picture:
         of_state = {node.state: node.element for node in nodes}
         edges = []
         for edge in around.edges:
-            ends = of_state[edge.source], of_state[edge.target]
-            joined = None not in ends and ends[0] != ends[1]
-            edges.append(
-                PictureEdge(edge.source, edge.target, edge.probability, model.reasons(*ends) if joined else ())
-            )
+            source_element, target_element = of_state[edge.source], of_state[edge.target]
+            reasons: tuple[str, ...] = ()
+            if source_element is not None and target_element is not None and source_element != target_element:
+                reasons = model.reasons(source_element, target_element)
+            edges.append(PictureEdge(edge.source, edge.target, edge.probability, reasons))
         return cls(tuple(nodes), tuple(edges))
 
     def svg(self, *, styled: bool = True, prefix: str = "chain") -> str:

@@ -39,8 +39,9 @@ def write_csv(ranking: Ranking, out: TextIO) -> None:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(FIELDS)
     for entry in replace(ranking, top=ranking.shown + ranking.tied_beyond).entries():
-        entry["failing_tests"] = "\n".join(map(safe, entry["failing_tests"]))  # a name stays on its line
-        table.writerow([_cell(entry[field]) for field in FIELDS])
+        names = "\n".join(map(safe, entry["failing_tests"]))  # a name stays on its line
+        row: dict[str, object] = {**entry, "failing_tests": names}
+        table.writerow([_cell(row[field]) for field in FIELDS])
 
 
 def _cell(value: object) -> object:

@@ -9,19 +9,20 @@ import math
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from itertools import groupby
-from typing import Any, TextIO
+from typing import NamedTuple, TextIO
 
 import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from suspectra import __version__
+from suspectra.arrays import Ints
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.sources import Sources, SourceUnreadable
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.output.chain_svg import STYLE as CHAIN_STYLE
 from suspectra.output.chain_svg import Picture
-from suspectra.output.ranking import Ranking
+from suspectra.output.ranking import Entry, Ranking
 from suspectra.output.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
 from suspectra.report import RankedReport
@@ -118,24 +119,24 @@ def _heat(report: RankedReport) -> list[int]:
     return heat
 
 
-def _groups(ranking: Ranking, heat: Sequence[int], sources: Sources) -> Iterator[dict[str, Any]]:
+def _groups(ranking: Ranking, heat: Sequence[int], sources: Sources) -> Iterator[dict[str, object]]:
     """The listed suspects by tie, as the template shows them."""
     level = ranking.report.level
     order = ranking.report.top(ranking.shown)
     numbered = zip(range(ranking.shown), order.tolist(), ranking.entries(), strict=True)
-    for rank, members in groupby(numbered, lambda member: rank_text(member[2])):
-        members = list(members)
-        first = members[0][2]
+    for (best, worst), tied in groupby(numbered, lambda member: (member[2]["rank_best"], member[2]["rank_worst"])):
+        members = list(tied)
+        _, element, first = members[0]
         yield {
-            "rank": rank,
+            "rank": rank_text(best, worst),
             "score": score_text(first["score"]),
-            "heat": heat[level[members[0][1]]],
-            "size": first["rank_worst"] - first["rank_best"] + 1,
+            "heat": heat[int(level[element])],
+            "size": worst - best + 1,
             "suspects": [_listed(number, entry, sources) for number, _, entry in members],
         }
 
 
-def _listed(number: int, entry: dict[str, Any], sources: Sources) -> dict[str, Any]:
+def _listed(number: int, entry: Entry, sources: Sources) -> dict[str, object]:
     folder, slash, name = entry["file"].rpartition("/")
     return {
         "number": number,
@@ -150,7 +151,7 @@ def _listed(number: int, entry: dict[str, Any], sources: Sources) -> dict[str, A
     }
 
 
-def _chains(ranking: Ranking, model: DebuggingModel, sources: Sources) -> Iterator[dict[str, Any]]:
+def _chains(ranking: Ranking, model: DebuggingModel, sources: Sources) -> Iterator[dict[str, object]]:
     """The pictures of the first suspects, numbered as these are."""
     elements = ranking.report.spectrum.elements
 
@@ -165,7 +166,15 @@ def _chains(ranking: Ranking, model: DebuggingModel, sources: Sources) -> Iterat
         yield {"number": number, "svg": Markup(picture.svg(styled=False, prefix=f"chain{number}"))}
 
 
-def _files(ranking: Ranking, sources: Sources) -> list[dict[str, Any]]:
+class _ShownFile(NamedTuple):
+    """A file of the page: what the script is given of it, and its statements in the table and on the page."""
+
+    fields: dict[str, object]
+    span: slice[int, int]
+    start: int
+
+
+def _files(ranking: Ranking, sources: Sources) -> list[_ShownFile]:
     """The files to show, best suspect first, with their statements numbered through from 0."""
     report, evidence = ranking.report, ranking.evidence
     elements, counts = report.spectrum.elements, report.spectrum.counts
@@ -173,7 +182,8 @@ def _files(ranking: Ranking, sources: Sources) -> list[dict[str, Any]]:
     touched = elements.file[counts.ef > 0]
     by_rank = elements.file[report.order[counts.ef[report.order] > 0]]
     wanted = dict.fromkeys([*listed.tolist(), *by_rank.tolist(), *touched.tolist()])
-    left, start, files = MOST_SOURCE, 0, []
+    left, start = MOST_SOURCE, 0
+    files: list[_ShownFile] = []
     listed_files = set(listed.tolist())
     for index in wanted:
         measured = evidence.files[index]
@@ -182,21 +192,19 @@ def _files(ranking: Ranking, sources: Sources) -> list[dict[str, Any]]:
             continue
         left -= len(text or "")
         span = elements.of_file(measured.path)
-        files.append(
-            {
-                "path": safe(measured.path),
-                "text": text,
-                "note": note,
-                "test": measured.is_test,
-                "start": start,
-                "line": elements.line[span].tolist(),
-                "end": elements.end_line[span].tolist(),
-                "level": report.level[span].tolist(),
-                "ef": counts.ef[span].tolist(),
-                "ep": counts.ep[span].tolist(),
-                "span": span,
-            }
-        )
+        fields: dict[str, object] = {
+            "path": safe(measured.path),
+            "text": text,
+            "note": note,
+            "test": measured.is_test,
+            "start": start,
+            "line": elements.line[span].tolist(),
+            "end": elements.end_line[span].tolist(),
+            "level": report.level[span].tolist(),
+            "ef": counts.ef[span].tolist(),
+            "ep": counts.ep[span].tolist(),
+        }
+        files.append(_ShownFile(fields, span, start))
         start += span.stop - span.start
     return files
 
@@ -210,13 +218,12 @@ def _text(sources: Sources, path: str, digest: str | None) -> tuple[str | None, 
     return "\n".join(safe(line) for line in source.lines), safe(change.cause) if change else ""
 
 
-def _data(ranking: Ranking, files: list[dict[str, Any]], heat: Sequence[int]) -> dict[str, Any]:
+def _data(ranking: Ranking, files: Sequence[_ShownFile], heat: Sequence[int]) -> dict[str, object]:
     """What the page's script draws."""
     report, evidence = ranking.report, ranking.evidence
     shown = np.full(len(report.spectrum.elements), -1, np.int64)
-    for file in files:
-        span = file.pop("span")
-        shown[span] = np.arange(file["start"], file["start"] + span.stop - span.start)
+    for _, span, first in files:
+        shown[span] = np.arange(first, first + span.stop - span.start)
     rows, numbers = _rows(evidence, shown)
     counts = report.spectrum.counts
     suspects = []
@@ -238,7 +245,7 @@ def _data(ranking: Ranking, files: list[dict[str, Any]], heat: Sequence[int]) ->
             {"rank": rank, "score": score_text(score), "heat": hot}
             for rank, score, hot in zip(_level_ranks(report), report.level_score.tolist(), heat, strict=True)
         ],
-        "files": files,
+        "files": [file.fields for file in files],
         "suspects": suspects,
         "tests": [_test(evidence.tests[i], numbers[i]) for i in _failing_first(evidence)],
         "rows": rows,
@@ -248,13 +255,10 @@ def _data(ranking: Ranking, files: list[dict[str, Any]], heat: Sequence[int]) ->
 def _level_ranks(report: RankedReport) -> list[str]:
     sizes = np.bincount(report.level[report.level >= 0], minlength=len(report.level_score))
     ends = np.cumsum(sizes)
-    return [
-        rank_text({"rank_best": end - size + 1, "rank_worst": end})
-        for end, size in zip(ends.tolist(), sizes.tolist(), strict=True)
-    ]
+    return [rank_text(end - size + 1, end) for end, size in zip(ends.tolist(), sizes.tolist(), strict=True)]
 
 
-def _test(test: TestResult, row: int) -> dict[str, Any]:
+def _test(test: TestResult, row: int) -> dict[str, object]:
     return {
         "name": safe(test.name),
         "verdict": test.verdict.value,
@@ -272,7 +276,7 @@ def _failing_first(evidence: Evidence) -> list[int]:
     )
 
 
-def _rows(evidence: Evidence, shown: np.ndarray) -> tuple[list[str], list[int]]:
+def _rows(evidence: Evidence, shown: Ints) -> tuple[list[str], list[int]]:
     """Distinct rows, and which one each test has; failing tests come first when there are too many."""
     known: dict[str, int] = {"": 0}
     numbers = [0] * len(evidence.tests)
@@ -288,7 +292,7 @@ def _rows(evidence: Evidence, shown: np.ndarray) -> tuple[list[str], list[int]]:
     return list(known), numbers
 
 
-def encode_runs(indices: np.ndarray) -> str:
+def encode_runs(indices: Ints) -> str:
     """Sorted indices as runs: the gap before a run and its length, as LEB128 in base64. Negative ones are left out.
 
     Examples
@@ -308,8 +312,10 @@ def encode_runs(indices: np.ndarray) -> str:
     return base64.b64encode(_varints(values)).decode("ascii")
 
 
-def _varints(values: np.ndarray) -> bytes:
-    sizes = 1 + sum((values >= 1 << 7 * k).astype(np.int64) for k in range(1, 5))
+def _varints(values: Ints) -> bytes:
+    sizes = np.ones(len(values), np.int64)
+    for k in range(1, 5):
+        sizes += values >= 1 << 7 * k
     at = np.cumsum(sizes) - sizes
     out = np.zeros(int(sizes.sum()), np.uint8)
     for k in range(5):

@@ -19,7 +19,7 @@ def write_json(ranking: Ranking, out: TextIO) -> None:
     escaped to ASCII, so the output does not depend on the terminal's encoding.
     """
     report = ranking.report
-    head = {
+    head: dict[str, object] = {
         "technique": report.technique.name,
         "clone_failed": report.technique.clone_failed,
         "passed": report.spectrum.counts.passed,

@@ -20,11 +20,11 @@ def write_markdown(ranking: Ranking, out: TextIO, sources: Sources) -> None:
     out.write("|---:|---:|---|---|---:|---:|---:|---:|---|---|\n")
     for entry in ranking.entries():
         cells = (
-            rank_text(entry),
+            rank_text(entry["rank_best"], entry["rank_worst"]),
             score_text(entry["score"]),
             _code(location_text(entry)),
             _code(entry["function"]),
-            *(str(entry[name]) for name in ("ef", "ep", "nf", "np")),
+            *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
             _code(sources.line(entry["file"], entry["line"]).strip()),
             _tests(entry["failing_tests"]),
         )

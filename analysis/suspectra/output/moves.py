@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO, TypedDict
 
 import numpy as np
 
+from suspectra.arrays import Floats
 from suspectra.evidence.sources import Sources
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.markov.sampling import SampledHittingTimes
@@ -29,10 +31,10 @@ class Steps:
         The confidence interval of an estimate.
     """
 
-    steps: np.ndarray
-    rank: np.ndarray
-    low: np.ndarray | None = None
-    high: np.ndarray | None = None
+    steps: Floats
+    rank: Floats
+    low: Floats | None = None
+    high: Floats | None = None
 
     @classmethod
     def exact(cls, model: DebuggingModel) -> Steps:
@@ -43,34 +45,57 @@ class Steps:
     def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> Steps:
         """What random walks say."""
 
-        def by_element(values: np.ndarray) -> np.ndarray:
+        def by_element(values: Floats) -> Floats:
             spread = np.full(len(model.report.spectrum.elements), np.inf)
             spread[model.elements] = values
             return spread
 
         return cls(*(by_element(values) for values in (sampled.steps, sampled.rank, sampled.low, sampled.high)))
 
-    def of(self, element: int) -> dict[str, float | None]:
-        """The numbers of one element; JSON has no infinity, so None stands for it."""
-        fields = {"expected_steps": self.steps, "ht_rank": self.rank, "low": self.low, "high": self.high}
-        values = {name: float(array[element]) for name, array in fields.items() if array is not None}
-        return {name: value if math.isfinite(value) else None for name, value in values.items()}
+
+class _Interval(TypedDict, total=False):
+    low: float | None
+    high: float | None
 
 
-def entry(model: DebuggingModel, element: int, steps: Steps) -> dict[str, Any]:
-    """A statement under the field names of the JSON output."""
+class Entry(_Interval):
+    """A statement under the field names of the JSON output; None stands for infinitely many steps, and for no rank.
+
+    `low` and `high` are those of an estimate.
+    """
+
+    file: str
+    line: int
+    end_line: int
+    function: str
+    rank_best: int | None
+    rank_worst: int | None
+    expected_steps: float | None
+    ht_rank: float | None
+
+
+def entry(model: DebuggingModel, element: int, steps: Steps) -> Entry:
+    """A statement as the JSON output has it."""
     report = model.report
     where, ranked = report.spectrum.elements.location(element), report.level[element] >= 0
     suspect = report.suspect_of(element) if ranked else None
-    return {
+    found: Entry = {
         "file": where.file,
         "line": where.line,
         "end_line": where.end_line,
         "function": report.spectrum.elements.function_name(element),
         "rank_best": suspect.rank_best if suspect else None,
         "rank_worst": suspect.rank_worst if suspect else None,
-        **steps.of(element),
+        "expected_steps": _finite(steps.steps[element]),
+        "ht_rank": _finite(steps.rank[element]),
     }
+    if steps.low is not None and steps.high is not None:
+        found["low"], found["high"] = _finite(steps.low[element]), _finite(steps.high[element])
+    return found
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
@@ -110,7 +135,7 @@ def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sour
 def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: int, out: TextIO) -> None:
     """Write the same as one JSON object; an infinite number of steps is null."""
     jumps = model.jumps
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         "technique": model.report.technique.name,
         "p_jump": jumps.p_jump,
         "weights": {name: getattr(jumps, name) for name in ("same_function", "control_flow", "calls")},
@@ -132,7 +157,7 @@ def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: in
     out.write("\n")
 
 
-def _chain(model: DebuggingModel, element: int) -> dict[str, Any] | None:
+def _chain(model: DebuggingModel, element: int) -> dict[str, object] | None:
     try:
         picture = Picture.of(model, element)
     except KeyError:
@@ -146,10 +171,11 @@ def _chain(model: DebuggingModel, element: int) -> dict[str, Any] | None:
 def _soonest(model: DebuggingModel, steps: Steps, top: int) -> list[int]:
     """The elements with the fewest steps; in the order of the ranking where these are equal."""
     level = model.report.level[model.elements]
-    return model.elements[np.lexsort((level, steps.rank[model.elements]))[:top]].tolist()
+    soonest: list[int] = model.elements[np.lexsort((level, steps.rank[model.elements]))[:top]].tolist()
+    return soonest
 
 
-def _number(own: dict[str, Any]) -> str:
+def _number(own: Entry) -> str:
     if own["expected_steps"] is None:
         return "∞"
     text = f"{own['expected_steps']:.5g}"
@@ -158,7 +184,7 @@ def _number(own: dict[str, Any]) -> str:
     return f"{text} ({own['low']:.4g}–{own['high']:.4g})" if own["high"] is not None else f"> {own['low']:.4g}"
 
 
-def _write_table(headings: tuple[str, ...], rows: list[tuple[str, ...]], out: TextIO, right: set[int]) -> None:
+def _write_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]], out: TextIO, right: set[int]) -> None:
     """Columns as wide as they need, and the last with what is left of the line."""
     style = Style(out)
     widths = [max(map(width, column)) for column in zip(headings, *rows, strict=True)]

@@ -5,13 +5,32 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.report import RankedReport
 
 LARGEST = sys.float_info.max
+
+
+class Entry(TypedDict):
+    """A listed suspect, as the JSON output has it."""
+
+    file: str
+    line: int
+    end_line: int
+    function: str
+    score: float
+    rank_best: int
+    rank_average: float
+    rank_worst: int
+    standard_rank: float
+    ef: int
+    ep: int
+    nf: int
+    np: int
+    failing_tests: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +72,7 @@ class Ranking:
         """How many suspects are listed."""
         return len(self.report) if self.top is None else min(self.top, len(self.report))
 
-    def entries(self) -> Iterator[dict[str, Any]]:
+    def entries(self) -> Iterator[Entry]:
         """The listed suspects, best first, under the field names of the JSON output.
 
         Notes
@@ -64,28 +83,38 @@ class Ranking:
         elements, counts = spectrum.elements, spectrum.counts
         order = report.order if self.top is None else report.top(self.top)
         count = len(order)
-        columns = {
-            "file": elements.file[order],
-            "line": elements.line[order],
-            "end_line": elements.end_line[order],
-            "function": elements.function[order],
-            "score": report.scores[:count].clip(-LARGEST, LARGEST),
-            "rank_best": report.rank_best[:count],
-            "rank_average": report.rank_average[:count],
-            "rank_worst": report.rank_worst[:count],
-            "standard_rank": report.standard_rank[:count],
-            "ef": counts.ef[order],
-            "ep": counts.ep[order],
-            "nf": counts.nf[order],
-            "np": counts.np[order],
-        }
-        names = tuple(columns)
-        for element, values in zip(
-            order.tolist(), zip(*(column.tolist() for column in columns.values()), strict=True), strict=True
+        columns = (
+            order,
+            elements.file[order],
+            elements.line[order],
+            elements.end_line[order],
+            elements.function[order],
+            report.scores[:count].clip(-LARGEST, LARGEST),
+            report.rank_best[:count],
+            report.rank_average[:count],
+            report.rank_worst[:count],
+            report.standard_rank[:count],
+            counts.ef[order],
+            counts.ep[order],
+            counts.nf[order],
+            counts.np[order],
+        )
+        for element, file, line, end_line, function, score, best, average, worst, standard, ef, ep, nf, np in zip(
+            *(column.tolist() for column in columns), strict=True
         ):
-            entry = dict(zip(names, values, strict=True))
-            function = entry["function"]
-            entry["file"] = elements.files[entry["file"]]
-            entry["function"] = elements.functions[function].name if function >= 0 else ""
-            entry["failing_tests"] = list(spectrum.failing_tests(element))
-            yield entry
+            yield {
+                "file": elements.files[file],
+                "line": line,
+                "end_line": end_line,
+                "function": elements.functions[function].name if function >= 0 else "",
+                "score": score,
+                "rank_best": best,
+                "rank_average": average,
+                "rank_worst": worst,
+                "standard_rank": standard,
+                "ef": ef,
+                "ep": ep,
+                "nf": nf,
+                "np": np,
+                "failing_tests": list(spectrum.failing_tests(element)),
+            }

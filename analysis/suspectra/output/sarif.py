@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 from urllib.parse import quote
 
 from suspectra import __version__
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
-from suspectra.output.ranking import Ranking
+from suspectra.output.ranking import Entry, Ranking
 from suspectra.output.table import rank_text, score_text
 from suspectra.recording.collection import CollectionError
 from suspectra.technique_info import TechniqueInfo
@@ -68,7 +68,7 @@ def write_sarif(ranking: Ranking, out: TextIO, workspace: Path) -> None:
     out.write("\n]}]}\n")
 
 
-def _rule(info: TechniqueInfo) -> dict[str, Any]:
+def _rule(info: TechniqueInfo) -> dict[str, object]:
     return {
         "id": info.name,
         "name": info.title,
@@ -77,19 +77,19 @@ def _rule(info: TechniqueInfo) -> dict[str, Any]:
     }
 
 
-def _result(
-    entry: dict[str, Any], info: TechniqueInfo, tests: dict[str, TestResult], statements: int
-) -> dict[str, Any]:
-    location: dict[str, Any] = {"physicalLocation": _physical(entry["file"], entry["line"], entry["end_line"])}
+def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], statements: int) -> dict[str, object]:
+    location: dict[str, object] = {"physicalLocation": _physical(entry["file"], entry["line"], entry["end_line"])}
     if entry["function"]:
         location["logicalLocations"] = [{"fullyQualifiedName": entry["function"], "kind": "function"}]
     failing = entry["failing_tests"]
+    rank = rank_text(entry["rank_best"], entry["rank_worst"])
     text = (
-        f"Suspect {rank_text(entry)} of {statements}: {info.title} {score_text(entry['score'])}, executed by"
+        f"Suspect {rank} of {statements}: {info.title} {score_text(entry['score'])}, executed by"
         f" {entry['ef']} of {entry['ef'] + entry['nf']} failed and {entry['ep']} of {entry['ep'] + entry['np']}"
         " passed tests"
     )
-    counts = ("ef", "ep", "nf", "np", "score", "rank_best", "rank_average", "rank_worst", "standard_rank")
+    numbers: dict[str, object] = {**entry}
+    properties = ("ef", "ep", "nf", "np", "score", "rank_best", "rank_average", "rank_worst", "standard_rank")
     return {
         "ruleId": info.name,
         "ruleIndex": 0,
@@ -100,11 +100,11 @@ def _result(
         "relatedLocations": [
             _related(number, name, tests.get(name)) for number, name in enumerate(failing[:_MOST_RELATED])
         ],
-        "properties": {name: entry[name] for name in counts} | {"failing_tests": failing},
+        "properties": {name: numbers[name] for name in properties} | {"failing_tests": failing},
     }
 
 
-def _level(entry: dict[str, Any]) -> str:
+def _level(entry: Entry) -> str:
     if not entry["ef"]:
         return "none"
     if entry["rank_best"] == 1:
@@ -112,8 +112,8 @@ def _level(entry: dict[str, Any]) -> str:
     return "warning" if entry["rank_best"] <= _CLOSE_RANK else "note"
 
 
-def _related(number: int, name: str, test: TestResult | None) -> dict[str, Any]:
-    related: dict[str, Any] = {
+def _related(number: int, name: str, test: TestResult | None) -> dict[str, object]:
+    related: dict[str, object] = {
         "id": number,
         "message": {"text": f"failing test {name}" + (f": {test.message}" if test and test.message else "")},
         "logicalLocations": [{"fullyQualifiedName": name, "kind": "function"}],
@@ -132,24 +132,24 @@ def _file_name(file: str) -> bytes:
         return file.encode("utf-8", "surrogatepass")
 
 
-def _physical(file: str, line: int, end_line: int) -> dict[str, Any]:
+def _physical(file: str, line: int, end_line: int) -> dict[str, object]:
     return {
         "artifactLocation": {"uri": quote(_file_name(file)), "uriBaseId": _ROOT},
         "region": {"startLine": line, "endLine": end_line},
     }
 
 
-def _cut(ranking: Ranking) -> list[dict[str, Any]]:
+def _cut(ranking: Ranking) -> list[dict[str, object]]:
     """That the results end within a tie."""
     return [{"level": "note", "message": {"text": f"the last suspect {ranking.cut}"}}] if ranking.cut else []
 
 
-def _uncollected(error: CollectionError) -> dict[str, Any]:
-    found: dict[str, Any] = {"level": "error", "message": {"text": str(error)}, "properties": error.as_dict()}
+def _uncollected(error: CollectionError) -> dict[str, object]:
+    found: dict[str, object] = {"level": "error", "message": {"text": str(error)}, "properties": error.as_dict()}
     if error.file:
         found["locations"] = [{"physicalLocation": _physical(error.file, error.line, error.line)}]
     return found
 
 
-def _notification(problem: Problem) -> dict[str, Any]:
+def _notification(problem: Problem) -> dict[str, object]:
     return {"level": "warning", "message": {"text": str(problem)}, "properties": problem.as_dict()}

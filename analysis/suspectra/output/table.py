@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import TextIO
 
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
-from suspectra.output.ranking import LARGEST, Ranking
+from suspectra.output.ranking import LARGEST, Entry, Ranking
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
@@ -47,9 +47,8 @@ def summary(ranking: Ranking) -> str:
     )
 
 
-def rank_text(entry: dict[str, Any]) -> str:
+def rank_text(best: int, worst: int) -> str:
     """The rank, as a range where lines are tied."""
-    best, worst = entry["rank_best"], entry["rank_worst"]
     return f"{best}–{worst}" if best != worst else f"{best}"
 
 
@@ -60,7 +59,7 @@ def score_text(score: float) -> str:
     return f"{score:.4f}" if abs(score) < 1000 else f"{score:.5g}"
 
 
-def location_text(entry: dict[str, Any]) -> str:
+def location_text(entry: Entry) -> str:
     """File and first line."""
     return f"{entry['file']}:{entry['line']}"
 
@@ -76,13 +75,13 @@ def _widths(rows: list[tuple[str, ...]], columns: int) -> list[int]:
     return widths
 
 
-def _cells(entry: dict[str, Any], sources: Sources) -> tuple[str, ...]:
+def _cells(entry: Entry, sources: Sources) -> tuple[str, ...]:
     return (
-        rank_text(entry),
+        rank_text(entry["rank_best"], entry["rank_worst"]),
         score_text(entry["score"]),
         safe(location_text(entry)),
         safe(entry["function"]),
-        *(str(entry[name]) for name in ("ef", "ep", "nf", "np")),
+        *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
         safe(sources.line(entry["file"], entry["line"]).strip()),
     )
 
@@ -93,13 +92,13 @@ def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     return _GAP.join(padded).rstrip()
 
 
-def _coloured(line: str, entry: dict[str, Any], style: Style) -> str:
+def _coloured(line: str, entry: Entry, style: Style) -> str:
     if entry["rank_best"] == 1:
         return style(line, "red")
     return style(line, "yellow") if entry["ef"] and entry["rank_best"] <= 10 else line
 
 
-def _group(entry: dict[str, Any]) -> tuple:
+def _group(entry: Entry) -> tuple[int, list[str]]:
     return entry["rank_best"], entry["failing_tests"]
 
 
