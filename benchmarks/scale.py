@@ -49,8 +49,8 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
     from suspectra.evidence.recording import RecordingSource
     from suspectra.localizer import Localizer
     from suspectra.techniques import make_technique
-    from suspectra_server.documents import Disk, Texts
-    from suspectra_server.snapshot import Ranking, Snapshot
+    from suspectra_server.state.documents import Disk, Texts
+    from suspectra_server.state.snapshot import Ranking, Snapshot
 
     source, localizer, texts = (
         RecordingSource(project.folder),

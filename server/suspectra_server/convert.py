@@ -12,8 +12,8 @@ from lsprotocol import types as lsp
 from pygls.uris import to_fs_path
 
 from suspectra.errors import Problem
-from suspectra_server.documents import Document, Units
-from suspectra_server.snapshot import Mark
+from suspectra_server.state.documents import Document, Units
+from suspectra_server.state.snapshot import Mark
 
 # control characters, and those that reorder or hide text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")

@@ -21,15 +21,13 @@ from pygls.uris import from_fs_path
 
 import suspectra
 from suspectra.errors import UsageError
-from suspectra_server import commands, sockets, wire
-from suspectra_server.access import make_token, token_file
 from suspectra_server.convert import LONGEST_MESSAGE, path_of, plain
-from suspectra_server.documents import Document, Documents, Units
 from suspectra_server.features import (
     chain,
     code_actions,
     code_lens,
     command_line,
+    commands,
     diagnostics,
     hover,
     inlay_hints,
@@ -37,18 +35,21 @@ from suspectra_server.features import (
     symbols,
     test_results,
 )
-from suspectra_server.jobs import Jobs
-from suspectra_server.learned import Learned
-from suspectra_server.logs import BackgroundHandler
-from suspectra_server.marks_file import MarksFile
 from suspectra_server.protocol import STATUS, State
-from suspectra_server.roots import root_of
+from suspectra_server.session.folder import Folder, Folders
+from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.learned_moves import Learned
+from suspectra_server.session.roots import root_of
+from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.watching import Watcher
 from suspectra_server.settings import RESTRICTED, SECTION, Settings, read_settings, section_of
-from suspectra_server.snapshot import Ranking, many
-from suspectra_server.test_run import TestRun
-from suspectra_server.trail import Trail
-from suspectra_server.watching import Watcher
-from suspectra_server.workspace import Folder, Folders
+from suspectra_server.state.documents import Document, Documents, Units
+from suspectra_server.state.marks_file import MarksFile
+from suspectra_server.state.snapshot import Ranking, many
+from suspectra_server.state.trail import Trail
+from suspectra_server.transport import sockets, wire
+from suspectra_server.transport.access import make_token, token_file
+from suspectra_server.transport.logs import BackgroundHandler
 
 log = logging.getLogger(__name__)
 

@@ -43,9 +43,9 @@ from suspectra.recording.memory import remember
 from suspectra.recording.merging import merge
 from suspectra.recording.selection import select
 from suspectra.recording.settings import Settings as RecorderSettings
-from suspectra_server.learned import Learned
+from suspectra_server.session.learned_moves import Learned
 from suspectra_server.settings import SETTINGS, read_settings
-from suspectra_server.wire import read_message
+from suspectra_server.transport.wire import read_message
 
 CORPUS = Path(__file__).with_name("corpus")
 OUTCOMES = {"loops": TestResult("loops", Verdict.FAILED)}

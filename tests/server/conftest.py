@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from suspectra_server import wire
 from suspectra_server.server import make_server
+from suspectra_server.transport import wire
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 PATIENCE = 30  # seconds; never reached but by a failure

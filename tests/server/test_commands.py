@@ -7,7 +7,7 @@ import venv
 
 import pytest
 
-from suspectra_server import test_run
+from suspectra_server.session import test_run
 
 INVALID_PARAMS, REQUEST_FAILED = -32602, -32803
 

@@ -9,8 +9,8 @@ import pytest
 
 from suspectra.cli import main
 from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
-from suspectra_server.ranker import Ranker
-from suspectra_server.workspace import Folder
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.ranker import Ranker
 
 EVIL = (
     "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e</script><script>alert(1)</script><img src=x onerror=alert(1)>"

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from suspectra_server import learned as learned_module
-from suspectra_server.ranker import Ranker
-from suspectra_server.workspace import Folder
+from suspectra_server.session import learned_moves as learned_module
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.ranker import Ranker
 
 PATIENCE = 30
 FAULT = "off = off - amount"

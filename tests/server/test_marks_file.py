@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.evidence.sources import SourceText
-from suspectra_server import marks_file
-from suspectra_server.marks_file import FileMarks, Fingerprint, MarksFile
+from suspectra_server.state import marks_file
+from suspectra_server.state.marks_file import FileMarks, Fingerprint, MarksFile
 
 FAULT = "off = off - amount"
 PATIENCE = 30

@@ -9,11 +9,11 @@ from scipy.sparse import linalg
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
-from suspectra_server import jobs, memory
-from suspectra_server.guide import Guides, Terms
-from suspectra_server.jobs import Jobs, Token
+from suspectra_server.session import jobs, memory
+from suspectra_server.session.jobs import Jobs, Token
 from suspectra_server.settings import Settings
-from suspectra_server.snapshot import Ranking
+from suspectra_server.state.navigation import Guides, Terms
+from suspectra_server.state.snapshot import Ranking
 
 
 def test_memory_is_given_back_between_jobs_and_not_too_often(monkeypatch):

@@ -6,8 +6,8 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from suspectra_server import learned as learned_module
-from suspectra_server.trail import Stop, Trail
+from suspectra_server.session import learned_moves as learned_module
+from suspectra_server.state.trail import Stop, Trail
 
 INVALID_PARAMS = -32602
 SVG = "{http://www.w3.org/2000/svg}"

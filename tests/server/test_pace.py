@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from suspectra_server import jobs
-from suspectra_server.pace import SHARE, Pace
+from suspectra_server.session import jobs
+from suspectra_server.session.pace import SHARE, Pace
 
 
 class Machine:

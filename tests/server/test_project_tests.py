@@ -2,7 +2,7 @@
 
 import pytest
 
-from suspectra_server.project_tests import ctest_build, has_python_tests, unittest_command
+from suspectra_server.session.project_tests import ctest_build, has_python_tests, unittest_command
 
 UNITTEST = "import unittest\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 2)\n"
 PYTEST = "import pytest\n\ndef test_a():\n    pass\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra_server.roots import root_of
+from suspectra_server.session.roots import root_of
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from lsprotocol import types as lsp
 from websockets.client import ClientProtocol
 from websockets.uri import parse_uri
 
-from suspectra_server import outbox, wire
 from suspectra_server.features import test_results as results
-from suspectra_server.outbox import Outbox, subject_of
 from suspectra_server.protocol import STATUS
+from suspectra_server.transport import outbox, wire
+from suspectra_server.transport.outbox import Outbox, subject_of
 
 PATIENCE = 60
 MOST_MEMORY = 350  # megabytes; the server has some 100 of its own, and lets 64 wait

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as connect_websocket
 
-from suspectra_server import access, sockets
+from suspectra_server.transport import access, sockets
 
 PATIENCE = 30
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}}

@@ -12,8 +12,8 @@ import time
 
 import pytest
 
-from suspectra_server.run_output import KEPT_LINES, STREAMED_LINES, Output
-from suspectra_server.run_progress import Counts, Events
+from suspectra_server.session.run_output import KEPT_LINES, STREAMED_LINES, Output
+from suspectra_server.session.run_progress import Counts, Events
 
 SLOW = "import time\n\n\ndef test_slow():\n    print('half way', flush=True)\n    time.sleep(60)\n"
 

@@ -7,11 +7,11 @@ import threading
 import pytest
 
 from suspectra.recording.log import FrameKind, LogWriter
-from suspectra_server import watching
-from suspectra_server.evidence_files import EvidenceFiles
-from suspectra_server.jobs import Cancelled, Jobs
-from suspectra_server.ranker import Ranked
-from suspectra_server.watching import Settling, Watcher, state_of
+from suspectra_server.session import watching
+from suspectra_server.session.evidence_files import EvidenceFiles
+from suspectra_server.session.jobs import Cancelled, Jobs
+from suspectra_server.session.ranker import Ranked
+from suspectra_server.session.watching import Settling, Watcher, state_of
 
 PATIENCE = 20
 

@@ -10,16 +10,16 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra.location import Location
 from suspectra.output.chain_svg import Picture
 from suspectra_server.convert import plain
-from suspectra_server.documents import Placement, Reading
 from suspectra_server.features.places import place
-from suspectra_server.guide import Guide
 from suspectra_server.protocol import CHAIN
-from suspectra_server.snapshot import Ranking, Snapshot
-from suspectra_server.statement import Statement
+from suspectra_server.state.documents import Placement, Reading
+from suspectra_server.state.navigation import Guide
+from suspectra_server.state.snapshot import Ranking, Snapshot
+from suspectra_server.state.statement import Statement
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 LIMIT, MOST = 8, 40  # states that are followed from the statement
 

@@ -10,11 +10,11 @@ from suspectra.location import Location
 from suspectra.output.chain_svg import chance
 from suspectra_server.convert import plain
 from suspectra_server.features.wording import rank_words, score_words
-from suspectra_server.snapshot import Mark, Snapshot
+from suspectra_server.state.snapshot import Mark, Snapshot
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 
 def register(server: SuspectraServer) -> None:

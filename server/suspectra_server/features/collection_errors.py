@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import LONGEST_MESSAGE, plain, position
-from suspectra_server.documents import Units
-from suspectra_server.snapshot import ErrorMark, many
+from suspectra_server.state.documents import Units
+from suspectra_server.state.snapshot import ErrorMark, many
 
 if TYPE_CHECKING:
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 SOURCE = "suspectra"
 CODE = "collection-error"

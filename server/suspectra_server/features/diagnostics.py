@@ -10,11 +10,11 @@ from lsprotocol import types as lsp
 from suspectra_server.convert import first_line_of, plain, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
-from suspectra_server.snapshot import Band, Mark, Region
+from suspectra_server.state.snapshot import Band, Mark, Region
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 SOURCE = "suspectra"
 CHANGED = "changed-since-run"

@@ -10,7 +10,7 @@ from suspectra_server.convert import plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.statement import Statement
+    from suspectra_server.state.statement import Statement
 
 
 def location_of(server: SuspectraServer, statement: Statement) -> lsp.Location | None:

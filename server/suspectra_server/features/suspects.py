@@ -10,11 +10,11 @@ from suspectra_server.convert import LONGEST_MESSAGE, LONGEST_NAME, plain, probl
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
 from suspectra_server.protocol import SUSPECTS, TECHNIQUES
-from suspectra_server.snapshot import ErrorMark, Mark
+from suspectra_server.state.snapshot import ErrorMark, Mark
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 MOST_ERRORS = 100
 

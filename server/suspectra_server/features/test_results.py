@@ -13,12 +13,12 @@ from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.convert import number, plain
 from suspectra_server.features.places import place
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
-from suspectra_server.snapshot import Ranking, Snapshot
-from suspectra_server.statement import Statement
+from suspectra_server.state.snapshot import Ranking, Snapshot
+from suspectra_server.state.statement import Statement
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 MOST_TESTS = 100  # of each kind that an explanation names unless asked for more
 

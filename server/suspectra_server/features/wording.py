@@ -6,7 +6,7 @@ from typing import Any
 
 from suspectra.report import Suspect
 from suspectra_server.convert import code, markdown, number, plain
-from suspectra_server.snapshot import Mark, Ranking, Region, Snapshot
+from suspectra_server.state.snapshot import Mark, Ranking, Region, Snapshot
 
 MOST_TESTS = 10
 

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.errors import Problem, UsageError
-from suspectra_server.access import admits, remove_own, require_private, token_of_request, why_foreign
-from suspectra_server.outbox import Outbox
-from suspectra_server.wire import INVALID_REQUEST, LARGEST_MESSAGE, Protocol, content_length
+from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
+from suspectra_server.transport.outbox import Outbox
+from suspectra_server.transport.wire import INVALID_REQUEST, LARGEST_MESSAGE, Protocol, content_length
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from suspectra_server.snapshot import Mark, Place, Ranking
+from suspectra_server.state.snapshot import Mark, Place, Ranking
 
 if TYPE_CHECKING:
     from suspectra.report import Suspect
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,20 @@ from suspectra.evidence.evidence import MeasuredFile
 from suspectra.markov.learning import JumpHabit
 from suspectra.recording.collection import CollectionError
 from suspectra_server.convert import path_of
-from suspectra_server.documents import Disk, Document, Placement, Reading, Texts, Version, moved_code
-from suspectra_server.evidence_files import EvidenceFiles
-from suspectra_server.guidance import Guidance
-from suspectra_server.guide import Guides, Terms
-from suspectra_server.jobs import Jobs
-from suspectra_server.marks_file import MarksFile
-from suspectra_server.project_tests import test_arguments
 from suspectra_server.protocol import State
-from suspectra_server.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
-from suspectra_server.reader_marks import ReaderMarks
+from suspectra_server.session.evidence_files import EvidenceFiles
+from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.navigation_service import Guidance
+from suspectra_server.session.project_tests import test_arguments
+from suspectra_server.session.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
+from suspectra_server.session.watching import Settling, Watcher, state_of
 from suspectra_server.settings import Settings
-from suspectra_server.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot
-from suspectra_server.statement import Statement
-from suspectra_server.watching import Settling, Watcher, state_of
+from suspectra_server.state.documents import Disk, Document, Placement, Reading, Texts, Version, moved_code
+from suspectra_server.state.marks_file import MarksFile
+from suspectra_server.state.navigation import Guides, Terms
+from suspectra_server.state.reader_marks import ReaderMarks
+from suspectra_server.state.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot
+from suspectra_server.state.statement import Statement
 
 log = logging.getLogger(__name__)
 

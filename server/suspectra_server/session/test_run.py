@@ -19,13 +19,13 @@ from lsprotocol import types as lsp
 from suspectra.recording.endings import in_words
 from suspectra.recording.watchdog import Watchdog
 from suspectra_server.protocol import State
-from suspectra_server.run_output import Output, lines_of
-from suspectra_server.run_progress import Counts, Events, ProgressBar
-from suspectra_server.snapshot import many
+from suspectra_server.session.run_output import Output, lines_of
+from suspectra_server.session.run_progress import Counts, Events, ProgressBar
+from suspectra_server.state.snapshot import many
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 log = logging.getLogger(__name__)
 

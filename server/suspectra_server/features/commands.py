@@ -17,21 +17,21 @@ from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.convert import plain, range_of, whole_line
-from suspectra_server.documents import Reading
 from suspectra_server.features.places import location_of, place
 from suspectra_server.features.wording import as_markdown, as_text, headline
-from suspectra_server.guide import Guide
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import Settings
-from suspectra_server.snapshot import Mark
-from suspectra_server.statement import Statement
-from suspectra_server.trail import Stop
+from suspectra_server.state.documents import Reading
+from suspectra_server.state.navigation import Guide
+from suspectra_server.state.snapshot import Mark
+from suspectra_server.state.statement import Statement
+from suspectra_server.state.trail import Stop
 
 if TYPE_CHECKING:
     from suspectra.markov.debugging_model import Move
     from suspectra.report import Suspect
     from suspectra_server.server import SuspectraServer
-    from suspectra_server.workspace import Folder
+    from suspectra_server.session.folder import Folder
 
 Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`
 Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `Place` of the protocol

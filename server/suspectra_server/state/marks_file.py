@@ -20,7 +20,7 @@ from suspectra.errors import SuspectraError
 from suspectra.evidence.sources import SourceText, read_regular, reason
 from suspectra.recording.folders import make_recording_folder
 from suspectra.recording.settings import FOLDER
-from suspectra_server.code_lines import code_lines
+from suspectra_server.state.code_lines import code_lines
 
 log = logging.getLogger(__name__)
 

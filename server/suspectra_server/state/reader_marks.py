@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from suspectra.evidence.evidence import MeasuredFile
-from suspectra_server.documents import Texts
-from suspectra_server.jobs import Jobs
-from suspectra_server.marks_file import FileMarks, Fingerprint, MarksFile
-from suspectra_server.snapshot import Place, Ranking
+from suspectra_server.session.jobs import Jobs
+from suspectra_server.state.documents import Texts
+from suspectra_server.state.marks_file import FileMarks, Fingerprint, MarksFile
+from suspectra_server.state.snapshot import Place, Ranking
 
 
 class ReaderMarks:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 
 from suspectra_server.convert import LONGEST_MESSAGE, plain
-from suspectra_server.snapshot import many
+from suspectra_server.state.snapshot import many
 
 STREAMED_LINES = 5_000  # of a run; beyond them only its last lines are shown, at its end
 KEPT_LINES = 200

@@ -13,11 +13,11 @@ from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
-from suspectra_server.documents import Disk, Reading
 from suspectra_server.protocol import State
+from suspectra_server.session.watching import state_of
 from suspectra_server.settings import Settings
-from suspectra_server.snapshot import Ranking
-from suspectra_server.watching import state_of
+from suspectra_server.state.documents import Disk, Reading
+from suspectra_server.state.snapshot import Ranking
 
 MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
 

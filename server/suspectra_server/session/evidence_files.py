@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from suspectra.evidence.boundary import Boundary
 from suspectra.recording.log import SUFFIX, held
-from suspectra_server.jobs import Jobs
-from suspectra_server.pace import LONGEST_REST, Pace
-from suspectra_server.ranker import Ranked
-from suspectra_server.watching import Watcher, state_of
+from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.pace import LONGEST_REST, Pace
+from suspectra_server.session.ranker import Ranked
+from suspectra_server.session.watching import Watcher, state_of
 
 log = logging.getLogger(__name__)
 

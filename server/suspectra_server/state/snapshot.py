@@ -16,11 +16,11 @@ from suspectra.recording.collection import CollectionError
 from suspectra.report import Explanation, RankedReport, Subgraph, SubgraphReport, Suspect
 from suspectra.spectrum import Elements
 from suspectra.techniques.technique import Technique
-from suspectra_server.documents import Placement
 from suspectra_server.protocol import State
+from suspectra_server.state.documents import Placement
 
 if TYPE_CHECKING:
-    from suspectra_server.guide import Guide
+    from suspectra_server.state.navigation import Guide
 
 Place = tuple[str, int]  # a file, and a line of it as it was run
 

@@ -24,7 +24,7 @@ from suspectra.cancellation import Token
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
 from suspectra.location import Location
-from suspectra_server.code_lines import code_lines
+from suspectra_server.state.code_lines import code_lines
 
 log = logging.getLogger(__name__)
 

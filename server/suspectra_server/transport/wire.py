@@ -31,10 +31,10 @@ from pygls.protocol import (
     lsp_method,
 )
 
-from suspectra_server.outbox import Outbox, subject_of
+from suspectra_server.transport.outbox import Outbox, subject_of
 
 if TYPE_CHECKING:
-    from suspectra_server.documents import Documents
+    from suspectra_server.state.documents import Documents
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra_server.memory import give_back
+from suspectra_server.session.memory import give_back
 
 log = logging.getLogger(__name__)
 
