@@ -50,7 +50,8 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
     from suspectra.localizer import Localizer
     from suspectra.techniques import make_technique
     from suspectra_server.state.documents import Disk, Texts
-    from suspectra_server.state.snapshot import Ranking, Snapshot
+    from suspectra_server.state.ranking import Ranking
+    from suspectra_server.state.snapshot import Snapshot
 
     source, localizer, texts = (
         RecordingSource(project.folder),

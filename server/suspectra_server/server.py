@@ -21,7 +21,7 @@ from pygls.uris import from_fs_path
 
 import suspectra
 from suspectra.errors import UsageError
-from suspectra_server.convert import LONGEST_MESSAGE, path_of, plain
+from suspectra_server.convert import path_of
 from suspectra_server.features import (
     chain,
     code_actions,
@@ -45,8 +45,9 @@ from suspectra_server.session.watching import Watcher
 from suspectra_server.settings import RESTRICTED, SECTION, Settings, read_settings, section_of
 from suspectra_server.state.documents import Document, Documents, Units
 from suspectra_server.state.marks_file import MarksFile
-from suspectra_server.state.snapshot import Ranking, many
+from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.trail import Trail
+from suspectra_server.text import LONGEST_MESSAGE, many, plain
 from suspectra_server.transport import sockets, wire
 from suspectra_server.transport.access import make_token, token_file
 from suspectra_server.transport.logs import BackgroundHandler

@@ -29,7 +29,8 @@ from suspectra.techniques.cp import Propagation
 from suspectra.techniques.flow_report import FlowReport
 from suspectra_server.features.diagnostics import Published
 from suspectra_server.state.documents import Disk, Texts, Units
-from suspectra_server.state.snapshot import Ranking, Snapshot
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.state.snapshot import Snapshot
 
 FORMULAS = [info.name for info in technique_infos() if info.needs == "lines"]
 COSTLY = [name for name in technique_names() if name not in FORMULAS]

@@ -12,9 +12,10 @@ from pygls.workspace import PositionCodec
 
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra.location import Location
-from suspectra_server.convert import code, markdown, number, path_of, plain
+from suspectra_server.convert import path_of
 from suspectra_server.state.code_lines import code_lines
 from suspectra_server.state.documents import Disk, Document, Placement, Texts, Units, moved_lines
+from suspectra_server.text import code, markdown, number, plain
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "    d"]), max_size=12)
 TEXT = st.text(st.sampled_from("ab\n\r\x0c\u2028é😀"), max_size=30)

@@ -13,7 +13,7 @@ from suspectra_server.session import jobs, memory
 from suspectra_server.session.jobs import Jobs, Token
 from suspectra_server.settings import Settings
 from suspectra_server.state.navigation import Guides, Terms
-from suspectra_server.state.snapshot import Ranking
+from suspectra_server.state.ranking import Ranking
 
 
 def test_memory_is_given_back_between_jobs_and_not_too_often(monkeypatch):

@@ -9,13 +9,14 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.location import Location
 from suspectra.output.chain_svg import Picture
-from suspectra_server.convert import plain
 from suspectra_server.features.places import place
 from suspectra_server.protocol import CHAIN
 from suspectra_server.state.documents import Placement, Reading
 from suspectra_server.state.navigation import Guide
-from suspectra_server.state.snapshot import Ranking, Snapshot
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.state.statement import Statement
+from suspectra_server.text import plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -8,9 +8,10 @@ from lsprotocol import types as lsp
 
 from suspectra.location import Location
 from suspectra.output.chain_svg import chance
-from suspectra_server.convert import plain
 from suspectra_server.features.wording import rank_words, score_words
-from suspectra_server.state.snapshot import Mark, Snapshot
+from suspectra_server.state.marks import Mark
+from suspectra_server.state.snapshot import Snapshot
+from suspectra_server.text import plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import LONGEST_MESSAGE, plain, position
+from suspectra_server.convert import position
 from suspectra_server.state.documents import Units
-from suspectra_server.state.snapshot import ErrorMark, many
+from suspectra_server.state.marks import ErrorMark
+from suspectra_server.text import LONGEST_MESSAGE, many, plain
 
 if TYPE_CHECKING:
     from suspectra_server.session.folder import Folder

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from suspectra_server.convert import LONGEST_MESSAGE, plain
 from suspectra_server.protocol import COMMAND_LINE
+from suspectra_server.text import LONGEST_MESSAGE, plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

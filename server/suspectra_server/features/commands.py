@@ -16,16 +16,17 @@ from suspectra.errors import UsageError
 from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
-from suspectra_server.convert import plain, range_of, whole_line
+from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.places import location_of, place
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
+from suspectra_server.state.marks import Mark
 from suspectra_server.state.navigation import Guide
-from suspectra_server.state.snapshot import Mark
 from suspectra_server.state.statement import Statement
 from suspectra_server.state.trail import Stop
+from suspectra_server.text import plain
 
 if TYPE_CHECKING:
     from suspectra.markov.debugging_model import Move

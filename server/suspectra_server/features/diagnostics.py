@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import first_line_of, plain, range_of, version_of, whole_line
+from suspectra_server.convert import first_line_of, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
-from suspectra_server.state.snapshot import Band, Mark, Region
+from suspectra_server.state.marks import Mark
+from suspectra_server.state.ranking import Band
+from suspectra_server.state.snapshot import Region
+from suspectra_server.text import plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import plain
+from suspectra_server.text import plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

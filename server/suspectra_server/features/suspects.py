@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from suspectra.techniques import technique_infos
-from suspectra_server.convert import LONGEST_MESSAGE, LONGEST_NAME, plain, problem_dict, range_of
+from suspectra_server.convert import problem_dict, range_of
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
 from suspectra_server.protocol import SUSPECTS, TECHNIQUES
-from suspectra_server.state.snapshot import ErrorMark, Mark
+from suspectra_server.state.marks import ErrorMark, Mark
+from suspectra_server.text import LONGEST_MESSAGE, LONGEST_NAME, plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra_server.convert import plain, range_of
+from suspectra_server.convert import range_of
 from suspectra_server.features.wording import rank_words, score_words
+from suspectra_server.text import plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -10,11 +10,12 @@ import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
-from suspectra_server.convert import number, plain
 from suspectra_server.features.places import place
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
-from suspectra_server.state.snapshot import Ranking, Snapshot
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.state.statement import Statement
+from suspectra_server.text import number, plain
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from suspectra.report import Suspect
-from suspectra_server.convert import code, markdown, number, plain
-from suspectra_server.state.snapshot import Mark, Ranking, Region, Snapshot
+from suspectra_server.state.marks import Mark
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.state.snapshot import Region, Snapshot
+from suspectra_server.text import code, markdown, number, plain
 
 MOST_TESTS = 10
 

@@ -28,10 +28,12 @@ from suspectra_server.session.ranker import Ranked, Ranker, Wanted, texts_of, te
 from suspectra_server.session.watching import Settling, Watcher, state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Document, Placement, Reading, Texts, Version, moved_code
+from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import Guides, Terms
+from suspectra_server.state.ranking import Place, Ranking
 from suspectra_server.state.reader_marks import ReaderMarks
-from suspectra_server.state.snapshot import ErrorMark, Mark, Place, Ranking, Snapshot
+from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.state.statement import Statement
 
 log = logging.getLogger(__name__)

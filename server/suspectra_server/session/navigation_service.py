@@ -9,7 +9,7 @@ from typing import TypeVar
 from suspectra.cancellation import Token
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.state.navigation import Guide, Guides, Terms
-from suspectra_server.state.snapshot import Ranking
+from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.statement import Statement
 
 QUIET = 1.0  # seconds after a ranking in which the next one may come, as while tests run: it must find the way free

@@ -17,7 +17,7 @@ from suspectra_server.protocol import State
 from suspectra_server.session.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
-from suspectra_server.state.snapshot import Ranking
+from suspectra_server.state.ranking import Ranking
 
 MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
 

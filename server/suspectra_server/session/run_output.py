@@ -6,8 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 
-from suspectra_server.convert import LONGEST_MESSAGE, plain
-from suspectra_server.state.snapshot import many
+from suspectra_server.text import LONGEST_MESSAGE, many, plain
 
 STREAMED_LINES = 5_000  # of a run; beyond them only its last lines are shown, at its end
 KEPT_LINES = 200

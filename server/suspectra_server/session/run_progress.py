@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from suspectra_server.state.snapshot import many
+from suspectra_server.text import many
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -21,7 +21,7 @@ from suspectra.recording.watchdog import Watchdog
 from suspectra_server.protocol import State
 from suspectra_server.session.run_output import Output, lines_of
 from suspectra_server.session.run_progress import Counts, Events, ProgressBar
-from suspectra_server.state.snapshot import many
+from suspectra_server.text import many
 
 if TYPE_CHECKING:
     from suspectra_server.server import SuspectraServer

@@ -18,7 +18,7 @@ from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.markov.jumps import JumpModel
 from suspectra.program import Program
 from suspectra.spectrum import Elements, Spectrum
-from suspectra_server.state.snapshot import Ranking
+from suspectra_server.state.ranking import Ranking
 
 if TYPE_CHECKING:
     from suspectra.markov.debugging_model import DebuggingModel, Move

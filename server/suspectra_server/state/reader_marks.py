@@ -9,7 +9,7 @@ from suspectra.evidence.evidence import MeasuredFile
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.state.documents import Texts
 from suspectra_server.state.marks_file import FileMarks, Fingerprint, MarksFile
-from suspectra_server.state.snapshot import Place, Ranking
+from suspectra_server.state.ranking import Place, Ranking
 
 
 class ReaderMarks:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from suspectra_server.state.snapshot import Mark, Place, Ranking
+from suspectra_server.state.marks import Mark
+from suspectra_server.state.ranking import Place, Ranking
 
 if TYPE_CHECKING:
     from suspectra.report import Suspect

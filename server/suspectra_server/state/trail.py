@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from suspectra_server.state.snapshot import Place
+from suspectra_server.state.ranking import Place
 
 LONGEST = 1_000  # stops
 

@@ -1,0 +1,92 @@
+"""Suspects and collection errors where they stand in the text now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suspectra.location import Location
+from suspectra.recording.collection import CollectionError
+from suspectra.report import Suspect
+from suspectra_server.state.documents import Placement
+from suspectra_server.state.ranking import Band, Place
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A suspect where it stands in the text now.
+
+    Parameters
+    ----------
+    suspect : Suspect
+        As ranked, in the lines of the run.
+    first, last : int
+        Lines now, counted from 0.
+    start, end : int
+        Columns in code points: the first character of the first line that is not blank, the end of the last line.
+    line_end : int
+        The end of the first line.
+    examined : bool
+        The reader is done with it, whether they looked at it or know it to be innocent.
+    innocent : bool
+    """
+
+    suspect: Suspect
+    first: int
+    last: int
+    start: int
+    end: int
+    line_end: int
+    examined: bool
+    innocent: bool = False
+
+    @property
+    def file(self) -> str:
+        """The file, relative to the workspace folder."""
+        return self.suspect.location.file
+
+    @property
+    def place(self) -> Place:
+        """Its file and its first line as it was run."""
+        return self.suspect.location.file, self.suspect.location.line
+
+    @property
+    def band(self) -> Band:
+        """How far up it stands."""
+        return Band.of(self.suspect)
+
+    def holds(self, line: int) -> bool:
+        """Whether a line, counted from 0, belongs to it."""
+        return self.first <= line <= self.last
+
+
+@dataclass(frozen=True)
+class ErrorMark:
+    """Something that kept tests from being collected, where it stands in the text now.
+
+    Parameters
+    ----------
+    error : CollectionError
+    line : int or None
+        Counted from 0; None where the line was edited or its text was never seen.
+    start, end : int
+        Columns in code points, without the blanks around the text of the line.
+    """
+
+    error: CollectionError
+    line: int | None = None
+    start: int = 0
+    end: int = 0
+
+    @classmethod
+    def of(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
+        """The mark of an error, given where the lines of its file stand."""
+        place = placement.place(Location(error.file, error.line, error.line)) if placement else None
+        if place is None:
+            return cls(error)
+        text = placement.now[place[0]]
+        return cls(error, place[0], len(text) - len(text.lstrip()), end_of(text))
+
+
+def end_of(line: str) -> int:
+    """Where the text of a line ends, in code points."""
+    return len(line.rstrip())

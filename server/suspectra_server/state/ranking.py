@@ -1,0 +1,160 @@
+"""The outcome of one localization: suspects in the lines of the run, and how far up each stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property, lru_cache
+
+from suspectra.errors import Problem
+from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult
+from suspectra.recording.collection import CollectionError
+from suspectra.report import Explanation, RankedReport, Suspect
+from suspectra.spectrum import Elements
+from suspectra.techniques.technique import Technique
+from suspectra_server.protocol import State
+from suspectra_server.text import many
+
+Place = tuple[str, int]  # a file, and a line of it as it was run
+
+
+class Band(str, Enum):
+    """How far up a suspect stands, by its average rank.
+
+    Absolute ranks, because they say how much a reader will look at: most programmers give up after five suspects
+    and nearly all after ten (Kochhar, Xia, Lo & Li 2016, "Practitioners' expectations on automated fault
+    localization"). The mean over a tie, so that fifty lines that can't be told apart don't all shout.
+    """
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+    @classmethod
+    def of(cls, suspect: Suspect) -> Band:
+        """The band of a suspect."""
+        if suspect.rank_average <= 5:
+            return cls.HIGH
+        return cls.MEDIUM if suspect.rank_average <= 10 else cls.LOW
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The outcome of one localization: suspects in the lines of the run, or why there are none."""
+
+    state: State
+    message: str
+    technique: Technique
+    problems: tuple[Problem, ...] = ()
+    evidence: Evidence | None = None
+    report: RankedReport | None = None
+    suspects: tuple[Suspect, ...] = ()
+    collection_errors: tuple[CollectionError, ...] = ()
+    inside: frozenset[str] = frozenset()  # files of tests and of collection errors that lie in the folder
+
+    @classmethod
+    def of(
+        cls,
+        technique: Technique,
+        evidence: Evidence,
+        report: RankedReport,
+        problems: list[Problem],
+        top: int,
+        inside: frozenset[str] = frozenset(),
+    ) -> Ranking:
+        """The first `top` suspects of a report. A line that no failing test executes is none."""
+        counts = report.spectrum.counts
+        suspects = tuple(report.suspects_of(_executed(report, top)))
+        message = f"{many(counts.failed, 'failing test')}, {many(counts.passed, 'passing test')}"
+        errors = evidence.collection_errors
+        if errors:
+            message += f", {many(len(errors), 'collection error')}"
+        return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
+
+    def with_trouble(self, newer: Ranking) -> Ranking:
+        """The same ranking, kept as the last good one while newer evidence gives none."""
+        return replace(
+            self,
+            state=newer.state,
+            message=newer.message,
+            problems=newer.problems,
+            collection_errors=newer.collection_errors,
+            inside=self.inside | newer.inside,
+        )
+
+    @cached_property
+    def files(self) -> Mapping[str, MeasuredFile]:
+        """The measured files by path."""
+        return _by_path(self.evidence.elements) if self.evidence else {}
+
+    @cached_property
+    def tests(self) -> Mapping[str, TestResult]:
+        """The tests by name."""
+        return {test.name: test for test in self.evidence.tests} if self.evidence else {}
+
+    @cached_property
+    def failing(self) -> Mapping[str, TestResult]:
+        """The tests that failed, by name."""
+        tests = self.evidence.tests if self.evidence else ()
+        return {test.name: test for test in tests if test.verdict.failing}
+
+    @cached_property
+    def tied_beyond(self) -> int:
+        """How many lines that failing tests execute are left out here only because the list ends within their tie."""
+        if self.report is None or not self.suspects:
+            return 0
+        level, last = self.report.level, self.suspects[-1]
+        tied = (level == level[last.element]) & (self.report.spectrum.counts.ef > 0)
+        return int(tied.sum() - sum(suspect.rank_best == last.rank_best for suspect in self.suspects))
+
+    def is_cut(self, suspect: Suspect) -> bool:
+        """Whether others have the score of a suspect and are left out."""
+        return bool(self.tied_beyond) and suspect.rank_best == self.suspects[-1].rank_best
+
+    @property
+    def passed(self) -> int:
+        """How many tests passed."""
+        return self.report.spectrum.counts.passed if self.report is not None else 0
+
+    @property
+    def failed(self) -> int:
+        """How many tests failed."""
+        return self.report.spectrum.counts.failed if self.report is not None else 0
+
+    def place_of(self, element: int) -> Place:
+        """Where an element stands, in the lines of the run."""
+        elements = self.report.spectrum.elements
+        return elements.files[elements.file[element]], int(elements.line[element])
+
+    def element_of(self, place: Place) -> int | None:
+        """The element at a place."""
+        return self.report.spectrum.elements.at(*place) if self.report is not None else None
+
+    def suspect_at(self, file: str, line: int) -> Suspect | None:
+        """The ranked statement that holds a line as it was run, if a failing test executes it."""
+        if self.report is None or (element := self.report.spectrum.elements.at(file, line)) is None:
+            return None
+        if self.report.level[element] < 0 or not self.report.spectrum.counts.ef[element]:
+            return None
+        return self.report.suspect_of(element)
+
+    def explain(self, suspect: Suspect) -> Explanation:
+        """Why a suspect stands where it stands."""
+        return self.report.explain(self.report.position_of(suspect.element))
+
+
+@lru_cache(maxsize=8)
+def _by_path(elements: Elements) -> Mapping[str, MeasuredFile]:
+    return {file.path: file for file in elements.versions}
+
+
+def _executed(report: RankedReport, top: int) -> list[int]:
+    """The first `top` elements that a failing test executes."""
+    ef, wanted = report.spectrum.counts.ef, top
+    while True:
+        first = report.top(wanted)
+        executed = first[ef[first] > 0][:top]
+        if len(executed) == top or len(first) < wanted:
+            return executed.tolist()
+        wanted *= 8
