@@ -305,7 +305,7 @@ def server(
     """Start the language server for editors."""
     if sum(map(bool, (stdio, tcp, ws, unix))) > 1:
         raise click.UsageError("Give one of --stdio, --tcp, --ws and --unix.")
-    from suspectra_server import server as language_server
+    from suspectra_server import main as language_server
 
     named = {"--tcp": tcp, "--ws": ws, "--unix": unix, "--token-file": token_file}
     arguments = [word for name, value in named.items() if value for word in (name, value)]

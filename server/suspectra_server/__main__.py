@@ -9,7 +9,7 @@ gc.disable()  # until everything is imported: nothing of that is garbage
 if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
     del sys.path[0]
 
-from suspectra_server.server import main  # noqa: E402
+from suspectra_server.main import main  # noqa: E402
 
 if __name__ == "__main__":
     sys.exit(main())

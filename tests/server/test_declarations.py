@@ -108,7 +108,7 @@ def test_every_technique_has_its_page_and_no_page_is_left_over():
 
 def test_starting_the_server_loads_nothing_it_does_not_need_at_once():
     # scipy takes as long to load as everything else of the server; the debugging model brings it when it is asked
-    program = "import sys, suspectra_server.server; print(*sys.modules)"
+    program = "import sys, suspectra_server.main; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert not {"scipy", "jinja2", "pygments", "pytest", "coverage"} & set(loaded)
 

@@ -17,7 +17,7 @@ def hear(event, arguments):
 
 heard = open(sys.argv.pop(), "w")
 sys.addaudithook(hear)
-from suspectra_server.server import main
+from suspectra_server.main import main
 sys.exit(main())
 """
 

@@ -19,7 +19,7 @@ from suspectra_server.state.ranking import Ranking
 def test_memory_is_given_back_between_jobs_and_not_too_often(monkeypatch):
     given = []
     monkeypatch.setattr(jobs, "give_back", lambda: given.append(threading.current_thread().name))
-    monkeypatch.setattr(jobs, "TIDY_EVERY", 0.05)
+    monkeypatch.setattr(jobs, "MEMORY_RELEASE_S", 0.05)
 
     async def session():
         work, done = Jobs(asyncio.get_running_loop()), []

@@ -423,7 +423,10 @@ def test_what_may_be_sent_without_the_token_is_limited_and_ends_nothing(tcp, cli
 
 
 def test_there_is_little_time_to_give_the_token(client_of, tmp_path):
-    code = "from suspectra_server import server, sockets; sockets.TIMEOUT = 0.5; server.main(['--tcp', ':0'])"
+    code = (
+        "from suspectra_server.main import main; from suspectra_server.transport import sockets; "
+        "sockets.TOKEN_TIMEOUT_S = 0.5; main(['--tcp', ':0'])"
+    )
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path) as process:
         try:

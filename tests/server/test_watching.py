@@ -25,7 +25,7 @@ def watch(request, monkeypatch):
             raise OSError(28, "inotify watch limit reached")
 
         monkeypatch.setattr(watching, "Observer", refuse)
-    monkeypatch.setattr(watching, "LOOK_EVERY", 0.05 if request.param == "looking" else 3600)
+    monkeypatch.setattr(watching, "WATCH_POLL_S", 0.05 if request.param == "looking" else 3600)
 
     async def run(paths, act, wanted=1):
         told = asyncio.Queue()

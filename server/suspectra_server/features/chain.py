@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -11,27 +11,24 @@ from suspectra.location import Location
 from suspectra.output.chain_svg import Picture
 from suspectra_server.features.places import place
 from suspectra_server.protocol import CHAIN
+from suspectra_server.session.folder import Folder, Statement
+from suspectra_server.session.session import Session
 from suspectra_server.state.documents import Placement, Reading
 from suspectra_server.state.navigation import Guide
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.state.statement import Statement
 from suspectra_server.text import plain
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.session.folder import Folder
 
 LIMIT, MOST = 8, 40  # states that are followed from the statement
 
 
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `suspectra/chain`."""
 
-    @server.feature(CHAIN)
+    @session.feature(CHAIN)
     async def chain(params: Any) -> dict[str, Any] | None:
         uri, line, limit = _read(params)
-        found = server.folders.of(uri)
+        found = session.folders.of(uri)
         if found is None:
             return None
         folder, path = found
@@ -47,7 +44,7 @@ def register(server: SuspectraServer) -> None:
             return None
         picture, reading = answer
         folder.take(reading)
-        return _answer(server, folder, snapshot.ranking, picture)
+        return _answer(session, folder, snapshot.ranking, picture)
 
 
 class _Texts:
@@ -104,9 +101,9 @@ def _picture(texts: _Texts, guide: Guide, element: int, limit: int) -> tuple[Pic
     return Picture.of(guide.model, element, texts.label, texts.source, limit), reading
 
 
-def _answer(server: SuspectraServer, folder: Folder, ranking: Ranking, picture: Picture) -> dict[str, Any]:
+def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture) -> dict[str, Any]:
     def place_of(element: int | None) -> dict[str, Any] | None:
-        return None if element is None else place(server, Statement(folder, ranking, element))
+        return None if element is None else place(session, Statement(folder, ranking, element))
 
     return {
         "svg": picture.svg(),

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types as lsp
 
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.wording import rank_words
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
+from suspectra_server.session.session import Session
 
 
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `textDocument/codeAction`."""
     options = lsp.CodeActionOptions([lsp.CodeActionKind.QuickFix], resolve_provider=False)
 
-    @server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
+    @session.feature(lsp.TEXT_DOCUMENT_CODE_ACTION, options)
     def code_actions(params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command]:
         uri = params.text_document.uri
-        found = server.folders.of(uri)
+        found = session.folders.of(uri)
         only = params.context.only
         if found is None or not (only is None or any(kind in ("", lsp.CodeActionKind.QuickFix) for kind in only)):
             return []
@@ -43,7 +39,7 @@ def register(server: SuspectraServer) -> None:
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
         commands = [lsp.Command(title, f"suspectra.{name}", arguments=arguments) for title, name, arguments in wanted]
-        if not server.can("text_document.code_action.code_action_literal_support"):
+        if not session.can("text_document.code_action.code_action_literal_support"):
             return list(commands)
         own = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == SOURCE]
         return [

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types as lsp
 
 from suspectra.location import Location
 from suspectra.output.chain_svg import chance
 from suspectra_server.features.wording import rank_words, score_words
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import plain
 
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.session.folder import Folder
 
-
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `textDocument/codeLens`."""
 
-    @server.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
+    @session.feature(lsp.TEXT_DOCUMENT_CODE_LENS, lsp.CodeLensOptions(resolve_provider=False))
     def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-        found = server.folders.of(params.text_document.uri)
+        found = session.folders.of(params.text_document.uri)
         if found is None or not found[0].settings.code_lens:
             return []
         folder, path = found
@@ -38,10 +34,10 @@ def register(server: SuspectraServer) -> None:
         return lenses
 
 
-def refresh(server: SuspectraServer) -> None:
+def refresh(session: Session) -> None:
     """Have the client ask again, where it can be told to."""
-    if server.can("workspace.code_lens.refresh_support"):
-        server.workspace_code_lens_refresh(None)
+    if session.can("workspace.code_lens.refresh_support"):
+        session.workspace_code_lens_refresh(None)
 
 
 def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import position
+from suspectra_server.session.folder import Folder
 from suspectra_server.state.documents import Units
 from suspectra_server.state.marks import ErrorMark
 from suspectra_server.text import LONGEST_MESSAGE, many, plain
-
-if TYPE_CHECKING:
-    from suspectra_server.session.folder import Folder
 
 SOURCE = "suspectra"
 CODE = "collection-error"

@@ -8,26 +8,24 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suspectra_server.protocol import COMMAND_LINE
+from suspectra_server.session.session import Session
 from suspectra_server.text import LONGEST_MESSAGE, plain
 
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
 
-
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `suspectra/commandLine`."""
 
-    @server.feature(COMMAND_LINE)
+    @session.feature(COMMAND_LINE)
     async def command_line(params: Any) -> dict[str, str] | None:
         uri = params.get("folder") if isinstance(params, Mapping) else None
-        folder = server.folders.get(uri) if isinstance(uri, str) else next(iter(server.folders), None)
+        folder = session.folders.get(uri) if isinstance(uri, str) else next(iter(session.folders), None)
         if folder is None:
             return None
         find = folder.test_arguments()
-        words = await server.files.run(lambda: (*_program(), *find()))
+        words = await session.files.run(lambda: (*_program(), *find()))
         return {"commandLine": plain(_quoted(words), LONGEST_MESSAGE)}
 
 

@@ -20,26 +20,25 @@ from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.places import location_of, place
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
+from suspectra_server.session.folder import Folder, Statement
+from suspectra_server.session.session import Session
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.navigation import Guide
-from suspectra_server.state.statement import Statement
 from suspectra_server.state.trail import Stop
 from suspectra_server.text import plain
+from suspectra_server.timing import STEPS_TIMEOUT_S
 
 if TYPE_CHECKING:
     from suspectra.markov.debugging_model import Move
     from suspectra.report import Suspect
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.session.folder import Folder
 
 Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`
 Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `Place` of the protocol
 
 MOST_MOVES = 10  # places a jump offers unless asked for another number
 MOST_CHOICES = 5  # of them that the server asks about: some clients make each a button
-STEPS_PATIENCE = 1.0  # seconds the next suspect may wait for expected steps; then the ranking leads
 
 
 class RequestFailed(JsonRpcException):
@@ -51,12 +50,12 @@ class RequestFailed(JsonRpcException):
 class Commands:
     """One method for each command; arguments are checked here, since clients bind them to keys by hand."""
 
-    def __init__(self, server: SuspectraServer):
-        self._server = server
+    def __init__(self, session: Session):
+        self._session = session
 
     def localize(self) -> None:
         """Read the evidence again and rank now."""
-        self._server.rank()
+        self._session.rank()
 
     async def next_suspect(self, cursor: Any = None) -> lsp.Location | None:
         """Go to the next suspect."""
@@ -82,11 +81,11 @@ class Commands:
 
     async def jump(self, cursor: Any = None, options: Any = None) -> dict[str, Any] | None:
         """Say where to look next, and go there if a place is chosen."""
-        to, ask, limit = _jump_options(options, ask=not self._server.takes_status)
+        to, ask, limit = _jump_options(options, ask=not self._session.takes_status)
         here = self._place_of(cursor) or self._first()
         if here is None:
             if ask:
-                self._server.answer("There are no suspects, so there is nowhere to jump to.")
+                self._session.answer("There are no suspects, so there is nowhere to jump to.")
             return None
         folder, ranking = here.folder, here.ranking
         moves, reading = await folder.guidance.ask(ranking, lambda guide, token: _moves(here, guide, limit)) or (
@@ -96,7 +95,7 @@ class Commands:
         if reading is not None:
             folder.take(reading)
         found = [(move, Statement(folder, ranking, move.element)) for move in moves]
-        offered = [(move, one, where) for move, one in found if (where := place(self._server, one))]
+        offered = [(move, one, where) for move, one in found if (where := place(self._session, one))]
         target = None
         if to is not None:
             target = self._statement_at(*to)
@@ -105,10 +104,10 @@ class Commands:
         elif ask and offered:
             target = await self._ask_where(here, offered[:MOST_CHOICES])
         elif ask:
-            self._server.answer("There is nowhere to go from here.")
+            self._session.answer("There is nowhere to go from here.")
         self._learn(here, target)
         return {
-            "origin": place(self._server, here),
+            "origin": place(self._session, here),
             "moves": [
                 {**where, "probability": move.probability, "reasons": list(move.reasons)} for move, _, where in offered
             ],
@@ -117,11 +116,11 @@ class Commands:
 
     def back(self) -> lsp.Location | None:
         """Go back to where the reader came from."""
-        trail = self._server.trail
+        trail = self._session.trail
         while stop := trail.back():
-            folder = self._server.folders.get(stop.folder)
+            folder = self._session.folders.get(stop.folder)
             statement = folder.statement_at(stop.place) if folder else None
-            if statement is not None and (location := location_of(self._server, statement)):
+            if statement is not None and (location := location_of(self._session, statement)):
                 folder.guidance.stand(statement)
                 return self._show(statement, location)
         return None
@@ -130,13 +129,13 @@ class Commands:
         """Say why a line stands where it stands."""
         found = self._current() if uri is None else self._suspect_at(*_place(uri, line))
         if found is None:
-            if not self._server.takes_status:
-                self._server.answer("There is no suspect here." if uri else "There are no suspects.")
+            if not self._session.takes_status:
+                self._session.answer("There is no suspect here." if uri else "There are no suspects.")
             return None
         folder, suspect, where = found
-        if not self._server.takes_status:
+        if not self._session.takes_status:
             text = lsp.ShowMessageParams(lsp.MessageType.Info, as_text(folder.snapshot, suspect))
-            self._server.window_show_message(text)
+            self._session.window_show_message(text)
         return {"markdown": as_markdown(folder.snapshot, suspect), "location": where}
 
     def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
@@ -162,14 +161,14 @@ class Commands:
 
     def show_learned(self) -> dict[str, Any]:
         """Say what was learned from the reader's moves."""
-        settings = next((folder.settings for folder in self._server.folders), Settings())
-        learned = self._server.learned
+        settings = next((folder.settings for folder in self._session.folders), Settings())
+        learned = self._session.learned
         habit, prior = learned.habit, settings.p_jump
         low, high = habit.interval(prior)
-        if not self._server.takes_status:
+        if not self._session.takes_status:
             moves = f"{habit.jumps} of {habit.jumps + habit.returns} moves" if habit != JumpHabit() else "No moves"
             use = "" if settings.learn_jumps else " It is not used: the setting learnJumps is off."
-            self._server.answer(
+            self._session.answer(
                 f"{moves} seen so far were jumps: a chance of {habit.estimate(prior):.2f} ({low:.2f} to {high:.2f})."
                 f"{use} Kept in {learned.file}"
             )
@@ -185,18 +184,18 @@ class Commands:
 
     async def reset_learned(self) -> bool:
         """Forget what was learned."""
-        there = await self._server.files.run(self._server.learned.reset)
-        for folder in self._server.folders:
+        there = await self._session.files.run(self._session.learned.reset)
+        for folder in self._session.folders:
             folder.guidance.renew(after=0)
-        if not self._server.takes_status:
-            self._server.answer(
+        if not self._session.takes_status:
+            self._session.answer(
                 "What was learned from your moves is forgotten." if there else "Nothing was learned yet."
             )
         return there
 
     def clear_examined(self) -> None:
         """Bring all examined suspects back."""
-        for folder in self._server.folders:
+        for folder in self._session.folders:
             folder.clear_examined()
 
     async def select_technique(self, name: Any = None, options: Any = None) -> str | None:
@@ -210,7 +209,7 @@ class Commands:
             make_technique(name, **({"clone_failed": True} if clone else {}))
         except UsageError as error:
             raise JsonRpcInvalidParams(plain(str(error))) from None
-        for folder in self._server.folders:
+        for folder in self._session.folders:
             folder.choose(name, clone)
         return name
 
@@ -221,28 +220,28 @@ class Commands:
         tests = {} if tests is None else tests
         if not isinstance(tests, Mapping) or not all(map(_are_names, tests.values())):
             raise JsonRpcInvalidParams("runTests takes the names of tests by the URI of their folder")
-        if not self._server.trusted:
-            cure = "trust it in your editor first" if self._server.trusting else "start the server with --trusted"
+        if not self._session.trusted:
+            cure = "trust it in your editor first" if self._session.trusting else "start the server with --trusted"
             raise RequestFailed(f"Tests are run only in a workspace you trust: {cure}.")
-        if self._server.test_run.running:
+        if self._session.test_run.running:
             raise RequestFailed("The tests are running already.")
-        folders = [folder for folder in self._server.folders if uris is None or folder.uri in uris]
+        folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]
         if not folders:
             raise RequestFailed("No folder is open." if uris is None else "None of these is a folder of the workspace.")
-        await self._server.test_run.start(folders, tests)
+        await self._session.test_run.start(folders, tests)
         return True
 
     def cancel_tests(self) -> bool:
         """Stop the tests that run."""
-        running = self._server.test_run.running
+        running = self._session.test_run.running
         if running:
-            self._server.test_run.cancel()
+            self._session.test_run.cancel()
         return running
 
     # finding suspects
 
     def _all(self) -> list[Found]:
-        found = [(folder, mark) for folder in self._server.folders for mark in folder.current().marks]
+        found = [(folder, mark) for folder in self._session.folders for mark in folder.current().marks]
         return sorted(found, key=lambda pair: pair[0].snapshot.place_in_order(pair[1]))
 
     def _unexamined(self) -> list[Found]:
@@ -250,7 +249,7 @@ class Commands:
 
     def _marked(self, uri: str, line: int) -> Found | None:
         """The best mark on a line."""
-        place = self._server.folders.of(uri)
+        place = self._session.folders.of(uri)
         if place is None:
             return None
         folder, path = place
@@ -261,13 +260,13 @@ class Commands:
         """The suspect on a line, marked or further down the ranking."""
         if marked := self._marked(uri, line):
             return marked[0], marked[1].suspect, self._location(*marked)
-        place = self._server.folders.of(uri)
+        place = self._session.folders.of(uri)
         suspect = place[0].current().suspect_at(place[1], line) if place else None
         return (place[0], suspect, lsp.Location(uri, whole_line(line))) if suspect else None
 
     def _visited(self) -> Found | None:
         """The suspect visited last, if the reader is still on one."""
-        return next((found for found in self._all() if _stop(found) == self._server.trail.here), None)
+        return next((found for found in self._all() if _stop(found) == self._session.trail.here), None)
 
     def _current(self) -> tuple[Folder, Suspect, lsp.Location] | None:
         found = self._visited() or next(iter(self._unexamined()), None)
@@ -275,7 +274,7 @@ class Commands:
 
     def _statement_at(self, uri: str, line: int) -> Statement | None:
         """The measured statement on a line."""
-        place = self._server.folders.of(uri)
+        place = self._session.folders.of(uri)
         if place is None:
             return None
         folder, path = place
@@ -290,8 +289,8 @@ class Commands:
         """Where the reader is: the statement at the cursor, else where they went last."""
         if cursor is not None and (found := self._statement_at(*_cursor(cursor))):
             return found
-        here = self._server.trail.here
-        folder = self._server.folders.get(here.folder) if here else None
+        here = self._session.trail.here
+        folder = self._session.folders.get(here.folder) if here else None
         return folder.statement_at(here.place) if folder else None
 
     def _first(self) -> Statement | None:
@@ -302,7 +301,7 @@ class Commands:
 
     def _by_steps(self, here: Statement | None) -> bool:
         """Whether the reader wants to be led by expected steps."""
-        folder = here.folder if here else next(iter(self._server.folders), None)
+        folder = here.folder if here else next(iter(self._session.folders), None)
         return folder is not None and folder.settings.order == "steps"
 
     def _in_ranking(self, cursor: Any, direction: int) -> Found | None:
@@ -324,7 +323,7 @@ class Commands:
         now = here.now() if here else None
         if here is not now:
             steps = None  # they are told by numbers of the ranking before
-        trail = self._server.trail
+        trail = self._session.trail
         found = [one for one in self._unexamined() if now is None or Statement.of(*one) != now]
         left = [one for one in found if not trail.saw(_stop(one))]
         if not left:
@@ -345,7 +344,7 @@ class Commands:
             here.ranking, lambda guide, token: guide.steps_from(here.element, token), of_steps=True
         )
         try:
-            return await asyncio.wait_for(asked, STEPS_PATIENCE)
+            return await asyncio.wait_for(asked, STEPS_TIMEOUT_S)
         except asyncio.TimeoutError:
             return None
 
@@ -357,12 +356,12 @@ class Commands:
             ): statement
             for move, statement, where in offered
         }
-        origin = place(self._server, here)
+        origin = place(self._session, here)
         text = f"Where to look next from {origin['file']}:{origin['line']}?" if origin else "Where to look next?"
         request = lsp.ShowMessageRequestParams(
             lsp.MessageType.Info, plain(text), [lsp.MessageActionItem(title) for title in titles]
         )
-        answer = await self._server.window_show_message_request_async(request)
+        answer = await self._session.window_show_message_request_async(request)
         return titles.get(answer.title) if answer else None
 
     def _learn(self, here: Statement | None, target: Statement | None, returns: bool = False) -> None:
@@ -371,7 +370,7 @@ class Commands:
         if here is None or target is None or not here.folder.settings.learn_jumps:
             return
         folder, element = here.folder, here.element
-        last = self._server.trail.here
+        last = self._session.trail.here
         visited = folder.element_of(last.place) if last and last.folder == folder.uri else None
         by_hand = visited is not None and visited != element
 
@@ -388,49 +387,49 @@ class Commands:
 
         async def learn() -> None:
             for jumped in await folder.guidance.ask(here.ranking, count) or []:
-                await self._server.files.run(partial(self._server.learned.add, jumped))
-            for one in self._server.folders:
+                await self._session.files.run(partial(self._session.learned.add, jumped))
+            for one in self._session.folders:
                 one.guidance.renew()
 
-        self._server.hold(asyncio.ensure_future(learn()))
+        self._session.keep_running(asyncio.ensure_future(learn()))
 
     # going there
 
     def _go_to(self, found: Found | None, here: Statement | None = None) -> lsp.Location | None:
         if found is not None:
             return self._visit(Statement.of(*found), here)
-        if not self._server.takes_status:
-            done = any(folder.snapshot.marks for folder in self._server.folders)
-            self._server.answer("No other suspect is left." if done else self._server.status()["message"])
+        if not self._session.takes_status:
+            done = any(folder.snapshot.marks for folder in self._session.folders)
+            self._session.answer("No other suspect is left." if done else self._session.status()["message"])
         return None
 
     def _visit(self, target: Statement, here: Statement | None) -> lsp.Location | None:
         """Go to a statement, and remember where the reader came from."""
         target, here = target.now(), here and here.now()
-        location = location_of(self._server, target) if target else None
+        location = location_of(self._session, target) if target else None
         if location is None:
             return None
         origin = Stop(here.folder.uri, here.place) if here else None
-        self._server.trail.go(Stop(target.folder.uri, target.place), origin)
+        self._session.trail.go(Stop(target.folder.uri, target.place), origin)
         target.folder.guidance.stand(target)
         return self._show(target, location)
 
     def _show(self, statement: Statement, location: lsp.Location) -> lsp.Location:
-        if self._server.can("window.show_document.support"):
+        if self._session.can("window.show_document.support"):
             # the cursor goes there and nothing is selected: a key must not replace the statement
             start = location.range.start
             show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
-            self._server.window_show_document(show)
-        elif not self._server.takes_status:
+            self._session.window_show_document(show)
+        elif not self._session.takes_status:
             file, _ = statement.place
             suspect = statement.suspect
             why = f": {headline(statement.ranking, suspect)}" if suspect else ""
-            self._server.answer(f"{file}:{location.range.start.line + 1}{why}")
+            self._session.answer(f"{file}:{location.range.start.line + 1}{why}")
         return location
 
     def _location(self, folder: Folder, mark: Mark) -> lsp.Location:
         lines = folder.snapshot.placements[mark.file].now
-        return lsp.Location(folder.uri_of(mark.file), range_of(mark, lines, self._server.units))
+        return lsp.Location(folder.uri_of(mark.file), range_of(mark, lines, self._session.units))
 
     async def _ask_for_technique(self) -> str | None:
         """Let the user choose, where the client has nothing of its own for it: the techniques with advice."""
@@ -440,17 +439,17 @@ class Commands:
             "Rank the suspects with which technique?",
             [lsp.MessageActionItem(title) for title in choices],
         )
-        answer = await self._server.window_show_message_request_async(request)
+        answer = await self._session.window_show_message_request_async(request)
         info = choices.get(answer.title) if answer else None
         return info.name if info else None
 
 
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Register every declared command."""
-    commands = Commands(server)
+    commands = Commands(session)
     for command in COMMANDS:
         method = getattr(commands, "".join(f"_{c.lower()}" if c.isupper() else c for c in command.name))
-        server.command(command.id)(_checked(method, len(command.arguments)))
+        session.command(command.id)(_checked(method, len(command.arguments)))
 
 
 def _checked(method: Callable, most: int) -> Callable:

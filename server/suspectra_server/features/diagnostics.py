@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import first_line_of, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
+from suspectra_server.session.client import Client
+from suspectra_server.session.folder import Folder
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.ranking import Band
 from suspectra_server.state.snapshot import Region
 from suspectra_server.text import plain
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.session.folder import Folder
 
 SOURCE = "suspectra"
 CHANGED = "changed-since-run"
@@ -34,8 +31,8 @@ PAGES = Path(__file__).parent.parent / "docs" / "techniques"
 class Published:
     """What the client was told, file by file."""
 
-    def __init__(self, server: SuspectraServer):
-        self._server = server
+    def __init__(self, client: Client):
+        self._client = client
         self._files: dict[str, dict[str, tuple[str, list[lsp.Diagnostic]]]] = {}
 
     def publish(self, folder: Folder) -> None:
@@ -63,7 +60,7 @@ class Published:
             self._send(uri, [])
 
     def _send(self, uri: str, diagnostics: list[lsp.Diagnostic], version: int | None = None) -> None:
-        self._server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
+        self._client.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, diagnostics, version))
 
     def _diagnostics(self, folder: Folder) -> dict[str, list[lsp.Diagnostic]]:
         snapshot = folder.snapshot
@@ -77,7 +74,7 @@ class Published:
         for path, count in snapshot.unplaceable.items():
             if folder.texts.on_disk(path):
                 wanted[path] = [_lost(count)]
-        for path, errors in collection_diagnostics(folder, self._server.units).items():
+        for path, errors in collection_diagnostics(folder, self._client.units).items():
             wanted[path] = [*errors, *wanted.get(path, ())]
         return wanted
 
@@ -87,7 +84,7 @@ class Published:
         technique = ranking.technique
         page = PAGES / f"{technique.name.partition('+')[0]}.md"
         return lsp.Diagnostic(
-            range=first_line_of(mark, lines, self._server.units),
+            range=first_line_of(mark, lines, self._client.units),
             severity=SEVERITY[mark.band],
             code=technique.name,
             code_description=lsp.CodeDescription(page.as_uri()),
@@ -114,7 +111,7 @@ class Published:
             "part": region.part,
             "parts": region.parts,
         }
-        if self._server.can("text_document.publish_diagnostics.related_information"):
+        if self._client.can("text_document.publish_diagnostics.related_information"):
             others = [one for one in folder.snapshot.regions if one.number == region.number and one is not region]
             parts = [
                 lsp.DiagnosticRelatedInformation(
@@ -128,12 +125,12 @@ class Published:
 
     def _range(self, folder: Folder, region: Region) -> lsp.Range:
         lines = folder.snapshot.placements[region.marks[0].file].now
-        first, last = (range_of(mark, lines, self._server.units) for mark in (region.marks[0], region.marks[-1]))
+        first, last = (range_of(mark, lines, self._client.units) for mark in (region.marks[0], region.marks[-1]))
         return lsp.Range(first.start, last.end)
 
     def _related(self, folder: Folder, mark: Mark) -> list[lsp.DiagnosticRelatedInformation] | None:
         """The failing tests that execute it, where it is known where they stand."""
-        if not self._server.can("text_document.publish_diagnostics.related_information"):
+        if not self._client.can("text_document.publish_diagnostics.related_information"):
             return None
         related = []
         for name in mark.suspect.failing_tests:
@@ -160,7 +157,3 @@ def _lost(count: int) -> lsp.Diagnostic:
         code=CHANGED,
         source=SOURCE,
     )
-
-
-def register(server: SuspectraServer) -> None:
-    """Diagnostics are pushed: there is nothing a client could ask for."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.wording import as_markdown, as_text
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
+from suspectra_server.session.session import Session
 
 
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `textDocument/hover`."""
 
-    @server.feature(lsp.TEXT_DOCUMENT_HOVER)
+    @session.feature(lsp.TEXT_DOCUMENT_HOVER)
     def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        found = server.folders.of(params.text_document.uri)
+        found = session.folders.of(params.text_document.uri)
         if found is None:
             return None
         folder, path = found
@@ -28,8 +24,8 @@ def register(server: SuspectraServer) -> None:
             return None
         mark = next(iter(snapshot.marks_at(path, line)), None)
         lines = snapshot.placements[path].now
-        where = range_of(mark, lines, server.units) if mark and mark.suspect == suspect else whole_line(line)
-        formats = server.can("text_document.hover.content_format") or [lsp.MarkupKind.PlainText]
+        where = range_of(mark, lines, session.units) if mark and mark.suspect == suspect else whole_line(line)
+        formats = session.can("text_document.hover.content_format") or [lsp.MarkupKind.PlainText]
         if lsp.MarkupKind.Markdown in formats:
             content = lsp.MarkupContent(lsp.MarkupKind.Markdown, as_markdown(snapshot, suspect))
         else:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import first_line_of
 from suspectra_server.features.wording import headline, rank_words, score_words
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
+from suspectra_server.session.session import Session
 
 
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `textDocument/inlayHint`."""
 
-    @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintOptions(resolve_provider=False))
+    @session.feature(lsp.TEXT_DOCUMENT_INLAY_HINT, lsp.InlayHintOptions(resolve_provider=False))
     def inlay_hints(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
-        found = server.folders.of(params.text_document.uri)
+        found = session.folders.of(params.text_document.uri)
         if found is None or not found[0].settings.inlay_hints:
             return []
         folder, path = found
         snapshot = folder.current()
         return [
             lsp.InlayHint(
-                first_line_of(mark, snapshot.placements[path].now, server.units).end,
+                first_line_of(mark, snapshot.placements[path].now, session.units).end,
                 f"suspect {rank_words(mark.suspect)} · {score_words(mark.suspect.score)}",
                 tooltip=headline(snapshot.ranking, mark.suspect),
                 padding_left=True,
@@ -35,7 +31,7 @@ def register(server: SuspectraServer) -> None:
         ]
 
 
-def refresh(server: SuspectraServer) -> None:
+def refresh(session: Session) -> None:
     """Have the client ask again, where it can be told to and there is something to see."""
-    if server.can("workspace.inlay_hint.refresh_support") and any(f.settings.inlay_hints for f in server.folders):
-        server.workspace_inlay_hint_refresh(None)
+    if session.can("workspace.inlay_hint.refresh_support") and any(f.settings.inlay_hints for f in session.folders):
+        session.workspace_inlay_hint_refresh(None)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lsprotocol import types as lsp
 
+from suspectra_server.session.folder import Statement
+from suspectra_server.session.session import Session
 from suspectra_server.text import plain
 
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.state.statement import Statement
 
-
-def location_of(server: SuspectraServer, statement: Statement) -> lsp.Location | None:
+def location_of(session: Session, statement: Statement) -> lsp.Location | None:
     """Where a statement of this or an earlier ranking stands now.
 
     None where it was edited, or its file's text was never seen.
@@ -27,7 +25,7 @@ def location_of(server: SuspectraServer, statement: Statement) -> lsp.Location |
     if placement is None or (lines := placement.place(where)) is None:
         return None
     first, last = (placement.now[line] for line in lines)
-    count = server.units.count
+    count = session.units.count
     return lsp.Location(
         folder.uri_of(where.file),
         lsp.Range(
@@ -37,9 +35,9 @@ def location_of(server: SuspectraServer, statement: Statement) -> lsp.Location |
     )
 
 
-def place(server: SuspectraServer, statement: Statement) -> dict[str, Any] | None:
+def place(session: Session, statement: Statement) -> dict[str, Any] | None:
     """A `Place` of the protocol; None where it is not known where the statement stands."""
-    location, now = location_of(server, statement), statement.now()
+    location, now = location_of(session, statement), statement.now()
     if location is None or now is None:
         return None
     elements = now.ranking.report.spectrum.elements

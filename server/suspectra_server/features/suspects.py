@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from suspectra.techniques import technique_infos
 from suspectra_server.convert import problem_dict, range_of
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
 from suspectra_server.protocol import SUSPECTS, TECHNIQUES
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.session import Session
 from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.text import LONGEST_MESSAGE, LONGEST_NAME, plain
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.session.folder import Folder
 
 MOST_ERRORS = 100
 
 
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `suspectra/suspects` and `suspectra/techniques`."""
 
-    @server.feature(SUSPECTS)
+    @session.feature(SUSPECTS)
     def suspects(params: Any) -> dict[str, Any]:
         given = params.get("limit") if isinstance(params, Mapping) else None
         limit = given if isinstance(given, int) and not isinstance(given, bool) and given >= 0 else None
-        folders = list(server.folders)
+        folders = list(session.folders)
         found = [(folder, mark) for folder in folders for mark in folder.current().marks]
         found.sort(key=lambda pair: pair[0].snapshot.place_in_order(pair[1]))
-        status = server.status()
+        status = session.status()
         technique = folders[0].snapshot.ranking.technique if folders else None
         return {
             "technique": status["technique"],
@@ -42,17 +40,17 @@ def register(server: SuspectraServer) -> None:
             "problems": [problem_dict(problem) for folder in folders for problem in folder.snapshot.problems],
             "tiedBeyond": _tied_beyond(found, limit),
             "collectionErrors": [
-                _collection_error(server, folder, mark) for folder in folders for mark in folder.current().errors
+                _collection_error(session, folder, mark) for folder in folders for mark in folder.current().errors
             ][:MOST_ERRORS],
             "failedRuns": [
                 {"folder": folder.uri, "message": plain(why, LONGEST_MESSAGE)}
                 for folder in folders
-                if (why := server.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
+                if (why := session.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
             ],
-            "suspects": [_suspect(server, folder, mark) for folder, mark in found[:limit]],
+            "suspects": [_suspect(session, folder, mark) for folder, mark in found[:limit]],
         }
 
-    @server.feature(TECHNIQUES)
+    @session.feature(TECHNIQUES)
     def techniques(params: Any) -> list[dict[str, str]]:
         return [
             {
@@ -78,7 +76,7 @@ def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
     return int(rest) + (ranking.tied_beyond if ranking.is_cut(last.suspect) else 0)
 
 
-def _collection_error(server: SuspectraServer, folder: Folder, mark: ErrorMark) -> dict[str, Any]:
+def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> dict[str, Any]:
     error = mark.error
     there = error.file in folder.snapshot.ranking.inside
     home = error.home in folder.snapshot.ranking.inside
@@ -88,16 +86,16 @@ def _collection_error(server: SuspectraServer, folder: Folder, mark: ErrorMark) 
         "message": plain(error.message, LONGEST_MESSAGE),
         "folder": folder.uri,
         "uri": folder.uri_of(error.file) if there else None,
-        "range": range_of_error(folder, mark, server.units) if there else None,
+        "range": range_of_error(folder, mark, session.units) if there else None,
         "file": error.file,
         "line": error.line if mark.line is None else mark.line + 1,
         "test": folder.uri_of(error.home) if home else None,
     }
 
 
-def _suspect(server: SuspectraServer, folder: Folder, mark: Mark) -> dict[str, Any]:
+def _suspect(session: Session, folder: Folder, mark: Mark) -> dict[str, Any]:
     suspect = mark.suspect
-    where = range_of(mark, folder.snapshot.placements[mark.file].now, server.units)
+    where = range_of(mark, folder.snapshot.placements[mark.file].now, session.units)
     return {
         "uri": folder.uri_of(mark.file),
         "range": where,

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import range_of
 from suspectra_server.features.wording import rank_words, score_words
+from suspectra_server.session.session import Session
 from suspectra_server.text import plain
 
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
 
-
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `workspace/symbol`."""
 
-    @server.feature(lsp.WORKSPACE_SYMBOL)
+    @session.feature(lsp.WORKSPACE_SYMBOL)
     def symbols(params: lsp.WorkspaceSymbolParams) -> list[lsp.SymbolInformation]:
         query = params.query.casefold()
         found = []
-        for folder in server.folders:
+        for folder in session.folders:
             snapshot = folder.current()
             for mark in snapshot.marks:
                 place = f"{mark.file}:{mark.first + 1}"
                 name = f"suspect {rank_words(mark.suspect)}: {place} ({score_words(mark.suspect.score)})"
                 container = mark.suspect.function
                 if query in name.casefold() or query in container.casefold():
-                    where = range_of(mark, snapshot.placements[mark.file].now, server.units)
+                    where = range_of(mark, snapshot.placements[mark.file].now, session.units)
                     location = lsp.Location(folder.uri_of(mark.file), where)
                     found.append(
                         lsp.SymbolInformation(

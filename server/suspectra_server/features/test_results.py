@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
@@ -12,34 +12,31 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.features.places import place
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
+from suspectra_server.session.folder import Folder, Statement
+from suspectra_server.session.session import Session
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.state.statement import Statement
 from suspectra_server.text import number, plain
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.session.folder import Folder
 
 MOST_TESTS = 100  # of each kind that an explanation names unless asked for more
 
 
-def register(server: SuspectraServer) -> None:
+def register(session: Session) -> None:
     """Answer `suspectra/explanation`, `suspectra/testResults` and `suspectra/coverage`."""
 
-    @server.feature(EXPLANATION)
+    @session.feature(EXPLANATION)
     def explanation(params: Any) -> dict[str, Any] | None:
         given = params if isinstance(params, Mapping) else {}
         uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
         limit = MOST_TESTS if limit is None else limit
         if not isinstance(uri, str) or not _is_count(line) or not _is_count(limit):
             raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
-        found = server.folders.of(uri)
-        return _explanation(server, *found, line, limit) if found else None
+        found = session.folders.of(uri)
+        return _explanation(session, *found, line, limit) if found else None
 
-    @server.feature(TEST_RESULTS)
+    @session.feature(TEST_RESULTS)
     async def test_results(params: Any) -> list[dict[str, Any]]:
-        rankings = [(folder, folder.snapshot.ranking) for folder in server.folders]
+        rankings = [(folder, folder.snapshot.ranking) for folder in session.folders]
         rankings = [(folder, ranking) for folder, ranking in rankings if ranking.evidence]
         executed = await asyncio.gather(*(asyncio.to_thread(_by_file, ranking.evidence) for _, ranking in rankings))
         return [
@@ -51,13 +48,13 @@ def register(server: SuspectraServer) -> None:
             for (folder, ranking), files in zip(rankings, executed, strict=True)
         ]
 
-    @server.feature(COVERAGE)
+    @session.feature(COVERAGE)
     async def coverage(params: Any) -> list[dict[str, int]]:
         given = params if isinstance(params, Mapping) else {}
         uri, test = given.get("uri"), given.get("test")
         if not isinstance(uri, str) or not isinstance(test, (str, type(None))):
             raise JsonRpcInvalidParams("the params are {uri, test?}")
-        found = server.folders.of(uri)
+        found = session.folders.of(uri)
         if found is None:
             return []
         folder, path = found
@@ -65,10 +62,10 @@ def register(server: SuspectraServer) -> None:
         return _coverage(folder, path, test)
 
 
-def _explanation(server: SuspectraServer, folder: Folder, path: str, line: int, limit: int) -> dict[str, Any] | None:
+def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> dict[str, Any] | None:
     snapshot = folder.current()
     suspect = snapshot.suspect_at(path, line)
-    where = place(server, Statement(folder, snapshot.ranking, suspect.element)) if suspect else None
+    where = place(session, Statement(folder, snapshot.ranking, suspect.element)) if suspect else None
     if suspect is None or where is None:
         return None
     ranking = snapshot.ranking

@@ -1,0 +1,1 @@
+"""What runs for one client: its folders, jobs in worker threads, watches, test runs and notices."""

@@ -10,13 +10,13 @@ from types import MappingProxyType
 from suspectra.evidence.boundary import Boundary
 from suspectra.recording.log import SUFFIX, held
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.pace import LONGEST_REST, Pace
+from suspectra_server.session.pace import Pace
 from suspectra_server.session.ranker import Ranked
 from suspectra_server.session.watching import Watcher, state_of
+from suspectra_server.timing import EVIDENCE_DEBOUNCE_S, MAX_RANKING_PAUSE_S
 
 log = logging.getLogger(__name__)
 
-QUIET = 0.2  # seconds without a change after which a file that is rewritten as a whole is taken as complete
 
 States = Mapping[str, object]
 
@@ -124,7 +124,7 @@ class EvidenceFiles:
 
     def _look_later(self) -> None:
         """Look again when a run may have ended; what happens until then waits."""
-        self._resting = self._loop.call_later(LONGEST_REST, self._look_again)
+        self._resting = self._loop.call_later(MAX_RANKING_PAUSE_S, self._look_again)
 
     def _look_again(self) -> None:
         self._resting = None
@@ -156,7 +156,7 @@ class EvidenceFiles:
             self._seen = None
             self._attend(growing)
             due = self._pace.due(growing)
-            if due > self._loop.time() + LONGEST_REST:
+            if due > self._loop.time() + MAX_RANKING_PAUSE_S:
                 self._look_later()
             else:
                 self._asked = states
@@ -164,7 +164,7 @@ class EvidenceFiles:
         else:
             self._seen = states
             self._stop_timer()
-            self._timer = self._loop.call_later(QUIET, self._look, True)
+            self._timer = self._loop.call_later(EVIDENCE_DEBOUNCE_S, self._look, True)
 
     def _differ(self, states: States) -> bool:
         return any(self._ranked.get(path) != state for path, state in states.items())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -18,6 +18,7 @@ from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra.markov.learning import JumpHabit
 from suspectra.recording.collection import CollectionError
+from suspectra.report import Suspect
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
 from suspectra_server.session.evidence_files import EvidenceFiles
@@ -25,6 +26,7 @@ from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.navigation_service import Guidance
 from suspectra_server.session.project_tests import test_arguments
 from suspectra_server.session.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
+from suspectra_server.session.reader_marks import ReaderMarks
 from suspectra_server.session.watching import Settling, Watcher, state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Document, Placement, Reading, Texts, Version, moved_code
@@ -32,14 +34,11 @@ from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import Guides, Terms
 from suspectra_server.state.ranking import Place, Ranking
-from suspectra_server.state.reader_marks import ReaderMarks
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.state.statement import Statement
+from suspectra_server.timing import EDIT_DEBOUNCE_S, RANKING_NOTICE_S
 
 log = logging.getLogger(__name__)
 
-NOTICED = 0.15  # seconds after which a ranking that still runs is worth a word
-EDIT_QUIET = 0.1  # seconds without typing after which marks are published again
 
 Moved = Callable[[Place], "Place | None"]
 
@@ -132,7 +131,7 @@ class Folder:
         settings = with_technique(self.settings, self.chosen)
         wanted = Wanted(settings, self._candidates(), self._texts_wanted())
         self._jobs.submit(("rank", self.uri), lambda token: self._ranker.rank(wanted, token), self._ranked)
-        self._loop.call_later(NOTICED, lambda: self.busy and self._working())
+        self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())
 
     @property
     def busy(self) -> bool:
@@ -219,7 +218,7 @@ class Folder:
     def edited(self, path: str) -> None:
         """A document of this folder changed."""
         if self._shows(path):
-            self._edits.touched(EDIT_QUIET)
+            self._edits.touched(EDIT_DEBOUNCE_S)
 
     def closed(self, path: str) -> None:
         """A document of this folder was closed."""
@@ -423,6 +422,47 @@ class Folder:
         return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
 
 
+@dataclass(frozen=True)
+class Statement:
+    """An element of a ranking.
+
+    Elements are numbered anew by each ranking. A bare number that is kept while something else runs may therefore name
+    another line by then. Whatever outlives one turn of the loop carries a `Statement`, or a place, instead.
+
+    Parameters
+    ----------
+    folder : Folder
+        Whose ranking it is.
+    ranking : Ranking
+        Which gives the number its meaning.
+    element : int
+    """
+
+    folder: Folder
+    ranking: Ranking
+    element: int
+
+    @classmethod
+    def of(cls, folder: Folder, mark: Mark) -> Statement:
+        """The statement of a mark that the folder has now."""
+        return cls(folder, folder.snapshot.ranking, mark.suspect.element)
+
+    @property
+    def place(self) -> Place:
+        """Where it stands, in the lines of the run."""
+        return self.ranking.place_of(self.element)
+
+    @property
+    def suspect(self) -> Suspect | None:
+        """What is said of it as a suspect; None where it is not ranked."""
+        report = self.ranking.report
+        return report.suspect_of(self.element) if report is not None and report.level[self.element] >= 0 else None
+
+    def now(self) -> Statement | None:
+        """The same statement in the present ranking of its folder; None where it is gone or was edited."""
+        return self.folder.follow(self)
+
+
 def _load(
     disk: Disk, boundary: Boundary, ranking: Ranking, others: Iterable[str], token: Token
 ) -> tuple[Reading, dict[str, object]]:
@@ -457,35 +497,3 @@ def _differ(one: Snapshot, other: Snapshot) -> bool:
     same = one.ranking is other.ranking and one.guide is other.guide
     names = ("placements", "examined", "innocent", "by_steps", "errors")
     return not (same and all(getattr(one, name) == getattr(other, name) for name in names))
-
-
-class Folders:
-    """All workspace folders, by URI."""
-
-    def __init__(self) -> None:
-        self._folders: dict[str, Folder] = {}
-
-    def __iter__(self) -> Iterator[Folder]:
-        return iter(self._folders.values())
-
-    def __len__(self) -> int:
-        return len(self._folders)
-
-    def add(self, folder: Folder) -> None:
-        """Add a folder, closing one of the same URI."""
-        self.remove(folder.uri)
-        self._folders[folder.uri] = folder
-
-    def remove(self, uri: str) -> None:
-        """Close a folder and forget it."""
-        if folder := self._folders.pop(uri, None):
-            folder.close()
-
-    def get(self, uri: str) -> Folder | None:
-        """The folder of that URI."""
-        return self._folders.get(uri)
-
-    def of(self, uri: str) -> tuple[Folder, str] | None:
-        """The innermost folder that holds a document, and the document's path in it."""
-        holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
-        return min(holding, key=lambda found: len(found[1]), default=None)

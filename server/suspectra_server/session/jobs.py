@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 
 from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra_server.session.memory import give_back
+from suspectra_server.timing import MEMORY_RELEASE_S
 
 log = logging.getLogger(__name__)
 
-TIDY_EVERY = 10.0  # seconds at least
 NICE = 5  # a third of the processor where another process wants it, so that the loop never waits long for this thread
 Result = TypeVar("Result")
 
@@ -51,7 +51,7 @@ class Jobs:
         self._wanted = threading.Semaphore(0)
         self._next: _Job | None = None
         self._thread: threading.Thread | None = None
-        self._tidy_from = loop.time() + TIDY_EVERY
+        self._tidy_from = loop.time() + MEMORY_RELEASE_S
 
     def submit(self, key: Hashable, work: Callable[[Token], Any], done: Callable[[Any], None]) -> None:
         """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced."""
@@ -141,7 +141,7 @@ class Jobs:
         if not job.token.cancelled:
             job.done(result)
         if not self._waiting and not self._running and self._loop.time() >= self._tidy_from:  # nobody waits any more
-            self._tidy_from = self._loop.time() + TIDY_EVERY
+            self._tidy_from = self._loop.time() + MEMORY_RELEASE_S
             self.submit("tidy", lambda token: give_back(), lambda result: None)
 
 

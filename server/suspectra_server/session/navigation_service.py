@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from suspectra.cancellation import Token
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.state.navigation import Guide, Guides, Terms
 from suspectra_server.state.ranking import Ranking
-from suspectra_server.state.statement import Statement
+from suspectra_server.timing import NAVIGATION_DEBOUNCE_S
 
-QUIET = 1.0  # seconds after a ranking in which the next one may come, as while tests run: it must find the way free
 Answer = TypeVar("Answer")
+
+
+class Position(Protocol):
+    """A statement that the reader is on."""
+
+    @property
+    def ranking(self) -> Ranking:
+        """Which gives the number its meaning."""
+
+    @property
+    def element(self) -> int:
+        """Its number."""
+
+    def now(self) -> Position | None:
+        """The same statement in the present ranking; None where it is gone or was edited."""
 
 
 class Guidance:
@@ -43,7 +57,7 @@ class Guidance:
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
         self._guide: Guide | None = None
-        self._here: Statement | None = None
+        self._here: Position | None = None
         self._waiting: set[asyncio.Future] = set()
 
     def guide_of(self, ranking: Ranking) -> Guide | None:
@@ -57,13 +71,13 @@ class Guidance:
         self._jobs.cancel(("guide", self._key))
         self._jobs.cancel(("steps", self._key))
 
-    def renew(self, after: float = QUIET) -> None:
+    def renew(self, after: float = NAVIGATION_DEBOUNCE_S) -> None:
         """Make a new guide if anything it follows from has changed."""
         self._wait_no_more()
         if not self._closed:
             self._timer = self._loop.call_later(after, self._make)
 
-    def stand(self, statement: Statement | None) -> None:
+    def stand(self, statement: Position | None) -> None:
         """The reader is on this statement."""
         self._here = statement
         guide = self._guide

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from suspectra_server.timing import MAX_RANKING_PAUSE_S
+
 SHARE = 0.05  # of the time that tests run which the server may work meanwhile; a busy machine gives tests half of it
 REST = 3.0  # otherwise an update is followed by a pause of this many times its own length: changes come in bursts
-LONGEST_REST = 2.0  # seconds
 
 
 class Pace:
@@ -52,7 +53,7 @@ class Pace:
         now = self._clock()
         if not growing:
             ran, self._began = self._began is not None, None
-            return now if ran else max(now, self._ended + min(REST * self._cost, LONGEST_REST))
+            return now if ran else max(now, self._ended + min(REST * self._cost, MAX_RANKING_PAUSE_S))
         if self._began is None:
             self._began = now, self._worked()
         began, worked = self._began

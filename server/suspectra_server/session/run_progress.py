@@ -8,14 +8,11 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
+from suspectra_server.session.client import Client
 from suspectra_server.text import many
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
 
 log = logging.getLogger(__name__)
 
@@ -89,37 +86,37 @@ class Events:
 class ProgressBar:
     """The client's progress bar, or nothing where it has none."""
 
-    def __init__(self, server: SuspectraServer, token: str | None):
-        self._server = server
+    def __init__(self, client: Client, token: str | None):
+        self._client = client
         self._token = token
         self._last: tuple[str | None, int | None] = (None, None)
 
     @classmethod
-    async def begin(cls, server: SuspectraServer, cancel: Callable[[], None]) -> ProgressBar:
+    async def begin(cls, client: Client, cancel: Callable[[], None]) -> ProgressBar:
         """Show it, with a button that calls `cancel`."""
-        if not server.can("window.work_done_progress"):
-            return cls(server, None)
+        if not client.can("window.work_done_progress"):
+            return cls(client, None)
         token = str(uuid.uuid4())
         try:
-            await server.work_done_progress.create_async(token)
+            await client.work_done_progress.create_async(token)
         except Exception as error:  # a client may decline
             log.info("no progress bar: %s", error)
-            return cls(server, None)
-        server.work_done_progress.begin(
+            return cls(client, None)
+        client.work_done_progress.begin(
             token, lsp.WorkDoneProgressBegin("Suspectra: running tests", cancellable=True, percentage=0)
         )
-        server.work_done_progress.tokens[token].add_done_callback(lambda future: future.cancelled() and cancel())
-        return cls(server, token)
+        client.work_done_progress.tokens[token].add_done_callback(lambda future: future.cancelled() and cancel())
+        return cls(client, token)
 
     def report(self, message: str, percentage: int | None) -> None:
         """Show how far it is, if that is news."""
         if self._token and (message, percentage) != self._last:
             self._last = (message, percentage)
             report = lsp.WorkDoneProgressReport(cancellable=True, message=message, percentage=percentage)
-            self._server.work_done_progress.report(self._token, report)
+            self._client.work_done_progress.report(self._token, report)
 
     def end(self, message: str) -> None:
         """Take it away."""
         if self._token:
-            self._server.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
-            self._server.work_done_progress.tokens.pop(self._token, None)
+            self._client.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
+            self._client.work_done_progress.tokens.pop(self._token, None)

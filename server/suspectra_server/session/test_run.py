@@ -8,35 +8,41 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
 from suspectra.recording.endings import in_words
 from suspectra.recording.watchdog import Watchdog
 from suspectra_server.protocol import State
+from suspectra_server.session.client import Client
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.run_output import Output, lines_of
 from suspectra_server.session.run_progress import Counts, Events, ProgressBar
 from suspectra_server.text import many
-
-if TYPE_CHECKING:
-    from suspectra_server.server import SuspectraServer
-    from suspectra_server.session.folder import Folder
+from suspectra_server.timing import RUN_PROGRESS_S
 
 log = logging.getLogger(__name__)
 
 # -m and -c put the current folder first, where a project's suspectra.py or json.py would be taken for the real one
 _SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
-PACE = 0.25  # seconds between two words on how a run gets on
 _USAGE = 2  # from here on pytest's exit status says that no tests were run to their end
 
 
 class TestRun:
     """At most one run of the tests at a time, folder after folder.
+
+    Parameters
+    ----------
+    client : Client
+    files : Jobs
+        Where files are looked at.
+    keep_running : callable
+        Keeps a task alive.
 
     Attributes
     ----------
@@ -46,8 +52,10 @@ class TestRun:
         Why the last run of a folder, by its URI, was not one that tests can be ranked from.
     """
 
-    def __init__(self, server: SuspectraServer):
-        self._server = server
+    def __init__(self, client: Client, files: Jobs, keep_running: Callable[[asyncio.Task[None]], None]):
+        self._client = client
+        self._files = files
+        self._keep_running = keep_running
         self._folders: list[Folder] = []
         self._process: asyncio.subprocess.Process | None = None
         self._watchdog: Watchdog | None = None
@@ -55,7 +63,7 @@ class TestRun:
         self._tests: Mapping[str, Sequence[str]] = {}
         self.counts = Counts()
         self.failures: dict[str, str] = {}
-        self._untold: set[Folder] = set()  # whose tests have run, but whose ranking is not there yet
+        self._unranked: set[Folder] = set()  # whose tests have run, but whose ranking is not there yet
 
     @property
     def running(self) -> bool:
@@ -74,8 +82,8 @@ class TestRun:
         self.counts = Counts()
         for folder in folders:
             self.failures.pop(folder.uri, None)
-        self._server.say_status()
-        self._server.hold(asyncio.ensure_future(self._run()))
+        self._client.send_status()
+        self._keep_running(asyncio.ensure_future(self._run()))
 
     def cancel(self) -> None:
         """Stop the tests."""
@@ -90,7 +98,7 @@ class TestRun:
 
     def leave_out(self, folder: Folder) -> None:
         """The folder was removed: end its run, or don't begin it."""
-        self._untold.discard(folder)
+        self._unranked.discard(folder)
         if self._folders and self._folders[0] is folder:
             self._end()
         elif folder in self._folders:
@@ -98,41 +106,41 @@ class TestRun:
 
     def ranked(self, folder: Folder) -> None:
         """Tell the user who ran the tests how it ended, where the client does not show it by itself."""
-        if folder not in self._untold or folder.busy:
+        if folder not in self._unranked or folder.busy:
             return
-        self._untold.discard(folder)
+        self._unranked.discard(folder)
         snapshot = folder.snapshot
-        if not self._server.takes_status and snapshot.state is not State.ERROR:
+        if not self._client.takes_status and snapshot.state is not State.ERROR:
             suspects = f": {many(len(snapshot.marks), 'suspect')}" if snapshot.marks else ""
-            self._server.answer(f"{folder.root.name}: {snapshot.message}{suspects}")
+            self._client.answer(f"{folder.root.name}: {snapshot.message}{suspects}")
 
     async def _run(self) -> None:
-        progress = await ProgressBar.begin(self._server, self.cancel)
+        progress = await ProgressBar.begin(self._client, self.cancel)
         try:
             while self._folders and not self._cancelled:
                 ended = await self._record(self._folders[0], progress)
                 done = self._folders.pop(0)
                 if ended and not done.removed:
-                    self._untold.add(done)
+                    self._unranked.add(done)
                 done.rank()
         finally:
             self._folders = []
             progress.end("cancelled" if self._cancelled else "done")
-            self._server.say_status()
+            self._client.send_status()
 
     async def _record(self, folder: Folder, progress: ProgressBar) -> bool:
         """Run the tests of a folder; whether they came to their end."""
         with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
             tests = self._tests.get(folder.uri)
             show, find = folder.test_arguments(), folder.test_arguments(chosen=tests is not None)
-            shown, command, path, environ, self._watchdog = await self._server.files.run(
+            shown, command, path, environ, self._watchdog = await self._files.run(
                 lambda: (show(), *_prepared(find(), tests, Path(scratch)), *_watched_environment())
             )
             ended = asyncio.Event()
             self.counts = Counts()
             progress.report(" ".join(shown), None)
             output = Output(
-                lambda text: self._server.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
+                lambda text: self._client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
             )
             following = asyncio.ensure_future(self._follow(Events(path), output, progress, ended))
             try:
@@ -168,18 +176,18 @@ class TestRun:
         if status >= _USAGE:
             failure = _failure(shown, status, output.last)
             self.failures[folder.uri] = failure
-            self._server.answer(failure, lsp.MessageType.Error)
+            self._client.answer(failure, lsp.MessageType.Error)
         return status < _USAGE
 
     async def _follow(self, events: Events, output: Output, progress: ProgressBar, ended: asyncio.Event) -> None:
         """Say how the run gets on, until it has ended."""
         while not ended.is_set():
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(ended.wait(), PACE)
+                await asyncio.wait_for(ended.wait(), RUN_PROGRESS_S)
             counts = await asyncio.to_thread(events.counts)
             if counts != self.counts:
                 self.counts = counts
-                self._server.say_status()
+                self._client.send_status()
                 progress.report(str(counts), counts.percentage)
             output.flush()
 

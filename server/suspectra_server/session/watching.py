@@ -19,10 +19,10 @@ from watchdog.observers import Observer
 
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.sources import Signature, signature, signature_of
+from suspectra_server.timing import WATCH_POLL_S
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY = 1.0  # seconds
 MOST_ENTRIES = 10_000  # of a watched folder that are looked at
 _READING = {"opened", "closed_no_write"}  # what our own reading causes
 
@@ -168,7 +168,7 @@ class Watcher:
         """Compare the state of every watched path with its last one, until the end."""
         self._arrange()
         while not self._end.is_set():
-            self._look_now.wait(LOOK_EVERY)
+            self._look_now.wait(WATCH_POLL_S)
             self._look_now.clear()
             with self._lock:
                 known, sets, boundaries = self._known, self._sets, self._boundaries

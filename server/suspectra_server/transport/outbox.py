@@ -15,11 +15,11 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from suspectra_server.protocol import STATUS
+from suspectra_server.timing import FLUSH_TIMEOUT_S
 
 log = logging.getLogger(__name__)
 
 MAX_WAITING = 64 * 2**20  # bytes that wait behind the message that is being sent
-FLUSH_TIMEOUT = 1.0  # seconds
 
 
 class Outbox:
@@ -69,7 +69,7 @@ class Outbox:
     async def flush(self) -> None:
         """Give the last messages a moment to leave; none may follow."""
         try:
-            await asyncio.wait_for(self._empty.wait(), FLUSH_TIMEOUT)
+            await asyncio.wait_for(self._empty.wait(), FLUSH_TIMEOUT_S)
         except asyncio.TimeoutError:
             self._abort()
         self._close()

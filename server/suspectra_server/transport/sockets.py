@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.errors import Problem, UsageError
+from suspectra_server.timing import TOKEN_TIMEOUT_S
 from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
 from suspectra_server.transport.outbox import Outbox
 from suspectra_server.transport.wire import INVALID_REQUEST, LARGEST_MESSAGE, Protocol, content_length
 
 log = logging.getLogger(__name__)
 
-TIMEOUT = 10.0  # seconds until a connection must have given the token
 MAX_PENDING = 16  # connections without the token; one more closes the oldest of them
 MAX_FIRST_MESSAGE = 2**20  # bytes
 _MAX_HEADERS = 10
@@ -120,7 +120,7 @@ def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, a
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         authenticator.add_pending(writer.transport)
         try:
-            body = await asyncio.wait_for(_first_message(reader), TIMEOUT)
+            body = await asyncio.wait_for(_first_message(reader), TOKEN_TIMEOUT_S)
             _authenticate(authenticator, body, writer)
         except (Refused, OSError, ValueError, EOFError, asyncio.TimeoutError) as error:
             authenticator.refuse(error if isinstance(error, Refused) else f"no message ({type(error).__name__})")
@@ -301,7 +301,7 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         port,
         process_request=check,
         create_connection=Connection,
-        open_timeout=TIMEOUT,
+        open_timeout=TOKEN_TIMEOUT_S,
         max_size=LARGEST_MESSAGE,
         write_limit=0,  # so that what has been sent has left
     ) as listener:

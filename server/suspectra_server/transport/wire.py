@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from cattrs import Converter
 from lsprotocol import types as lsp
@@ -31,10 +31,8 @@ from pygls.protocol import (
     lsp_method,
 )
 
+from suspectra_server.state.documents import Documents
 from suspectra_server.transport.outbox import Outbox, subject_of
-
-if TYPE_CHECKING:
-    from suspectra_server.state.documents import Documents
 
 log = logging.getLogger(__name__)
 

@@ -1,0 +1,145 @@
+"""The program: what it listens on, and for how long."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import logging
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+from suspectra.errors import UsageError
+from suspectra_server.server import make_server
+from suspectra_server.transport import sockets, wire
+from suspectra_server.transport.access import make_token, token_file
+from suspectra_server.transport.logs import BackgroundHandler
+
+
+def serve(
+    *,
+    tcp: tuple[str, int] | None = None,
+    ws: tuple[str, int] | None = None,
+    unix: Path | None = None,
+    trusted: bool = False,
+    token_path: Path | None = None,
+) -> int:
+    """Serve one client over standard input and output, or over the socket given, until it is gone.
+
+    Parameters
+    ----------
+    tcp, ws : tuple of str and int, optional
+        Host and port of a TCP socket or a WebSocket.
+    unix : Path, optional
+        The path of a Unix socket.
+    trusted : bool
+        Whether the client of a socket may have tests run. The client at standard streams has started the server, and
+        may.
+    token_path : Path, optional
+        Where to keep the token that a client of `tcp` or `ws` must give. Without it the token is printed.
+
+    Returns
+    -------
+    int
+        0 when the client shut the server down, 1 when it did not.
+    """
+
+    async def run() -> int:
+        server = make_server(trusting=trusted or not (tcp or ws or unix))
+        try:
+            if unix:
+                return await sockets.serve_unix(server.protocol, unix, _say)
+            if tcp or ws:
+                return await with_token(server.protocol)
+            return await wire.serve_stdio(server.protocol, *streams)
+        finally:
+            await server.save()
+            server.stop()
+
+    async def with_token(protocol: wire.Protocol) -> int:
+        token = make_token()
+        with token_file(token_path, token) if token_path else nullcontext():
+            if token_path:
+                _say(f"the token is in {token_path}")
+            elif tcp:
+                _say(f"the token is {token}")
+            if tcp:
+                return await sockets.serve_tcp(protocol, *tcp, token, _say)
+            return await sockets.serve_websocket(protocol, *ws, token, _say, secret=token_path is not None)
+
+    log_output = BackgroundHandler(2)
+    logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s", handlers=[log_output])
+    # they log tracebacks of what a client did wrong, or did not wait for, and watches that end while they are read
+    for name in ("pygls", "asyncio", "watchdog"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    streams = None if tcp or ws or unix else wire.guarded_streams()
+    # what is imported stays; and evidence comes in large numbers of objects that stay, so look for garbage seldom
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    gc.enable()
+    try:
+        return asyncio.run(run())
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        log_output.finish()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the server as a program.
+
+    Returns
+    -------
+    int
+        The exit status.
+    """
+    parser = argparse.ArgumentParser(prog="suspectra server", description="Serve an editor by LSP.")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--stdio", action="store_true", help="over standard input and output (the default)")
+    ways.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for the editor on a TCP port")
+    ways.add_argument("--ws", type=address, metavar="HOST:PORT", help="wait for the editor on a WebSocket")
+    ways.add_argument("--unix", type=Path, metavar="PATH", help="wait for the editor on a Unix socket")
+    parser.add_argument("--trusted", action="store_true", help="let the client of a socket have tests run")
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="keep the token of --tcp or --ws in a file instead of printing it",
+    )
+    given = parser.parse_args(arguments)
+    if given.token_file and not (given.tcp or given.ws):
+        parser.error("--token-file goes with --tcp or --ws")
+    if given.trusted and not (given.tcp or given.ws or given.unix):
+        parser.error("--trusted goes with --tcp, --ws or --unix")
+    try:
+        return serve(tcp=given.tcp, ws=given.ws, unix=given.unix, trusted=given.trusted, token_path=given.token_file)
+    except UsageError as error:
+        _say(str(error))
+        return 2
+    except OSError as error:
+        _say(f"can't listen: {error}")
+        return 2
+
+
+def address(text: str) -> tuple[str, int]:
+    """A host and a port from ``HOST:PORT``, ``:PORT`` or ``PORT``; without a host, this machine alone.
+
+    Raises
+    ------
+    ValueError
+        When there is no port in it.
+
+    Examples
+    --------
+    >>> address("9257"), address("[::1]:9257")
+    (('127.0.0.1', 9257), ('::1', 9257))
+    """
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{text!r} names no port")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+def _say(text: str) -> None:
+    print(f"suspectra server: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,76 @@
+"""The client's settings: from its options at the start, from what it pushes, and from what it answers when asked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from suspectra_server.session.folder import Folder
+from suspectra_server.settings import RESTRICTED, SECTION, Settings, read_settings, section_of
+
+log = logging.getLogger(__name__)
+
+
+class Configuration:
+    """What the client said of its settings so far.
+
+    Parameters
+    ----------
+    options : object
+        The client's initialization options.
+    trusted : bool
+        Settings that name files or programs count only in a trusted workspace.
+    """
+
+    def __init__(self, options: Any, trusted: bool):
+        self._initial: Mapping[str, Any] = section_of(options)
+        self._pushed: Mapping[str, Any] = {}
+        self._trusted = trusted
+
+    def push(self, pushed: Any) -> None:
+        """Take what the client sends without being asked."""
+        self._pushed = section_of(pushed)
+
+    async def ask(
+        self, folders: Sequence[Folder], ask: Callable[[lsp.ConfigurationParams], Awaitable[Sequence[Any] | None]]
+    ) -> list[Any]:
+        """What the client has to say of each folder, None where it says nothing."""
+        items = [lsp.ConfigurationItem(scope_uri=folder.uri, section=SECTION) for folder in folders]
+        try:
+            answers = list(await ask(lsp.ConfigurationParams(items)) or ())[: len(folders)]
+        except Exception as error:  # whatever the client answered
+            log.warning("the client's settings can't be read: %s", error)
+            answers = []
+        return answers + [None] * (len(folders) - len(answers))
+
+    def settings(self, answer: Any, defaults: Settings) -> tuple[Settings, list[str]]:
+        """The settings of a folder, given what the client answered for it, and what is wrong with them.
+
+        Parameters
+        ----------
+        answer : object
+            Anything but a mapping says nothing.
+        defaults : Settings
+
+        Returns
+        -------
+        settings : Settings
+        complaints : list of str
+            One sentence each.
+        """
+        given = {**self._initial, **self._pushed}
+        if isinstance(answer, Mapping):
+            given |= {name: value for name, value in answer.items() if value is not None}
+        left_out = [] if self._trusted else [name for name in RESTRICTED if given.get(name)]
+        # these name files, which may be anywhere, on other machines too
+        settings, complaints = read_settings({**given, **dict.fromkeys(left_out)}, defaults)
+        if left_out:
+            names = ", ".join(f"{SECTION}.{name}" for name in left_out)
+            complaints.append(
+                f"The workspace is not trusted, so settings that name files or programs are not used: {names}."
+                " Trust the workspace in your editor, or give a server on a socket the option --trusted, to use them"
+            )
+        return settings, complaints

@@ -1,0 +1,39 @@
+"""All workspace folders of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from suspectra_server.session.folder import Folder
+
+
+class Folders:
+    """All workspace folders, by URI."""
+
+    def __init__(self) -> None:
+        self._folders: dict[str, Folder] = {}
+
+    def __iter__(self) -> Iterator[Folder]:
+        return iter(self._folders.values())
+
+    def __len__(self) -> int:
+        return len(self._folders)
+
+    def add(self, folder: Folder) -> None:
+        """Add a folder, closing one of the same URI."""
+        self.remove(folder.uri)
+        self._folders[folder.uri] = folder
+
+    def remove(self, uri: str) -> None:
+        """Close a folder and forget it."""
+        if folder := self._folders.pop(uri, None):
+            folder.close()
+
+    def get(self, uri: str) -> Folder | None:
+        """The folder of that URI."""
+        return self._folders.get(uri)
+
+    def of(self, uri: str) -> tuple[Folder, str] | None:
+        """The innermost folder that holds a document, and the document's path in it."""
+        holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
+        return min(holding, key=lambda found: len(found[1]), default=None)

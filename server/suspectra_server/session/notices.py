@@ -1,0 +1,90 @@
+"""What the user is told without having asked: each thing once, as loud as the settings allow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from lsprotocol import types as lsp
+
+from suspectra_server.protocol import State
+from suspectra_server.session.client import Client
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.test_run import TestRun
+from suspectra_server.settings import Settings
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.text import LONGEST_MESSAGE, many, plain
+from suspectra_server.timing import RECORDING_POLL_S
+
+MAX_PROBLEMS = 5  # of one ranking that are notified one by one
+MAX_REPORTED = 1000  # texts that are remembered, so that they are not repeated
+_LEVELS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
+
+
+class Notices:
+    """Notices to one client.
+
+    Parameters
+    ----------
+    client : Client
+    test_run : TestRun
+    keep_running : callable
+        Keeps a task alive.
+    """
+
+    def __init__(self, client: Client, test_run: TestRun, keep_running: Callable[[asyncio.Task[None]], None]):
+        self._client = client
+        self._test_run = test_run
+        self._keep_running = keep_running
+        self._reported: dict[str, None] = {}
+        self._pending: dict[Folder, asyncio.Task[None]] = {}  # while its evidence is not complete
+
+    def notify(self, text: str, kind: lsp.MessageType, settings: Settings, *, quiet: bool = False) -> None:
+        """Notify once: by a message if the user lets it through, else in the log."""
+        if text in self._reported:
+            return
+        self._reported[text] = None
+        if len(self._reported) > MAX_REPORTED:
+            self._reported.pop(next(iter(self._reported)))
+        shown = plain(text, LONGEST_MESSAGE)
+        if kind.value <= _LEVELS[settings.show_notifications] and not quiet:
+            self._client.window_show_message(lsp.ShowMessageParams(kind, shown))
+        else:
+            self._client.window_log_message(lsp.LogMessageParams(kind, shown))
+
+    def report_problems(self, folder: Folder) -> None:
+        """Notify of the problems of the evidence, each once.
+
+        While tests run, what they have not yet come to is of the run before. That resolves itself, so only what is
+        left of it at the end is reported.
+        """
+        self.forget(folder)
+        ranking = folder.snapshot.ranking
+        if not ranking.problems or ranking.state is State.NO_EVIDENCE or folder.removed:
+            return
+        if ranking.state is State.ERROR:
+            self._report(folder, ranking)
+        else:
+            self._pending[folder] = asyncio.ensure_future(self._report_when_complete(folder))
+            self._keep_running(self._pending[folder])
+
+    def forget(self, folder: Folder) -> None:
+        """Drop what waits to be said of a folder."""
+        if pending := self._pending.pop(folder, None):
+            pending.cancel()
+
+    async def _report_when_complete(self, folder: Folder) -> None:
+        while self._test_run.runs(folder) or await folder.unsettled():
+            await asyncio.sleep(RECORDING_POLL_S)
+        self._pending.pop(folder, None)
+        if not folder.removed:
+            self._report(folder, folder.snapshot.ranking)
+
+    def _report(self, folder: Folder, ranking: Ranking) -> None:
+        kind = lsp.MessageType.Error if ranking.state is State.ERROR else lsp.MessageType.Warning
+        news = [text for text in map(str, ranking.problems) if text not in self._reported]
+        for number, text in enumerate(news):
+            self.notify(text, kind, folder.settings, quiet=number >= MAX_PROBLEMS)
+        if len(news) > MAX_PROBLEMS:
+            more = f"{many(len(news) - MAX_PROBLEMS, 'more problem')}: `suspectra rank` and the server's log list them"
+            self.notify(more, kind, folder.settings)

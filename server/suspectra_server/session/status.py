@@ -1,0 +1,50 @@
+"""What is going on, over all folders: the content of `suspectra/status`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from suspectra_server.protocol import State
+from suspectra_server.session.folder import Folder
+from suspectra_server.session.folders import Folders
+from suspectra_server.session.test_run import TestRun
+from suspectra_server.settings import Settings
+from suspectra_server.text import plain
+
+_MOST_URGENT_FIRST = (
+    State.RUNNING_TESTS,
+    State.RANKING,
+    State.ERROR,
+    State.STALE,
+    State.READY,
+    State.NO_FAILING_TESTS,
+)
+
+
+def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
+    """What is going on: the most urgent state of a folder, and sums over all of them."""
+    states = {folder: state_of(folder, run) for folder in folders}
+    state = next((state for state in _MOST_URGENT_FIRST if state in states.values()), State.NO_EVIDENCE)
+    urgent = next((folder for folder in folders if states[folder] is state), None)
+    message = urgent.snapshot.message if urgent else "No folder is open"
+    if state in (State.RUNNING_TESTS, State.RANKING):
+        message = f"Running the tests: {run.counts}" if state is State.RUNNING_TESTS else "Ranking"
+    named = urgent or next(iter(folders), None)
+    return {
+        "state": state.value,
+        "message": plain(message),
+        "technique": named.snapshot.ranking.technique.name if named else Settings().technique,
+        "suspects": sum(len(folder.snapshot.marks) for folder in folders),
+        "failed": sum(folder.snapshot.ranking.failed for folder in folders),
+        "passed": sum(folder.snapshot.ranking.passed for folder in folders),
+        "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
+        "progress": asdict(run.counts) if state is State.RUNNING_TESTS else None,
+    }
+
+
+def state_of(folder: Folder, run: TestRun) -> State:
+    """What a folder is doing, or how its ranking stands."""
+    if run.runs(folder):
+        return State.RUNNING_TESTS
+    return State.RANKING if folder.busy else folder.snapshot.state
