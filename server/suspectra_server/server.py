@@ -45,7 +45,7 @@ from suspectra_server.settings import SECTION, Settings
 from suspectra_server.state.documents import Document, Documents, Units
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.trail import Trail
-from suspectra_server.text import LONGEST_MESSAGE, plain
+from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import CONFIGURATION_TIMEOUT_S, SAVE_TIMEOUT_S
 from suspectra_server.transport import wire
 
@@ -255,7 +255,7 @@ class SuspectraServer(LanguageServer):
             changed=self.refresh,
             working=self.send_status,
             habit=lambda: self.learned.habit,
-            carried=lambda folder, moved: self.trail.carry(folder.uri, moved),
+            lines_moved=lambda folder, moved: self.trail.remap_lines(folder.uri, moved),
         )
         self.folders.add(folder)
         for document in self.workspace.text_documents.values():
@@ -303,9 +303,9 @@ class SuspectraServer(LanguageServer):
         inlay_hints.refresh(self)
         self.notices.report_problems(folder)
         self.test_run.ranked(folder)
-        guide = folder.snapshot.guide
-        if guide is not None and guide.problem and folder.settings.order == "steps":
-            self.notices.notify(str(guide.problem), lsp.MessageType.Warning, folder.settings)
+        navigation = folder.snapshot.navigation
+        if navigation is not None and navigation.problem and folder.settings.order == "steps":
+            self.notices.notify(str(navigation.problem), lsp.MessageType.Warning, folder.settings)
         self.send_status()
 
     def rank(self) -> None:
@@ -324,7 +324,7 @@ class SuspectraServer(LanguageServer):
 
     def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
         """Say something to a user who asked for it."""
-        self.window_show_message(lsp.ShowMessageParams(kind, plain(text, LONGEST_MESSAGE)))
+        self.window_show_message(lsp.ShowMessageParams(kind, plain(text, MAX_TEXT)))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Errors go to the log; nobody is served by a message box about a client's bad request."""

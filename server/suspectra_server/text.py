@@ -11,11 +11,11 @@ _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u
 # words that Markdown, or what editors add to it, could take for markup, up to the last of those that follow each other
 _MARKED = r"\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?"
 _MARKUP = re.compile(rf"{_MARKED}(?:\s+{_MARKED})*(?=[.,:;]*(?:\s|$))")
-LONGEST_NAME = 300
-LONGEST_MESSAGE = 2000
+MAX_NAME = 300
+MAX_TEXT = 2000
 
 
-def plain(text: str, longest: int = LONGEST_NAME) -> str:
+def plain(text: str, longest: int = MAX_NAME) -> str:
     r"""Text of foreign origin on one line, without characters that control or disguise, cut when overlong.
 
     Examples

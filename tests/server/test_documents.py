@@ -46,7 +46,7 @@ def test_lines_around_an_insertion_move_with_it(head, inserted, tail):
 def test_a_statement_is_placed_whole_or_not_at_all():
     run = ["x = [", "    1,", "]", "y = 2"]
     placement = Placement(run, ["# new", *run], "f.py")
-    assert placement.place(Location("f", 1, 3)) == (1, 3)
+    assert placement.current_lines(Location("f", 1, 3)) == (1, 3)
     assert placement.origin(0) is None
     assert placement.origin(4) == 4
     torn = Placement(run, ["x = [", "    1,", "    2,", "]", "y = 2"], "f.py")

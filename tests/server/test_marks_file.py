@@ -202,7 +202,7 @@ DAMAGED = {
     "a name that is none": valid().replace(b"shop/vouchers.py", b"\\ud800"),
     "too many marks": valid(lines="00000000" * 20_001, examined=list(range(1, 20_002))),
     "too many lines": valid(lines="00000000" * (marks_file.MAX_LINES + 1)),
-    "huge": b" " * (marks_file.LARGEST + 1),
+    "huge": b" " * (marks_file.MAX_SIZE + 1),
 }
 
 

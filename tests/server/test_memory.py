@@ -12,7 +12,7 @@ from suspectra.localizer import Localizer
 from suspectra_server.session import jobs, memory
 from suspectra_server.session.jobs import Jobs, Token
 from suspectra_server.settings import Settings
-from suspectra_server.state.navigation import Guides, Terms
+from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking
 
 
@@ -52,11 +52,11 @@ def test_a_guide_holds_nothing_that_only_its_own_thread_can_free(shop):
     evidence = source.read()
     report = localizer.update(evidence)
     ranking = Ranking.of(localizer.technique, evidence, report, (), settings.top)
-    guides = Guides(lambda: RecordingSource(shop, edges=True))
-    guide = guides.make(Terms(ranking, frozenset(), settings.jump_model(None)), Token())
-    guides.solve(guide, Token())
-    assert guide.next  # for which the way through the ranking was solved
-    assert not any(isinstance(one, linalg.SuperLU) for one in vars(guide.model).values())
+    navigation_models = NavigationModels(lambda: RecordingSource(shop, edges=True))
+    navigation = navigation_models.make(NavigationBasis(ranking, frozenset(), settings.jump_model(None)), Token())
+    navigation_models.solve(navigation, Token())
+    assert navigation.next  # for which the way through the ranking was solved
+    assert not any(isinstance(one, linalg.SuperLU) for one in vars(navigation.model).values())
 
 
 def test_records_that_are_replaced_unread_are_not_kept(shop):

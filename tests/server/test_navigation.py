@@ -381,12 +381,12 @@ def test_the_trail_follows_lines_into_a_new_run_and_forgets_what_is_gone():
     for stop in stops:
         trail.go(stop)
     trail.go(Stop("b", ("x.py", 9)))
-    trail.carry("a", lambda place: None if place[1] == 2 else (place[0], place[1] + 10))
+    trail.remap_lines("a", lambda place: None if place[1] == 2 else (place[0], place[1] + 10))
     assert [trail.back(), trail.back(), trail.back()] == [Stop("a", ("x.py", 13)), Stop("a", ("x.py", 11)), None]
     assert trail.saw(Stop("b", ("x.py", 9)))
     assert not trail.saw(stops[1])
     trail.begin_again()
-    assert [stop.place[1] for stop in (Stop("b", ("x.py", 9)), trail.here) if trail.saw(stop)] == [11]
+    assert [stop.line[1] for stop in (Stop("b", ("x.py", 9)), trail.here) if trail.saw(stop)] == [11]
 
 
 # regions

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from suspectra_server.session.run_output import KEPT_LINES, STREAMED_LINES, Output
+from suspectra_server.session.run_output import MAX_LAST_LINES, MAX_STREAMED_LINES, Output
 from suspectra_server.session.run_progress import Counts, Events
 
 SLOW = "import time\n\n\ndef test_slow():\n    print('half way', flush=True)\n    time.sleep(60)\n"
@@ -194,12 +194,12 @@ def test_events_are_read_as_they_come_and_nothing_else_counts(tmp_path):
 def test_endless_output_is_bounded():
     shown: list[str] = []
     output = Output(shown.append)
-    for number in range(3 * STREAMED_LINES):
+    for number in range(3 * MAX_STREAMED_LINES):
         output.add(f"line {number}")
         if number % 100 == 0:
             output.flush()
     output.end()
     lines = "\n".join(shown).split("\n")
-    assert len(lines) == STREAMED_LINES + KEPT_LINES + 1
-    assert lines[-1] == output.last == f"line {3 * STREAMED_LINES - 1}"
-    assert f"{2 * STREAMED_LINES - KEPT_LINES} lines of output left out" in lines[STREAMED_LINES]
+    assert len(lines) == MAX_STREAMED_LINES + MAX_LAST_LINES + 1
+    assert lines[-1] == output.last == f"line {3 * MAX_STREAMED_LINES - 1}"
+    assert f"{2 * MAX_STREAMED_LINES - MAX_LAST_LINES} lines of output left out" in lines[MAX_STREAMED_LINES]

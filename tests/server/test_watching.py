@@ -11,7 +11,7 @@ from suspectra_server.session import watching
 from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.jobs import Cancelled, Jobs
 from suspectra_server.session.ranker import Ranked
-from suspectra_server.session.watching import Settling, Watcher, state_of
+from suspectra_server.session.watching import Debouncer, Watcher, state_of
 
 PATIENCE = 20
 
@@ -100,9 +100,9 @@ def test_the_state_of_what_is_not_there_or_not_finite(tmp_path):
 def test_settling_waits_until_nothing_happens():
     async def run():
         acted = asyncio.Event()
-        settling = Settling(asyncio.get_running_loop(), acted.set)
+        settling = Debouncer(asyncio.get_running_loop(), acted.set)
         for _ in range(8):
-            settling.touched(0.1)
+            settling.trigger(0.1)
             await asyncio.sleep(0.03)
         assert not acted.is_set()
         await asyncio.wait_for(acted.wait(), PATIENCE)

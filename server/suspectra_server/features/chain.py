@@ -9,12 +9,12 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.location import Location
 from suspectra.output.chain_svg import Picture
-from suspectra_server.features.places import place
+from suspectra_server.features.locations import to_protocol
 from suspectra_server.protocol import CHAIN
 from suspectra_server.session.folder import Folder, Statement
 from suspectra_server.session.session import Session
 from suspectra_server.state.documents import Placement, Reading
-from suspectra_server.state.navigation import Guide
+from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import plain
@@ -37,8 +37,8 @@ def register(session: Session) -> None:
         if element is None:
             return None
         texts = _Texts(folder, snapshot)
-        answer = await folder.guidance.ask(
-            snapshot.ranking, lambda guide, token: _picture(texts, guide, element, limit)
+        answer = await folder.navigation.ask(
+            snapshot.ranking, lambda navigation, token: _picture(texts, navigation, element, limit)
         )
         if answer is None:
             return None
@@ -65,7 +65,7 @@ class _Texts:
     def read(self, elements: Iterable[int]) -> Reading:
         """Read the files of statements, in whatever worker thread this is."""
         files = self._ranking.files
-        paths = {self._ranking.place_of(element)[0] for element in elements}
+        paths = {self._ranking.recorded_line(element)[0] for element in elements}
         reading = self._folder.read_in_worker(path for path in paths if path in files)
         for path, source in reading.found.items():
             if path not in self._placements and source is not None and files[path].digest in (None, source.digest):
@@ -85,25 +85,25 @@ class _Texts:
     def _now(self, element: int) -> tuple[Location, int | None]:
         where = self._ranking.report.spectrum.elements.location(element)
         placement = self._placements.get(where.file)
-        lines = placement.place(where) if placement else None
+        lines = placement.current_lines(where) if placement else None
         return where, lines[0] if lines else None
 
 
-def _picture(texts: _Texts, guide: Guide, element: int, limit: int) -> tuple[Picture, Reading] | None:
+def _picture(texts: _Texts, navigation: NavigationModel, element: int, limit: int) -> tuple[Picture, Reading] | None:
     """In the worker thread."""
-    if guide.model is None:
+    if navigation.model is None:
         return None
     try:
-        around = guide.model.neighbourhood(element, limit)
+        around = navigation.model.neighbourhood(element, limit)
     except KeyError:
         return None
     reading = texts.read(node.number for node in around.nodes if node.kind == "location")
-    return Picture.of(guide.model, element, texts.label, texts.source, limit), reading
+    return Picture.of(navigation.model, element, texts.label, texts.source, limit), reading
 
 
 def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture) -> dict[str, Any]:
     def place_of(element: int | None) -> dict[str, Any] | None:
-        return None if element is None else place(session, Statement(folder, ranking, element))
+        return None if element is None else to_protocol(session, Statement(folder, ranking, element))
 
     return {
         "svg": picture.svg(),

@@ -51,7 +51,7 @@ def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
     placed = []
     for function, marks in marks_of.items():
         line = elements.functions[function].line
-        if lines := snapshot.placements[path].place(Location(path, line, line)):
+        if lines := snapshot.placements[path].current_lines(Location(path, line, line)):
             placed.append((lines[0], marks))
     return placed
 
@@ -61,15 +61,15 @@ def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
 
 
 def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> lsp.Command | None:
-    """Where to look after the function's best suspect, as the guide has it."""
-    known = snapshot.guide.next if snapshot.guide else {}
+    """Where to look after the function's best suspect, as the navigation model has it."""
+    known = snapshot.navigation.next if snapshot.navigation else {}
     mark = next((mark for mark in marks if mark.suspect.element in known), None)
     if mark is None:
         return None
     move = known[mark.suspect.element]
     where = snapshot.ranking.report.spectrum.elements.location(move.element)
     placement = folder.placement(where.file)
-    lines = placement.place(where) if placement else None
+    lines = placement.current_lines(where) if placement else None
     if lines is None or (where.file, where.line) in snapshot.examined | snapshot.innocent:
         return None
     place = f"line {lines[0] + 1}" if where.file == mark.file else f"{where.file}:{lines[0] + 1}"

@@ -8,7 +8,7 @@ from suspectra_server.convert import position
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.documents import Units
 from suspectra_server.state.marks import ErrorMark
-from suspectra_server.text import LONGEST_MESSAGE, many, plain
+from suspectra_server.text import MAX_TEXT, many, plain
 
 SOURCE = "suspectra"
 CODE = "collection-error"
@@ -31,7 +31,7 @@ def collection_diagnostics(folder: Folder, units: Units) -> dict[str, list[lsp.D
     wanted: dict[str, list[lsp.Diagnostic]] = {}
     for (file, _, what), marks in met.items():
         if (place := range_of_error(folder, marks[0], units)) is not None:
-            text = f"{plain(what, LONGEST_MESSAGE)}\n{plain(_consequence(marks))}"
+            text = f"{plain(what, MAX_TEXT)}\n{plain(_consequence(marks))}"
             diagnostic = lsp.Diagnostic(place, text, severity=lsp.DiagnosticSeverity.Error, code=CODE, source=SOURCE)
             wanted.setdefault(file, []).append(diagnostic)
     return wanted

@@ -12,7 +12,7 @@ from typing import Any
 
 from suspectra_server.protocol import COMMAND_LINE
 from suspectra_server.session.session import Session
-from suspectra_server.text import LONGEST_MESSAGE, plain
+from suspectra_server.text import MAX_TEXT, plain
 
 
 def register(session: Session) -> None:
@@ -26,7 +26,7 @@ def register(session: Session) -> None:
             return None
         find = folder.test_arguments()
         words = await session.files.run(lambda: (*_program(), *find()))
-        return {"commandLine": plain(_quoted(words), LONGEST_MESSAGE)}
+        return {"commandLine": plain(_quoted(words), MAX_TEXT)}
 
 
 def _program() -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.convert import range_of, whole_line
-from suspectra_server.features.places import location_of, place
+from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.session.folder import Folder, Statement
@@ -25,7 +25,7 @@ from suspectra_server.session.session import Session
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
 from suspectra_server.state.marks import Mark
-from suspectra_server.state.navigation import Guide
+from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.trail import Stop
 from suspectra_server.text import plain
 from suspectra_server.timing import STEPS_TIMEOUT_S
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`
 Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `Place` of the protocol
 
-MOST_MOVES = 10  # places a jump offers unless asked for another number
-MOST_CHOICES = 5  # of them that the server asks about: some clients make each a button
+MAX_MOVES = 10  # places a jump offers unless asked for another number
+MAX_CHOICES = 5  # of them that the server asks about: some clients make each a button
 
 
 class RequestFailed(JsonRpcException):
@@ -88,26 +88,28 @@ class Commands:
                 self._session.answer("There are no suspects, so there is nowhere to jump to.")
             return None
         folder, ranking = here.folder, here.ranking
-        moves, reading = await folder.guidance.ask(ranking, lambda guide, token: _moves(here, guide, limit)) or (
+        moves, reading = await folder.navigation.ask(
+            ranking, lambda navigation, token: _moves(here, navigation, limit)
+        ) or (
             [],
             None,
         )
         if reading is not None:
             folder.take(reading)
         found = [(move, Statement(folder, ranking, move.element)) for move in moves]
-        offered = [(move, one, where) for move, one in found if (where := place(self._session, one))]
+        offered = [(move, one, where) for move, one in found if (where := to_protocol(self._session, one))]
         target = None
         if to is not None:
             target = self._statement_at(*to)
             if target is None:
                 raise JsonRpcInvalidParams("there is no ranked statement at that place")
         elif ask and offered:
-            target = await self._ask_where(here, offered[:MOST_CHOICES])
+            target = await self._ask_where(here, offered[:MAX_CHOICES])
         elif ask:
             self._session.answer("There is nowhere to go from here.")
         self._learn(here, target)
         return {
-            "origin": place(self._session, here),
+            "origin": to_protocol(self._session, here),
             "moves": [
                 {**where, "probability": move.probability, "reasons": list(move.reasons)} for move, _, where in offered
             ],
@@ -119,15 +121,15 @@ class Commands:
         trail = self._session.trail
         while stop := trail.back():
             folder = self._session.folders.get(stop.folder)
-            statement = folder.statement_at(stop.place) if folder else None
-            if statement is not None and (location := location_of(self._session, statement)):
-                folder.guidance.stand(statement)
+            statement = folder.statement_at(stop.line) if folder else None
+            if statement is not None and (location := current_location(self._session, statement)):
+                folder.navigation.move_to(statement)
                 return self._show(statement, location)
         return None
 
     def explain(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
         """Say why a line stands where it stands."""
-        found = self._current() if uri is None else self._suspect_at(*_place(uri, line))
+        found = self._current() if uri is None else self._suspect_at(*_parse_location(uri, line))
         if found is None:
             if not self._session.takes_status:
                 self._session.answer("There is no suspect here." if uri else "There are no suspects.")
@@ -140,23 +142,23 @@ class Commands:
 
     def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
         """Take the suspect on a line off the marks."""
-        found = self._marked(*_place(uri, line))
+        found = self._marked(*_parse_location(uri, line))
         if found is None:
             return False
-        found[0].examine(found[1])
+        found[0].exclude([found[1].suspect.element], "examined")
         return True
 
     def mark_innocent(self, uri: Any = None, line: Any = None, scope: Any = "line") -> bool:
         """Take a statement, or its function, off the marks and out of the model."""
         if scope not in ("line", "function"):
             raise JsonRpcInvalidParams('the scope is "line" or "function"')
-        found = self._statement_at(*_place(uri, line))
+        found = self._statement_at(*_parse_location(uri, line))
         if found is None or found.suspect is None:
             return False
         folder, element = found.folder, found.element
         function = found.ranking.report.spectrum.elements.function
         whole = scope == "function" and function[element] >= 0
-        folder.acquit(np.flatnonzero(function == function[element]).tolist() if whole else [element])
+        folder.exclude(np.flatnonzero(function == function[element]).tolist() if whole else [element], "innocent")
         return True
 
     def show_learned(self) -> dict[str, Any]:
@@ -186,7 +188,7 @@ class Commands:
         """Forget what was learned."""
         there = await self._session.files.run(self._session.learned.reset)
         for folder in self._session.folders:
-            folder.guidance.renew(after=0)
+            folder.navigation.renew(after=0)
         if not self._session.takes_status:
             self._session.answer(
                 "What was learned from your moves is forgotten." if there else "Nothing was learned yet."
@@ -196,7 +198,7 @@ class Commands:
     def clear_examined(self) -> None:
         """Bring all examined suspects back."""
         for folder in self._session.folders:
-            folder.clear_examined()
+            folder.clear_exclusions()
 
     async def select_technique(self, name: Any = None, options: Any = None) -> str | None:
         """Rank with another technique."""
@@ -249,10 +251,10 @@ class Commands:
 
     def _marked(self, uri: str, line: int) -> Found | None:
         """The best mark on a line."""
-        place = self._session.folders.of(uri)
-        if place is None:
+        found = self._session.folders.of(uri)
+        if found is None:
             return None
-        folder, path = place
+        folder, path = found
         mark = next(iter(folder.current().marks_at(path, line)), None)
         return (folder, mark) if mark else None
 
@@ -260,9 +262,9 @@ class Commands:
         """The suspect on a line, marked or further down the ranking."""
         if marked := self._marked(uri, line):
             return marked[0], marked[1].suspect, self._location(*marked)
-        place = self._session.folders.of(uri)
-        suspect = place[0].current().suspect_at(place[1], line) if place else None
-        return (place[0], suspect, lsp.Location(uri, whole_line(line))) if suspect else None
+        found = self._session.folders.of(uri)
+        suspect = found[0].current().suspect_at(found[1], line) if found else None
+        return (found[0], suspect, lsp.Location(uri, whole_line(line))) if suspect else None
 
     def _visited(self) -> Found | None:
         """The suspect visited last, if the reader is still on one."""
@@ -274,10 +276,10 @@ class Commands:
 
     def _statement_at(self, uri: str, line: int) -> Statement | None:
         """The measured statement on a line."""
-        place = self._session.folders.of(uri)
-        if place is None:
+        found = self._session.folders.of(uri)
+        if found is None:
             return None
-        folder, path = place
+        folder, path = found
         snapshot = folder.current()
         element = snapshot.element_at(path, line)
         if element is not None:
@@ -291,7 +293,7 @@ class Commands:
             return found
         here = self._session.trail.here
         folder = self._session.folders.get(here.folder) if here else None
-        return folder.statement_at(here.place) if folder else None
+        return folder.statement_at(here.line) if folder else None
 
     def _first(self) -> Statement | None:
         found = next(iter(self._unexamined()), None)
@@ -340,8 +342,8 @@ class Commands:
 
     async def _steps_from(self, here: Statement) -> np.ndarray | None:
         """Expected steps from a statement to every other, in the numbers of its ranking."""
-        asked = here.folder.guidance.ask(
-            here.ranking, lambda guide, token: guide.steps_from(here.element, token), of_steps=True
+        asked = here.folder.navigation.ask(
+            here.ranking, lambda navigation, token: navigation.steps_from(here.element, token), of_steps=True
         )
         try:
             return await asyncio.wait_for(asked, STEPS_TIMEOUT_S)
@@ -356,7 +358,7 @@ class Commands:
             ): statement
             for move, statement, where in offered
         }
-        origin = place(self._session, here)
+        origin = to_protocol(self._session, here)
         text = f"Where to look next from {origin['file']}:{origin['line']}?" if origin else "Where to look next?"
         request = lsp.ShowMessageRequestParams(
             lsp.MessageType.Info, plain(text), [lsp.MessageActionItem(title) for title in titles]
@@ -371,11 +373,11 @@ class Commands:
             return
         folder, element = here.folder, here.element
         last = self._session.trail.here
-        visited = folder.element_of(last.place) if last and last.folder == folder.uri else None
+        visited = folder.element_of(last.line) if last and last.folder == folder.uri else None
         by_hand = visited is not None and visited != element
 
-        def count(guide: Guide, token: Token) -> list[bool]:
-            model = guide.model
+        def count(navigation: NavigationModel, token: Token) -> list[bool]:
+            model = navigation.model
             if model is None:
                 return []
             # who was found elsewhere than they were led to went there by themselves
@@ -386,10 +388,10 @@ class Commands:
             return moves
 
         async def learn() -> None:
-            for jumped in await folder.guidance.ask(here.ranking, count) or []:
+            for jumped in await folder.navigation.ask(here.ranking, count) or []:
                 await self._session.files.run(partial(self._session.learned.add, jumped))
             for one in self._session.folders:
-                one.guidance.renew()
+                one.navigation.renew()
 
         self._session.keep_running(asyncio.ensure_future(learn()))
 
@@ -406,12 +408,12 @@ class Commands:
     def _visit(self, target: Statement, here: Statement | None) -> lsp.Location | None:
         """Go to a statement, and remember where the reader came from."""
         target, here = target.now(), here and here.now()
-        location = location_of(self._session, target) if target else None
+        location = current_location(self._session, target) if target else None
         if location is None:
             return None
-        origin = Stop(here.folder.uri, here.place) if here else None
-        self._session.trail.go(Stop(target.folder.uri, target.place), origin)
-        target.folder.guidance.stand(target)
+        origin = Stop(here.folder.uri, here.line) if here else None
+        self._session.trail.go(Stop(target.folder.uri, target.recorded_line), origin)
+        target.folder.navigation.move_to(target)
         return self._show(target, location)
 
     def _show(self, statement: Statement, location: lsp.Location) -> lsp.Location:
@@ -421,7 +423,7 @@ class Commands:
             show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
             self._session.window_show_document(show)
         elif not self._session.takes_status:
-            file, _ = statement.place
+            file, _ = statement.recorded_line
             suspect = statement.suspect
             why = f": {headline(statement.ranking, suspect)}" if suspect else ""
             self._session.answer(f"{file}:{location.range.start.line + 1}{why}")
@@ -464,7 +466,7 @@ def _checked(method: Callable, most: int) -> Callable:
     return run
 
 
-def _place(uri: Any, line: Any) -> tuple[str, int]:
+def _parse_location(uri: Any, line: Any) -> tuple[str, int]:
     if not isinstance(uri, str) or isinstance(line, bool) or not isinstance(line, int) or line < 0:
         raise JsonRpcInvalidParams("the arguments are a document's URI and a line, counted from 0")
     return uri, line
@@ -475,7 +477,7 @@ def _cursor(cursor: Any) -> tuple[str, int]:
     line = position.get("line") if isinstance(position, Mapping) else None
     if line is None:
         raise JsonRpcInvalidParams("the argument is {uri, position: {line, character}}, or nothing")
-    return _place(cursor.get("uri"), line)
+    return _parse_location(cursor.get("uri"), line)
 
 
 def _jump_options(options: Any, ask: bool) -> tuple[tuple[str, int] | None, bool, int]:
@@ -483,23 +485,23 @@ def _jump_options(options: Any, ask: bool) -> tuple[tuple[str, int] | None, bool
     if options is not None and not isinstance(options, Mapping):
         raise JsonRpcInvalidParams("the options are {to, ask, limit}")
     given = {name: value for name, value in (options or {}).items() if value is not None}
-    to, ask, limit = given.get("to"), given.get("ask", ask), given.get("limit", MOST_MOVES)
+    to, ask, limit = given.get("to"), given.get("ask", ask), given.get("limit", MAX_MOVES)
     if to is not None:
         if not isinstance(to, Mapping):
             raise JsonRpcInvalidParams("the place to go to is {uri, line}")
-        to = _place(to.get("uri"), to.get("line"))
+        to = _parse_location(to.get("uri"), to.get("line"))
     if not isinstance(ask, bool) or isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
         raise JsonRpcInvalidParams("ask is true or false, and limit a whole number from 1 on")
     return to, ask, limit
 
 
-def _moves(here: Statement, guide: Guide, limit: int) -> tuple[list[Move], Reading] | None:
+def _moves(here: Statement, navigation: NavigationModel, limit: int) -> tuple[list[Move], Reading] | None:
     """Where to look next, with the texts of these places read; in the worker thread."""
-    if guide.model is None:
+    if navigation.model is None:
         return None
-    moves = guide.model.next_moves(here.element, limit)
+    moves = navigation.model.next_moves(here.element, limit)
     ranking = here.ranking
-    paths = {ranking.place_of(one)[0] for one in (here.element, *(move.element for move in moves))}
+    paths = {ranking.recorded_line(one)[0] for one in (here.element, *(move.element for move in moves))}
     return moves, here.folder.read_in_worker(path for path in paths if path in ranking.files)
 
 
@@ -509,4 +511,4 @@ def _are_names(names: Any) -> bool:
 
 
 def _stop(found: Found) -> Stop:
-    return Stop(found[0].uri, found[1].place)
+    return Stop(found[0].uri, found[1].recorded_line)

@@ -18,7 +18,7 @@ from suspectra_server.text import plain
 
 SOURCE = "suspectra"
 CHANGED = "changed-since-run"
-MOST_RELATED = 5
+MAX_RELATED = 5
 # a suspicion is no error: only the few lines on top ask for attention, the rest is there for who looks
 SEVERITY = {
     Band.HIGH: lsp.DiagnosticSeverity.Warning,
@@ -118,7 +118,7 @@ class Published:
                     lsp.Location(folder.uri_of(one.marks[0].file), self._range(folder, one)),
                     f"part {one.part} of suspicious behaviour {one.number}",
                 )
-                for one in others[:MOST_RELATED]
+                for one in others[:MAX_RELATED]
             ]
             diagnostic.related_information = [*parts, *(diagnostic.related_information or [])] or None
         return diagnostic
@@ -137,8 +137,8 @@ class Published:
             test = folder.snapshot.ranking.failing.get(name)
             if test is None or test.location is None or test.location.file not in folder.snapshot.ranking.inside:
                 continue
-            if len(related) == MOST_RELATED:
-                more = len(mark.suspect.failing_tests) - MOST_RELATED
+            if len(related) == MAX_RELATED:
+                more = len(mark.suspect.failing_tests) - MAX_RELATED
                 last = related[-1]
                 related[-1] = lsp.DiagnosticRelatedInformation(last.location, f"{last.message} (and {more} more)")
                 break

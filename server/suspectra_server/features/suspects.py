@@ -13,9 +13,9 @@ from suspectra_server.protocol import SUSPECTS, TECHNIQUES
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import ErrorMark, Mark
-from suspectra_server.text import LONGEST_MESSAGE, LONGEST_NAME, plain
+from suspectra_server.text import MAX_NAME, MAX_TEXT, plain
 
-MOST_ERRORS = 100
+MAX_ERRORS = 100
 
 
 def register(session: Session) -> None:
@@ -41,9 +41,9 @@ def register(session: Session) -> None:
             "tiedBeyond": _tied_beyond(found, limit),
             "collectionErrors": [
                 _collection_error(session, folder, mark) for folder in folders for mark in folder.current().errors
-            ][:MOST_ERRORS],
+            ][:MAX_ERRORS],
             "failedRuns": [
-                {"folder": folder.uri, "message": plain(why, LONGEST_MESSAGE)}
+                {"folder": folder.uri, "message": plain(why, MAX_TEXT)}
                 for folder in folders
                 if (why := session.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
             ],
@@ -81,9 +81,9 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> dict
     there = error.file in folder.snapshot.ranking.inside
     home = error.home in folder.snapshot.ranking.inside
     return {
-        "collector": plain(error.collector, LONGEST_NAME),
-        "exception": plain(error.exception, LONGEST_NAME),
-        "message": plain(error.message, LONGEST_MESSAGE),
+        "collector": plain(error.collector, MAX_NAME),
+        "exception": plain(error.exception, MAX_NAME),
+        "message": plain(error.message, MAX_TEXT),
         "folder": folder.uri,
         "uri": folder.uri_of(error.file) if there else None,
         "range": range_of_error(folder, mark, session.units) if there else None,

@@ -10,7 +10,7 @@ import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
-from suspectra_server.features.places import place
+from suspectra_server.features.locations import to_protocol
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
 from suspectra_server.session.folder import Folder, Statement
 from suspectra_server.session.session import Session
@@ -18,7 +18,7 @@ from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import number, plain
 
-MOST_TESTS = 100  # of each kind that an explanation names unless asked for more
+MAX_TESTS = 100  # of each kind that an explanation names unless asked for more
 
 
 def register(session: Session) -> None:
@@ -28,7 +28,7 @@ def register(session: Session) -> None:
     def explanation(params: Any) -> dict[str, Any] | None:
         given = params if isinstance(params, Mapping) else {}
         uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
-        limit = MOST_TESTS if limit is None else limit
+        limit = MAX_TESTS if limit is None else limit
         if not isinstance(uri, str) or not _is_count(line) or not _is_count(limit):
             raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
         found = session.folders.of(uri)
@@ -65,7 +65,7 @@ def register(session: Session) -> None:
 def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> dict[str, Any] | None:
     snapshot = folder.current()
     suspect = snapshot.suspect_at(path, line)
-    where = place(session, Statement(folder, snapshot.ranking, suspect.element)) if suspect else None
+    where = to_protocol(session, Statement(folder, snapshot.ranking, suspect.element)) if suspect else None
     if suspect is None or where is None:
         return None
     ranking = snapshot.ranking
@@ -75,7 +75,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         [ranking.tests[name] for name in names[:limit] if name in ranking.tests]
         for names in (suspect.failing_tests, passing)
     )
-    as_run = ranking.place_of(suspect.element)
+    as_run = ranking.recorded_line(suspect.element)
     return {
         "place": where,
         "technique": ranking.technique.info.title,
@@ -152,7 +152,7 @@ def _coverage(folder: Folder, path: str, test: str | None) -> list[dict[str, int
         counts[at_import - own.start] = np.maximum(counts[at_import - own.start], 1)
     found = []
     for count, element in zip(counts.tolist(), range(own.start, own.stop), strict=True):
-        if lines := placement.place(elements.location(element)):
+        if lines := placement.current_lines(elements.location(element)):
             found.append({"line": lines[0] + 1, "endLine": lines[1] + 1, "tests": count})
     return found
 

@@ -10,7 +10,7 @@ from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Region, Snapshot
 from suspectra_server.text import code, markdown, number, plain
 
-MOST_TESTS = 10
+MAX_TESTS = 10
 
 
 def score_words(score: float) -> str:
@@ -86,17 +86,17 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     """The same for clients that show no Markdown."""
     explanation = snapshot.ranking.explain(suspect)
     lines = [explanation.headline, *explanation.sentences, explanation.formula, explanation.substituted]
-    lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MOST_TESTS]]
+    lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MAX_TESTS]]
     return "\n".join(line for line in lines if line)
 
 
 def _tests(ranking: Ranking, suspect: Suspect) -> list[str]:
     lines = []
-    for name in suspect.failing_tests[:MOST_TESTS]:
+    for name in suspect.failing_tests[:MAX_TESTS]:
         test = ranking.failing.get(name)
         message = f" – {markdown(test.message)}" if test and test.message else ""
         lines.append(f"- {code(name)}{message}")
-    more = len(suspect.failing_tests) - MOST_TESTS
+    more = len(suspect.failing_tests) - MAX_TESTS
     if more > 0:
         lines.append(f"- and {more} more")
     return lines

@@ -23,24 +23,24 @@ from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
 from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.navigation_service import Guidance
+from suspectra_server.session.navigation_service import NavigationService
 from suspectra_server.session.project_tests import test_arguments
 from suspectra_server.session.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
-from suspectra_server.session.reader_marks import ReaderMarks
-from suspectra_server.session.watching import Settling, Watcher, state_of
+from suspectra_server.session.reader_marks import ReaderMarks, Reason
+from suspectra_server.session.watching import Debouncer, Watcher, state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Document, Placement, Reading, Texts, Version, moved_code
 from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.state.marks_file import MarksFile
-from suspectra_server.state.navigation import Guides, Terms
-from suspectra_server.state.ranking import Place, Ranking
+from suspectra_server.state.navigation import NavigationBasis, NavigationModels
+from suspectra_server.state.ranking import Ranking, RecordedLine
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.timing import EDIT_DEBOUNCE_S, RANKING_NOTICE_S
 
 log = logging.getLogger(__name__)
 
 
-Moved = Callable[[Place], "Place | None"]
+Moved = Callable[[RecordedLine], "RecordedLine | None"]
 
 
 class Folder:
@@ -66,12 +66,12 @@ class Folder:
         Called when a ranking takes long enough to be noticed.
     habit : callable
         What was learned of the reader so far.
-    carried : callable
-        Called with the folder and a function that follows places into the run whose ranking comes next.
+    lines_moved : callable
+        Called with the folder and a function that follows lines into the run whose ranking comes next.
 
     Attributes
     ----------
-    guidance : Guidance
+    guidance : NavigationService
         Where to look next.
     removed : bool
         It is no part of the workspace any more: nothing that is still under way for it has any effect.
@@ -90,7 +90,7 @@ class Folder:
         changed: Callable[[Folder], None],
         working: Callable[[], None],
         habit: Callable[[], JumpHabit],
-        carried: Callable[[Folder, Moved], None],
+        lines_moved: Callable[[Folder, Moved], None],
     ):
         self.uri = uri
         self.root = root
@@ -108,15 +108,15 @@ class Folder:
         self._changed = changed
         self._working = working
         self._habit = habit
-        self._carried = carried
+        self._lines_moved = lines_moved
         self._boundary = Boundary(root)
         self._disk = Disk(root)
         self._ranker = Ranker(root, self._disk)
-        # for each ranking that somebody still knows, the one after it and where its places are there
+        # for each ranking that somebody still knows, the one after it and where its lines are there
         self._next: WeakKeyDictionary[Ranking, tuple[Ranking, Moved]] = WeakKeyDictionary()
-        self.guidance = Guidance(uri, jobs, Guides(self._ranker.edged), self._terms, self._lay_out)
+        self.navigation = NavigationService(uri, jobs, NavigationModels(self._ranker.edged), self._basis, self._lay_out)
         self._marks = ReaderMarks(uri, marks, files, self._restored)
-        self._edits = Settling(self._loop, self._lay_out)
+        self._edits = Debouncer(self._loop, self._lay_out)
         self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._go_on, self._boundary)
         self._evidence.watch(self._candidates())
 
@@ -127,7 +127,7 @@ class Folder:
         if self.removed:
             return
         self._evidence.wait_no_more()
-        self.guidance.hold()
+        self.navigation.pause()
         settings = with_technique(self.settings, self.chosen)
         wanted = Wanted(settings, self._candidates(), self._texts_wanted())
         self._jobs.submit(("rank", self.uri), lambda token: self._ranker.rank(wanted, token), self._ranked)
@@ -172,7 +172,7 @@ class Folder:
             self.rank()
         elif not self.removed:
             self.snapshot = replace(self.snapshot, by_steps=settings.order == "steps")
-            self.guidance.renew(after=0)
+            self.navigation.renew(after=0)
             self._changed(self)
 
     def choose(self, technique: str, clone_failed: bool | None) -> None:
@@ -191,7 +191,7 @@ class Folder:
         self.removed = True
         self._evidence.close()
         self._edits.stop()
-        self.guidance.close()
+        self.navigation.close()
         self._jobs.cancel(("rank", self.uri))
         self._files.cancel(("load", self.uri))
         self._watcher.watch(("sources", self.uri), ())
@@ -218,7 +218,7 @@ class Folder:
     def edited(self, path: str) -> None:
         """A document of this folder changed."""
         if self._shows(path):
-            self._edits.touched(EDIT_DEBOUNCE_S)
+            self._edits.trigger(EDIT_DEBOUNCE_S)
 
     def closed(self, path: str) -> None:
         """A document of this folder was closed."""
@@ -243,13 +243,13 @@ class Folder:
         document = self.texts.document(path)
         return document.uri if document else (self.root / path).as_uri()
 
-    def element_of(self, place: Place) -> int | None:
-        """The element of the present ranking at a place."""
-        return self.snapshot.ranking.element_of(place)
+    def element_of(self, line: RecordedLine) -> int | None:
+        """The element of the present ranking on a line."""
+        return self.snapshot.ranking.element_of(line)
 
-    def statement_at(self, place: Place) -> Statement | None:
-        """The statement of the present ranking at a place."""
-        element = self.element_of(place)
+    def statement_at(self, line: RecordedLine) -> Statement | None:
+        """The statement of the present ranking on a line."""
+        element = self.element_of(line)
         return None if element is None else Statement(self, self.snapshot.ranking, element)
 
     def follow(self, statement: Statement) -> Statement | None:
@@ -257,31 +257,26 @@ class Folder:
         ranking = statement.ranking
         if ranking is self.snapshot.ranking:
             return statement
-        place: Place | None = statement.place
+        line: RecordedLine | None = statement.recorded_line
         while ranking is not self.snapshot.ranking:
-            if place is None or ranking not in self._next:
+            if line is None or ranking not in self._next:
                 return None
             ranking, moved = self._next[ranking]
-            place = moved(place)
-        return self.statement_at(place) if place else None
+            line = moved(line)
+        return self.statement_at(line) if line else None
 
     def placement(self, path: str) -> Placement | None:
         """Where the lines of a file stand, whether it holds suspects or not; None where its text was never seen."""
         file = self.snapshot.ranking.files.get(path)
         return self.texts.placement(file) if file else None
 
-    def examine(self, mark: Mark) -> None:
-        """Take a suspect off the marks."""
-        self._marks.examine(mark.place, self.snapshot.ranking, self.texts)
-        self._lay_out()
-
-    def acquit(self, elements: Iterable[int]) -> None:
-        """Take statements off the marks that are not at fault."""
+    def exclude(self, elements: Iterable[int], reason: Reason) -> None:
+        """Take statements of the present ranking off the marks: they were examined, or are known to be innocent."""
         ranking = self.snapshot.ranking
-        self._marks.acquit(map(ranking.place_of, elements), ranking, self.texts)
+        self._marks.exclude(map(ranking.recorded_line, elements), reason, ranking, self.texts)
         self._lay_out()
 
-    def clear_examined(self) -> None:
+    def clear_exclusions(self) -> None:
         """Bring all examined and innocent suspects back."""
         self._marks.clear()
         self._lay_out()
@@ -296,14 +291,14 @@ class Folder:
         self._lay_out()
         self.sources_changed()
 
-    def _terms(self) -> Terms | None:
-        """What the guide follows from."""
+    def _basis(self) -> NavigationBasis | None:
+        """What the navigation model follows from."""
         ranking, settings = self.snapshot.ranking, self.settings
         if ranking.report is None:
             return None
-        done = (self.element_of(place) for place in self._marks.examined | self._marks.innocent)
+        done = (self.element_of(line) for line in self._marks.examined | self._marks.innocent)
         learned = round(self._habit().estimate(settings.p_jump), 2) if settings.learn_jumps else None
-        return Terms(
+        return NavigationBasis(
             ranking, frozenset(element for element in done if element is not None), settings.jump_model(learned)
         )
 
@@ -343,9 +338,9 @@ class Folder:
         self.texts.forget_except([*ranking.files.values(), *map(_failed, ranking.collection_errors)])
         if result.reading is not None:
             self._take(ranking, result.reading)
-        self._carry(ranking)
+        self._remap_lines(ranking)
         self._lay_out(ranking)
-        self.guidance.follow()
+        self.navigation.follow()
         self._evidence.watch({*result.watched, *self._candidates()}, result.states)
         if not result.growing:  # else the tests have the machine
             self._go_on()
@@ -353,7 +348,7 @@ class Folder:
     def _go_on(self) -> None:
         """Do what a ranking is followed by."""
         self.sources_changed()
-        self.guidance.renew()
+        self.navigation.renew()
 
     def _opened(self, reading: Reading | Exception) -> None:
         if isinstance(reading, Reading):
@@ -375,37 +370,37 @@ class Folder:
         before = self.snapshot
         ranking = ranking or before.ranking
         if self._marks.settle(ranking, self.texts) and ranking is before.ranking:
-            self.guidance.renew(after=0)
+            self.navigation.renew(after=0)
         wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
         placements = {
             path: placement
             for path in wanted
             if (file := ranking.files.get(path)) and (placement := self.texts.placement(file))
         }
-        guide, by_steps = self.guidance.guide_of(ranking), self.settings.order == "steps"
+        navigation, by_steps = self.navigation.model_for(ranking), self.settings.order == "steps"
         errors = tuple(
             ErrorMark.of(error, self.texts.placement(_failed(error)) if error.file else None)
             for error in ranking.collection_errors
         )
-        after = Snapshot(ranking, placements, self._marks.examined, self._marks.innocent, guide, by_steps, errors)
+        after = Snapshot(ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors)
         if _differ(before, after):
             self.snapshot = after
             self._changed(self)
 
-    def _carry(self, ranking: Ranking) -> None:
-        """Follow places into a new run, as lines may have moved."""
+    def _remap_lines(self, ranking: Ranking) -> None:
+        """Follow lines into a new run, as they may have moved."""
         moved = self._moves(ranking)
         self._next[self.snapshot.ranking] = ranking, moved
-        self._carried(self, moved)
+        self._lines_moved(self, moved)
 
     def _moves(self, ranking: Ranking) -> Moved:
-        """What leads from places of the present ranking to those of the next."""
+        """What leads from lines of the present ranking to those of the next."""
         # not the present ranking itself: it goes when nobody else knows it
         before, after = self.snapshot.ranking.files, ranking.files
         placements, texts = self.snapshot.placements, self.texts
         lines: dict[str, list[int] | None] = {}
 
-        def moved(place: Place) -> Place | None:
+        def moved(place: RecordedLine) -> RecordedLine | None:
             file, line = place
             if file not in lines:
                 lines[file] = _lines_moved(before.get(file), after.get(file), placements.get(file), texts)
@@ -427,7 +422,7 @@ class Statement:
     """An element of a ranking.
 
     Elements are numbered anew by each ranking. A bare number that is kept while something else runs may therefore name
-    another line by then. Whatever outlives one turn of the loop carries a `Statement`, or a place, instead.
+    another line by then. Whatever outlives one turn of the loop carries a `Statement`, or a line of the run, instead.
 
     Parameters
     ----------
@@ -448,9 +443,9 @@ class Statement:
         return cls(folder, folder.snapshot.ranking, mark.suspect.element)
 
     @property
-    def place(self) -> Place:
+    def recorded_line(self) -> RecordedLine:
         """Where it stands, in the lines of the run."""
-        return self.ranking.place_of(self.element)
+        return self.ranking.recorded_line(self.element)
 
     @property
     def suspect(self) -> Suspect | None:
@@ -494,6 +489,6 @@ def _failed(error: CollectionError) -> Version:
 
 
 def _differ(one: Snapshot, other: Snapshot) -> bool:
-    same = one.ranking is other.ranking and one.guide is other.guide
+    same = one.ranking is other.ranking and one.navigation is other.navigation
     names = ("placements", "examined", "innocent", "by_steps", "errors")
     return not (same and all(getattr(one, name) == getattr(other, name) for name in names))

@@ -14,7 +14,7 @@ from suspectra.markov.learning import JumpHabit
 
 log = logging.getLogger(__name__)
 
-LARGEST = 4096  # bytes; the file holds two numbers
+MAX_SIZE = 4096  # bytes; the file holds two numbers
 
 
 class Learned:
@@ -53,7 +53,7 @@ class Learned:
         """What is in the file; nothing where it can't be understood."""
         try:
             with open(self.file, "rb") as file:
-                known = json.loads(file.read(LARGEST))
+                known = json.loads(file.read(MAX_SIZE))
             counts = known["jumps"], known["returns"]
             if not all(type(count) is int for count in counts):
                 raise ValueError("the counts are not whole numbers")

@@ -1,4 +1,4 @@
-"""Keeping a folder's guide current: made after each ranking, in the worker thread, and never in anybody's way."""
+"""Keeps a folder's navigation model current: makes it after each ranking, in the worker thread, in nobody's way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from suspectra.cancellation import Token
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.state.navigation import Guide, Guides, Terms
+from suspectra_server.state.navigation import NavigationBasis, NavigationModel, NavigationModels
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.timing import NAVIGATION_DEBOUNCE_S
 
@@ -30,76 +30,85 @@ class Position(Protocol):
         """The same statement in the present ranking; None where it is gone or was edited."""
 
 
-class Guidance:
-    """The guide of one workspace folder. All methods are called in the server's loop.
+class NavigationService:
+    """The navigation model of one workspace folder. All methods are called in the server's loop.
 
     Parameters
     ----------
     key : str
         What tells the folder's jobs from those of others.
     jobs : Jobs
-    guides : Guides
-    terms : callable
-        What a guide would follow from now; None where there is no ranking.
+    navigation_models : NavigationModels
+    basis : callable
+        What a navigation model would follow from now; None where there is no ranking.
     changed : callable
-        Called when there is another guide.
+        Called when there is another navigation model.
     """
 
     def __init__(
-        self, key: str, jobs: Jobs, guides: Guides, terms: Callable[[], Terms | None], changed: Callable[[], None]
+        self,
+        key: str,
+        jobs: Jobs,
+        navigation_models: NavigationModels,
+        basis: Callable[[], NavigationBasis | None],
+        changed: Callable[[], None],
     ):
         self._key = key
         self._jobs = jobs
-        self._guides = guides
-        self._terms = terms
+        self._models = navigation_models
+        self._basis = basis
         self._changed = changed
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._closed = False
-        self._guide: Guide | None = None
-        self._here: Position | None = None
+        self._current_model: NavigationModel | None = None
+        self._current: Position | None = None
         self._waiting: set[asyncio.Future] = set()
 
-    def guide_of(self, ranking: Ranking) -> Guide | None:
-        """The guide of a ranking as far as it is known; it may not know yet what was examined just now."""
-        made = self._guide
-        return made if made and made.terms.ranking is ranking else None
+    def model_for(self, ranking: Ranking) -> NavigationModel | None:
+        """The navigation model of a ranking as far as it is known; it may not know yet what was examined just now."""
+        made = self._current_model
+        return made if made and made.basis.ranking is ranking else None
 
-    def hold(self) -> None:
+    def pause(self) -> None:
         """Make way for a ranking."""
-        self._wait_no_more()
-        self._jobs.cancel(("guide", self._key))
+        self._cancel_timer()
+        self._jobs.cancel(("navigation", self._key))
         self._jobs.cancel(("steps", self._key))
 
     def renew(self, after: float = NAVIGATION_DEBOUNCE_S) -> None:
-        """Make a new guide if anything it follows from has changed."""
-        self._wait_no_more()
+        """Make a new navigation model if anything it follows from has changed."""
+        self._cancel_timer()
         if not self._closed:
             self._timer = self._loop.call_later(after, self._make)
 
-    def stand(self, statement: Position | None) -> None:
+    def move_to(self, statement: Position | None) -> None:
         """The reader is on this statement."""
-        self._here = statement
-        guide = self._guide
-        if guide is not None and guide.here != self._element_in(guide) and guide.terms == self._current_terms():
-            self._take(guide)
+        self._current = statement
+        navigation = self._current_model
+        if (
+            navigation is not None
+            and navigation.current != self._element_in(navigation)
+            and navigation.basis == self._current_basis()
+        ):
+            self._take(navigation)
 
     def follow(self) -> None:
         """There is another ranking: find in it where the reader is."""
-        self._here = self._here.now() if self._here else None
+        self._current = self._current.now() if self._current else None
 
     def close(self) -> None:
         """Stop everything for good; who still asks gets no answer."""
         self._closed = True
-        self.hold()
+        self.pause()
         for answer in self._waiting:
             if not answer.done():
                 answer.set_result(None)
 
     async def ask(
-        self, ranking: Ranking, question: Callable[[Guide, Token], Answer], *, of_steps: bool = False
+        self, ranking: Ranking, question: Callable[[NavigationModel, Token], Answer], *, of_steps: bool = False
     ) -> Answer | None:
-        """Have a question answered in the worker thread by the guide of a ranking.
+        """Have a question answered in the worker thread by the navigation model of a ranking.
 
         Another ranking may be the present one when the answer is there: element numbers in it are those of `ranking`.
 
@@ -116,21 +125,21 @@ class Guidance:
         object
             None where that is not the present ranking any more, or the question failed.
         """
-        terms = self._current_terms()
-        if terms is None or terms.ranking is not ranking:
+        basis = self._current_basis()
+        if basis is None or basis.ranking is not ranking:
             return None
         answer: asyncio.Future = self._loop.create_future()
 
-        def work(token: Token) -> tuple[Guide, Answer]:
-            guide = self._guides.make(terms, token)
-            return guide, question(guide, token)
+        def work(token: Token) -> tuple[NavigationModel, Answer]:
+            navigation = self._models.make(basis, token)
+            return navigation, question(navigation, token)
 
         def done(result: object) -> None:
             self._waiting.discard(answer)
             failed = isinstance(result, Exception)
             if not answer.done():
                 answer.set_result(None if failed else result[1])
-            if not failed and result[0].terms == self._current_terms():
+            if not failed and result[0].basis == self._current_basis():
                 self._take(result[0])
 
         self._waiting.add(answer)
@@ -140,42 +149,42 @@ class Guidance:
         return await answer
 
     def _make(self) -> None:
-        terms = self._current_terms()
-        if terms is None or (self._guide is not None and self._guide.terms == terms):
+        basis = self._current_basis()
+        if basis is None or (self._current_model is not None and self._current_model.basis == basis):
             return
-        self._jobs.submit(("guide", self._key), lambda token: self._guides.make(terms, token), self._made)
+        self._jobs.submit(("navigation", self._key), lambda token: self._models.make(basis, token), self._made)
 
-    def _made(self, guide: object) -> None:
-        if isinstance(guide, Guide) and guide.terms == self._current_terms():
-            self._take(guide)
+    def _made(self, navigation: object) -> None:
+        if isinstance(navigation, NavigationModel) and navigation.basis == self._current_basis():
+            self._take(navigation)
 
-    def _take(self, guide: Guide) -> None:
-        """Use a guide, and have it work out the steps it does not know."""
-        if self._guide is not None and self._guide.terms == guide.terms:
-            guide = self._guide  # it may know more
-        guide = guide.at(self._element_in(guide))
-        if guide is not self._guide:
-            self._guide = guide
+    def _take(self, navigation: NavigationModel) -> None:
+        """Use a navigation model, and have it work out the steps it does not know."""
+        if self._current_model is not None and self._current_model.basis == navigation.basis:
+            navigation = self._current_model  # it may know more
+        navigation = navigation.at(self._element_in(navigation))
+        if navigation is not self._current_model:
+            self._current_model = navigation
             self._changed()
-        if not guide.complete:
-            self._jobs.submit(("steps", self._key), lambda token: self._guides.solve(guide, token), self._solved)
+        if not navigation.complete:
+            self._jobs.submit(("steps", self._key), lambda token: self._models.solve(navigation, token), self._solved)
 
-    def _solved(self, guide: object) -> None:
-        if not isinstance(guide, Guide) or guide.terms != self._current_terms():
+    def _solved(self, navigation: object) -> None:
+        if not isinstance(navigation, NavigationModel) or navigation.basis != self._current_basis():
             return
-        self._guide = guide
+        self._current_model = navigation
         self._changed()
-        self._take(guide)  # the reader may have moved on meanwhile
+        self._take(navigation)  # the reader may have moved on meanwhile
 
-    def _element_in(self, guide: Guide) -> int | None:
-        """The element the reader is on, in the numbers of a guide."""
-        here = self._here
-        return here.element if here and here.ranking is guide.terms.ranking else None
+    def _element_in(self, navigation: NavigationModel) -> int | None:
+        """The element the reader is on, in the numbers of a navigation model."""
+        current = self._current
+        return current.element if current and current.ranking is navigation.basis.ranking else None
 
-    def _current_terms(self) -> Terms | None:
-        return None if self._closed else self._terms()
+    def _current_basis(self) -> NavigationBasis | None:
+        return None if self._closed else self._basis()
 
-    def _wait_no_more(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None

@@ -13,7 +13,7 @@ from suspectra_server.session.folder import Folder
 from suspectra_server.session.test_run import TestRun
 from suspectra_server.settings import Settings
 from suspectra_server.state.ranking import Ranking
-from suspectra_server.text import LONGEST_MESSAGE, many, plain
+from suspectra_server.text import MAX_TEXT, many, plain
 from suspectra_server.timing import RECORDING_POLL_S
 
 MAX_PROBLEMS = 5  # of one ranking that are notified one by one
@@ -46,7 +46,7 @@ class Notices:
         self._reported[text] = None
         if len(self._reported) > MAX_REPORTED:
             self._reported.pop(next(iter(self._reported)))
-        shown = plain(text, LONGEST_MESSAGE)
+        shown = plain(text, MAX_TEXT)
         if kind.value <= _LEVELS[settings.show_notifications] and not quiet:
             self._client.window_show_message(lsp.ShowMessageParams(kind, shown))
         else:

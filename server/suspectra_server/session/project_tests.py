@@ -19,7 +19,7 @@ _PYTEST_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py")
 _PYTEST_SECTIONS = {"pyproject.toml": "[tool.pytest", "setup.cfg": "[tool:pytest]", "tox.ini": "[pytest]"}
 _TEST_FILE = re.compile(r"test.*\.py|.*_test\.py")
 _SKIPPED = frozenset({"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "env"})
-_MOST_FOLDERS, _MOST_FILES = 500, 200
+_MAX_FOLDERS, _MAX_FILES = 500, 200
 
 
 def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: bool) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def unittest_command(root: Path) -> tuple[str, ...] | None:
     """The command for a project whose tests are of unittest and that has no word of pytest; None for any other."""
     if _configures_pytest(root):
         return None
-    files = list(islice(_test_files(root), _MOST_FILES))
+    files = list(islice(_test_files(root), _MAX_FILES))
     texts = [_text(root, path) for path in files]
     if not files or any("pytest" in text for text in texts) or not any("unittest" in text for text in texts):
         return None
@@ -97,7 +97,7 @@ def _configures_pytest(root: Path) -> bool:
 def _test_files(root: Path) -> Iterator[Path]:
     """Python files that are called as tests are, in the first folders."""
     left = [root]
-    for _ in range(_MOST_FOLDERS):
+    for _ in range(_MAX_FOLDERS):
         if not left:
             return
         folder = left.pop()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Literal
 
 from suspectra.evidence.evidence import MeasuredFile
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.state.documents import Texts
 from suspectra_server.state.marks_file import FileMarks, Fingerprint, MarksFile
-from suspectra_server.state.ranking import Place, Ranking
+from suspectra_server.state.ranking import Ranking, RecordedLine
+
+Reason = Literal["examined", "innocent"]  # why a line is excluded from the suspects that are left
 
 
 class ReaderMarks:
@@ -35,8 +38,8 @@ class ReaderMarks:
     """
 
     def __init__(self, key: str, file: MarksFile, jobs: Jobs, restored: Callable[[], None]):
-        self.examined: frozenset[Place] = frozenset()
-        self.innocent: frozenset[Place] = frozenset()
+        self.examined: frozenset[RecordedLine] = frozenset()
+        self.innocent: frozenset[RecordedLine] = frozenset()
         self._key = key
         self._file = file
         self._jobs = jobs
@@ -56,20 +59,18 @@ class ReaderMarks:
         """Whether the file does not have all marks yet."""
         return bool(self._unsaved or self._cleared)
 
-    def examine(self, place: Place, ranking: Ranking, texts: Texts) -> None:
-        """Mark a place of a ranking as examined."""
-        path, line = place
-        marks = self._marks_in(ranking.files[path], texts)
-        self._put(path, replace(marks, examined=marks.examined | {line}))
-
-    def acquit(self, places: Iterable[Place], ranking: Ranking, texts: Texts) -> None:
-        """Mark places of a ranking as innocent."""
-        lines: dict[str, set[int]] = {}
-        for path, line in places:
-            lines.setdefault(path, set()).add(line)
-        for path, innocent in lines.items():
+    def exclude(self, excluded: Iterable[RecordedLine], reason: Reason, ranking: Ranking, texts: Texts) -> None:
+        """Mark lines of a ranking as examined or innocent."""
+        by_file: dict[str, set[int]] = {}
+        for path, line in excluded:
+            by_file.setdefault(path, set()).add(line)
+        for path, lines in by_file.items():
             marks = self._marks_in(ranking.files[path], texts)
-            self._put(path, replace(marks, innocent=marks.innocent | innocent))
+            if reason == "examined":
+                marks = replace(marks, examined=marks.examined | lines)
+            else:
+                marks = replace(marks, innocent=marks.innocent | lines)
+            self._put(path, marks)
 
     def clear(self) -> None:
         """Remove all marks, those of other servers in the file too."""
@@ -79,7 +80,7 @@ class ReaderMarks:
         self._save()
 
     def settle(self, ranking: Ranking, texts: Texts) -> bool:
-        """Bring the marks to the texts that a ranking is of; True if other places are marked then."""
+        """Bring the marks to the texts that a ranking is of; True if other lines are marked then."""
         shown: list[tuple[str, FileMarks]] = []
         for path, marks in list(self._files.items()):
             file = ranking.files.get(path)

@@ -6,11 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 
-from suspectra_server.text import LONGEST_MESSAGE, many, plain
+from suspectra_server.text import MAX_TEXT, many, plain
 
-STREAMED_LINES = 5_000  # of a run; beyond them only its last lines are shown, at its end
-KEPT_LINES = 200
-LONGEST_CHUNK = 2**16
+MAX_STREAMED_LINES = 5_000  # of a run; beyond them only its last lines are shown, at its end
+MAX_LAST_LINES = 200
+MAX_CHUNK = 2**16
 
 
 class Output:
@@ -25,16 +25,16 @@ class Output:
     def __init__(self, show: Callable[[str], None]):
         self._show = show
         self._batch: list[str] = []
-        self._last: deque[str] = deque(maxlen=KEPT_LINES)  # of those that were not streamed
+        self._last: deque[str] = deque(maxlen=MAX_LAST_LINES)  # of those that were not streamed
         self._lines = 0
         self.last = ""
 
     def add(self, line: str) -> None:
         """Take the next line."""
         self._lines += 1
-        line = plain(line, LONGEST_MESSAGE)
+        line = plain(line, MAX_TEXT)
         self.last = line if line.strip() else self.last
-        (self._batch if self._lines <= STREAMED_LINES else self._last).append(line)
+        (self._batch if self._lines <= MAX_STREAMED_LINES else self._last).append(line)
 
     def flush(self) -> None:
         """Show what came since."""
@@ -45,7 +45,7 @@ class Output:
     def end(self) -> None:
         """Show the last lines."""
         self.flush()
-        left_out = self._lines - STREAMED_LINES - len(self._last)
+        left_out = self._lines - MAX_STREAMED_LINES - len(self._last)
         if left_out > 0:
             self._show(f"… {many(left_out, 'line')} of output left out …")
         if self._last:
@@ -56,11 +56,11 @@ class Output:
 async def lines_of(stream: asyncio.StreamReader) -> AsyncIterator[str]:
     """Lines of output, overlong ones in pieces."""
     rest = b""
-    while data := await stream.read(LONGEST_CHUNK):
+    while data := await stream.read(MAX_CHUNK):
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             yield line.decode(errors="replace").rstrip("\r")
-        if len(rest) > LONGEST_CHUNK:
+        if len(rest) > MAX_CHUNK:
             yield rest.decode(errors="replace")
             rest = b""
     if rest:

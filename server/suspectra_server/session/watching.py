@@ -23,7 +23,7 @@ from suspectra_server.timing import WATCH_POLL_S
 
 log = logging.getLogger(__name__)
 
-MOST_ENTRIES = 10_000  # of a watched folder that are looked at
+MAX_ENTRIES = 10_000  # of a watched folder that are looked at
 _READING = {"opened", "closed_no_write"}  # what our own reading causes
 
 
@@ -48,7 +48,7 @@ def state_of(path: str, boundary: Boundary | None = None) -> object:
         return own
     try:
         with os.scandir(path) as entries:
-            return tuple(sorted((entry.path, _state_of_entry(entry)) for entry in islice(entries, MOST_ENTRIES)))
+            return tuple(sorted((entry.path, _state_of_entry(entry)) for entry in islice(entries, MAX_ENTRIES)))
     except OSError:
         return None
 
@@ -222,7 +222,7 @@ def _parents(path: str) -> Iterator[str]:
         path = parent
 
 
-class Settling:
+class Debouncer:
     """Acts once nothing has happened for a while.
 
     Parameters
@@ -236,7 +236,7 @@ class Settling:
         self._act = act
         self._timer: asyncio.TimerHandle | None = None
 
-    def touched(self, quiet: float) -> None:
+    def trigger(self, quiet: float) -> None:
         """Something happened: act when nothing more has for `quiet` seconds."""
         self.stop()
         self._timer = self._loop.call_later(quiet, self._settled)

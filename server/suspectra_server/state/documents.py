@@ -170,7 +170,7 @@ class Placement:
     def _backward(self) -> dict[int, int]:
         return {line: i for i, line in enumerate(self._forward or ()) if line >= 0}
 
-    def place(self, location: Location) -> tuple[int, int] | None:
+    def current_lines(self, location: Location) -> tuple[int, int] | None:
         """First and last line now, counted from 0; None where a line was edited or code came in between."""
         first, last = location.line - 1, location.end_line - 1
         if last >= len(self.run):

@@ -8,7 +8,7 @@ from suspectra.location import Location
 from suspectra.recording.collection import CollectionError
 from suspectra.report import Suspect
 from suspectra_server.state.documents import Placement
-from suspectra_server.state.ranking import Band, Place
+from suspectra_server.state.ranking import Band, RecordedLine
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Mark:
         return self.suspect.location.file
 
     @property
-    def place(self) -> Place:
+    def recorded_line(self) -> RecordedLine:
         """Its file and its first line as it was run."""
         return self.suspect.location.file, self.suspect.location.line
 
@@ -80,7 +80,7 @@ class ErrorMark:
     @classmethod
     def of(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
         """The mark of an error, given where the lines of its file stand."""
-        place = placement.place(Location(error.file, error.line, error.line)) if placement else None
+        place = placement.current_lines(Location(error.file, error.line, error.line)) if placement else None
         if place is None:
             return cls(error)
         text = placement.now[place[0]]

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 NAME = "marks.json"
 VERSION = 1
-LARGEST = 4 * 2**20  # bytes of the file
+MAX_SIZE = 4 * 2**20  # bytes of the file
 MAX_FILES = 500  # with marks; those marked last are kept
 MAX_MARKS = 20_000
 MAX_LINES = 200_000  # of all these files
@@ -166,7 +166,7 @@ class MarksFile:
         """What is in the file; nothing where it can't be understood."""
         try:
             self._refuse_links()
-            return _parsed(read_regular(self._file, LARGEST))
+            return _parsed(read_regular(self._file, MAX_SIZE))
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, RecursionError) as error:

@@ -1,7 +1,7 @@
 """Where to look next: the debugging model over a ranking, and what is kept of it for the features.
 
-Everything here runs in the worker thread, but for reading a finished :class:`Guide`. The model and the solvers under it
-are loaded with the first guide: they take as long as the rest of the server's start.
+Everything here runs in the worker thread, but for reading a finished :class:`NavigationModel`. The model and the
+solvers under it are loaded with the first one: they take as long as the rest of the server's start.
 """
 
 from __future__ import annotations
@@ -25,74 +25,74 @@ if TYPE_CHECKING:
     from suspectra.program.calls import Calls
     from suspectra.program.dynamic_flow import DynamicFlow
 
-MOST_ELEMENTS, MOST_HITS = 300_000, 20_000_000
-"""Statements, and executions of a statement by a test, up to which a guide is made: beyond, the control flow would take
-more memory than the ranking, and keep the worker thread from the next one."""
-MOST_FUNCTIONS = 100  # functions with suspects whose next moves are looked up ahead of any question
+MAX_ELEMENTS, MAX_HITS = 300_000, 20_000_000
+"""Statements, and executions of a statement by a test, up to which a navigation model is made: beyond, the control
+flow would take more memory than the ranking, and keep the worker thread from the next one."""
+MAX_FUNCTIONS = 100  # functions with suspects whose next moves are looked up ahead of any question
 
 
 @dataclass(frozen=True)
-class Terms:
-    """What a guide follows from; where they are equal, so are the guides.
+class NavigationBasis:
+    """What a navigation model follows from; where they are equal, so are the navigation models.
 
     Parameters
     ----------
     ranking : Ranking
-    cleared : frozenset of int
+    excluded : frozenset of int
         Elements the reader is done with.
     jumps : JumpModel
     """
 
     ranking: Ranking
-    cleared: frozenset[int]
+    excluded: frozenset[int]
     jumps: JumpModel
 
 
 @dataclass(frozen=True, eq=False)
-class Guide:
+class NavigationModel:
     """The debugging model, and answers that were worked out ahead.
 
     Parameters
     ----------
-    terms : Terms
+    basis : NavigationBasis
     model : DebuggingModel or None
-        None when every suspect is cleared, or the suite is too large.
+        None when every suspect is excluded, or the suite is too large.
     next : mapping of int to Move
         The likeliest move from the best suspect of each function.
     steps : ndarray of float64, shape (elements,), optional
         Expected steps from the top of the ranking, once they are known.
-    here : int, optional
+    current : int, optional
         The element the reader is on, and what follows are the steps from it.
-    steps_here : ndarray of float64, shape (elements,), optional
+    steps_from_current : ndarray of float64, shape (elements,), optional
     problem : Problem, optional
         Why there are no expected steps.
     """
 
-    terms: Terms
+    basis: NavigationBasis
     model: DebuggingModel | None
     next: Mapping[int, Move] = field(default_factory=dict)
     steps: np.ndarray | None = None
-    here: int | None = None
-    steps_here: np.ndarray | None = None
+    current: int | None = None
+    steps_from_current: np.ndarray | None = None
     problem: Problem | None = None
 
     @property
     def complete(self) -> bool:
         """Whether there is nothing left to work out."""
-        known = self.steps is not None and (self.here is None or self.steps_here is not None)
+        known = self.steps is not None and (self.current is None or self.steps_from_current is not None)
         return known or self.model is None or self.problem is not None
 
-    def solved(self, token: Token) -> Guide:
+    def solved(self, token: Token) -> NavigationModel:
         """With expected steps from the top of the ranking, and from where the reader is."""
         if self.complete:
             return self
         try:
             # a list that nobody jumps off needs no solver to be measured from its top
-            if not self.model.chain.is_ranked_list or self.here is not None:
+            if not self.model.chain.is_ranked_list or self.current is not None:
                 self.model.solve(_checking(token))
             steps = self.model.expected_steps if self.steps is None else self.steps
-            here = None if self.here is None else self.model.expected_steps_from(self.here)
-            return replace(self, steps=steps, steps_here=here)
+            current = None if self.current is None else self.model.expected_steps_from(self.current)
+            return replace(self, steps=steps, steps_from_current=current)
         except SuspectraError as error:
             return replace(self, problem=error.problem)
 
@@ -106,9 +106,9 @@ class Guide:
         except SuspectraError:
             return None
 
-    def at(self, element: int | None) -> Guide:
+    def at(self, element: int | None) -> NavigationModel:
         """With the reader on another element."""
-        return self if element == self.here else replace(self, here=element, steps_here=None)
+        return self if element == self.current else replace(self, current=element, steps_from_current=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +129,8 @@ class _Knowledge:
         )
 
 
-class Guides:
-    """Makes guides, each with what can be taken over from the one before.
+class NavigationModels:
+    """Makes navigation models, each with what can be taken over from the one before.
 
     Parameters
     ----------
@@ -142,37 +142,37 @@ class Guides:
         self._edged_source = edged_source
         self._knowledge: _Knowledge | None = None
         self._edged: Spectrum | None = None
-        self._last: Guide | None = None
+        self._last: NavigationModel | None = None
 
-    def make(self, terms: Terms, token: Token) -> Guide:
-        """The guide on these terms: the last one where it still fits."""
+    def make(self, basis: NavigationBasis, token: Token) -> NavigationModel:
+        """The navigation model on this basis: the last one where it still fits."""
         last = self._last
-        if last is not None and last.terms == terms:
+        if last is not None and last.basis == basis:
             return last
-        if _too_large(terms.ranking.report.spectrum):
+        if _too_large(basis.ranking.report.spectrum):
             cause = "the suite is too large for the debugging model: there are no expected steps"
             cure = "read in the order of the ranking, or record fewer tests"
-            self._last = Guide(terms, None, problem=Problem("", "", cause, cure))
+            self._last = NavigationModel(basis, None, problem=Problem("", "", cause, cure))
             return self._last
         from suspectra.markov.debugging_model import DebuggingModel  # the first time slow, as scipy comes with it
 
         token.check()
-        known = self._know(terms.ranking, token)
+        known = self._know(basis.ranking, token)
         token.check()
         try:
             model = DebuggingModel(
-                terms.ranking.report, known.flow, known.calls, terms.jumps, terms.cleared, last.model if last else None
+                basis.ranking.report, known.flow, known.calls, basis.jumps, basis.excluded, last.model if last else None
             )
         except NothingToRank:
-            self._last = Guide(terms, None)
+            self._last = NavigationModel(basis, None)
             return self._last
-        self._last = Guide(terms, model, _next(terms.ranking, model, token))
+        self._last = NavigationModel(basis, model, _next(basis.ranking, model, token))
         return self._last
 
-    def solve(self, guide: Guide, token: Token) -> Guide:
-        """The guide with its expected steps."""
-        solved = guide.solved(token)
-        if self._last is not None and self._last.terms == solved.terms:
+    def solve(self, navigation: NavigationModel, token: Token) -> NavigationModel:
+        """The navigation model with its expected steps."""
+        solved = navigation.solved(token)
+        if self._last is not None and self._last.basis == solved.basis:
             self._last = solved.at(None)
         return solved
 
@@ -211,7 +211,7 @@ class Guides:
 
 
 def _too_large(spectrum: Spectrum) -> bool:
-    return len(spectrum.elements) > MOST_ELEMENTS or sum(map(len, spectrum.rows)) > MOST_HITS
+    return len(spectrum.elements) > MAX_ELEMENTS or sum(map(len, spectrum.rows)) > MAX_HITS
 
 
 def _same(one: Elements, other: Elements) -> bool:
@@ -234,7 +234,7 @@ def _next(ranking: Ranking, model: DebuggingModel, token: Token) -> dict[int, Mo
         token.check()
         seen.add(own)
         found.update((suspect.element, move) for move in model.next_moves(suspect.element, limit=1))
-        if len(seen) == MOST_FUNCTIONS:
+        if len(seen) == MAX_FUNCTIONS:
             break
     return found
 

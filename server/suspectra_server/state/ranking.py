@@ -16,7 +16,7 @@ from suspectra.techniques.technique import Technique
 from suspectra_server.protocol import State
 from suspectra_server.text import many
 
-Place = tuple[str, int]  # a file, and a line of it as it was run
+RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 
 
 class Band(str, Enum):
@@ -122,12 +122,12 @@ class Ranking:
         """How many tests failed."""
         return self.report.spectrum.counts.failed if self.report is not None else 0
 
-    def place_of(self, element: int) -> Place:
+    def recorded_line(self, element: int) -> RecordedLine:
         """Where an element stands, in the lines of the run."""
         elements = self.report.spectrum.elements
         return elements.files[elements.file[element]], int(elements.line[element])
 
-    def element_of(self, place: Place) -> int | None:
+    def element_of(self, place: RecordedLine) -> int | None:
         """The element at a place."""
         return self.report.spectrum.elements.at(*place) if self.report is not None else None
 

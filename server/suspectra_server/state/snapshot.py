@@ -12,8 +12,8 @@ from suspectra.report import Subgraph, SubgraphReport, Suspect
 from suspectra_server.protocol import State
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.marks import ErrorMark, Mark, end_of
-from suspectra_server.state.navigation import Guide
-from suspectra_server.state.ranking import Place, Ranking
+from suspectra_server.state.navigation import NavigationModel
+from suspectra_server.state.ranking import Ranking, RecordedLine
 from suspectra_server.text import many
 
 
@@ -54,7 +54,7 @@ class Snapshot:
     placements : mapping of str to Placement
         Of each file that holds a suspect or is open, where its text as run and its text now are known.
     examined, innocent : frozenset of (file, line as run)
-    guide : Guide, optional
+    navigation : NavigationModel, optional
         Where to look next, once that is known.
     by_steps : bool
         Suspects stand in the order of expected steps, where these are known.
@@ -64,9 +64,9 @@ class Snapshot:
 
     ranking: Ranking
     placements: Mapping[str, Placement] = field(default_factory=dict)
-    examined: frozenset[Place] = frozenset()
-    innocent: frozenset[Place] = frozenset()
-    guide: Guide | None = None
+    examined: frozenset[RecordedLine] = frozenset()
+    innocent: frozenset[RecordedLine] = frozenset()
+    navigation: NavigationModel | None = None
     by_steps: bool = False
     errors: tuple[ErrorMark, ...] = ()
 
@@ -85,9 +85,9 @@ class Snapshot:
 
     def steps(self, element: int) -> float | None:
         """Expected steps from the top of the ranking; None where they are not known, or beyond any number."""
-        if self.guide is None or self.guide.steps is None:
+        if self.navigation is None or self.navigation.steps is None:
             return None
-        steps = float(self.guide.steps[element])
+        steps = float(self.navigation.steps[element])
         return steps if math.isfinite(steps) else None
 
     @cached_property
@@ -177,11 +177,11 @@ class Snapshot:
         placement = self.placements.get(file)
         origin = placement.origin(line) if placement else None
         suspect = self.ranking.suspect_at(file, origin) if origin else None
-        return suspect if suspect and placement.place(suspect.location) else None
+        return suspect if suspect and placement.current_lines(suspect.location) else None
 
     def _mark(self, suspect: Suspect) -> Mark | None:
         placement = self.placements.get(suspect.location.file)
-        if placement is None or (lines := placement.place(suspect.location)) is None:
+        if placement is None or (lines := placement.current_lines(suspect.location)) is None:
             return None
         first, last = lines
         text = placement.now[first]

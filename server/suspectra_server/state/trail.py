@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from suspectra_server.state.ranking import Place
+from suspectra_server.state.ranking import RecordedLine
 
-LONGEST = 1_000  # stops
+MAX_STOPS = 1_000  # stops
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Stop:
     """A place in a workspace folder, in the lines of the run."""
 
     folder: str
-    place: Place
+    line: RecordedLine
 
 
 class Trail:
@@ -36,7 +36,7 @@ class Trail:
             if one is not None and one != self.here:
                 self._stops.append(one)
                 self._seen.add(one)
-        del self._stops[:-LONGEST]
+        del self._stops[:-MAX_STOPS]
 
     def back(self) -> Stop | None:
         """Go back one stop; None, and stay, where there is none."""
@@ -53,12 +53,13 @@ class Trail:
         """Take every place as not yet seen, but for the one the reader is at."""
         self._seen = {self.here} if self.here else set()
 
-    def carry(self, folder: str, moved: Callable[[Place], Place | None]) -> None:
+    def remap_lines(self, folder: str, moved: Callable[[RecordedLine], RecordedLine | None]) -> None:
         """Follow the places of a folder into a new run; those that are gone are forgotten."""
-        carried = {stop: stop for stop in {*self._stops, *self._seen}}
-        for stop in carried:
-            if stop.folder == folder:
-                place = moved(stop.place)
-                carried[stop] = Stop(folder, place) if place else None
-        self._stops = [carried[stop] for stop in self._stops if carried[stop]]
-        self._seen = {carried[stop] for stop in self._seen if carried[stop]}
+
+        def remapped(stop: Stop) -> Stop | None:
+            line = moved(stop.line) if stop.folder == folder else stop.line
+            return Stop(stop.folder, line) if line else None
+
+        now = {stop: remapped(stop) for stop in {*self._stops, *self._seen}}
+        self._stops = [current for stop in self._stops if (current := now[stop])]
+        self._seen = {current for stop in self._seen if (current := now[stop])}

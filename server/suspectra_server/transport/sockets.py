@@ -23,7 +23,7 @@ from suspectra.errors import Problem, UsageError
 from suspectra_server.timing import TOKEN_TIMEOUT_S
 from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
 from suspectra_server.transport.outbox import Outbox
-from suspectra_server.transport.wire import INVALID_REQUEST, LARGEST_MESSAGE, Protocol, content_length
+from suspectra_server.transport.wire import INVALID_REQUEST, MAX_MESSAGE, Protocol, content_length
 
 log = logging.getLogger(__name__)
 
@@ -302,7 +302,7 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         process_request=check,
         create_connection=Connection,
         open_timeout=TOKEN_TIMEOUT_S,
-        max_size=LARGEST_MESSAGE,
+        max_size=MAX_MESSAGE,
         write_limit=0,  # so that what has been sent has left
     ) as listener:
         query = "" if secret else f"/?token={token}"

@@ -36,9 +36,9 @@ from suspectra_server.transport.outbox import Outbox, subject_of
 
 log = logging.getLogger(__name__)
 
-LARGEST_MESSAGE = 256 * 2**20  # bytes
+MAX_MESSAGE = 256 * 2**20  # bytes
 _LENGTH = re.compile(rb"content-length\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
-_LONGEST_HEADER = 8192
+_MAX_HEADER = 8192
 
 PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED, REQUEST_FAILED = -32700, -32600, -32002, -32803
 MAX_PENDING = 1000  # messages of the client that are being handled
@@ -324,7 +324,7 @@ def read_message(source: BinaryIO) -> bytes | None:
         When a message is announced that nobody could want to read.
     """
     length = None
-    while line := source.readline(_LONGEST_HEADER):
+    while line := source.readline(_MAX_HEADER):
         if (announced := content_length(line)) is not None:
             length = announced
         elif not line.strip() and length is not None:
@@ -344,6 +344,6 @@ def content_length(line: bytes) -> int | None:
     match = _LENGTH.fullmatch(line.rstrip(b"\r\n"))
     if match is None:
         return None
-    if int(match[1]) > LARGEST_MESSAGE:
+    if int(match[1]) > MAX_MESSAGE:
         raise ValueError(f"a message of {int(match[1])} bytes")
     return int(match[1])

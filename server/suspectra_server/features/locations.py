@@ -11,7 +11,7 @@ from suspectra_server.session.session import Session
 from suspectra_server.text import plain
 
 
-def location_of(session: Session, statement: Statement) -> lsp.Location | None:
+def current_location(session: Session, statement: Statement) -> lsp.Location | None:
     """Where a statement of this or an earlier ranking stands now.
 
     None where it was edited, or its file's text was never seen.
@@ -22,7 +22,7 @@ def location_of(session: Session, statement: Statement) -> lsp.Location | None:
     folder = now.folder
     where = now.ranking.report.spectrum.elements.location(now.element)
     placement = folder.placement(where.file)
-    if placement is None or (lines := placement.place(where)) is None:
+    if placement is None or (lines := placement.current_lines(where)) is None:
         return None
     first, last = (placement.now[line] for line in lines)
     count = session.units.count
@@ -35,9 +35,9 @@ def location_of(session: Session, statement: Statement) -> lsp.Location | None:
     )
 
 
-def place(session: Session, statement: Statement) -> dict[str, Any] | None:
+def to_protocol(session: Session, statement: Statement) -> dict[str, Any] | None:
     """A `Place` of the protocol; None where it is not known where the statement stands."""
-    location, now = location_of(session, statement), statement.now()
+    location, now = current_location(session, statement), statement.now()
     if location is None or now is None:
         return None
     elements = now.ranking.report.spectrum.elements
