@@ -23,7 +23,7 @@ def path_of(uri: str) -> Path | None:
     return Path(path) if path and "\0" not in path else None
 
 
-def range_of(mark: Mark, lines: list[str] | tuple[str, ...], units: Units) -> lsp.Range:
+def range_of(mark: Mark, lines: Sequence[str], units: Units) -> lsp.Range:
     """The whole statement."""
     return lsp.Range(
         position(mark.first, mark.start, lines, units),
@@ -31,7 +31,7 @@ def range_of(mark: Mark, lines: list[str] | tuple[str, ...], units: Units) -> ls
     )
 
 
-def first_line_of(mark: Mark, lines: list[str] | tuple[str, ...], units: Units) -> lsp.Range:
+def first_line_of(mark: Mark, lines: Sequence[str], units: Units) -> lsp.Range:
     """The first line of the statement."""
     return lsp.Range(
         position(mark.first, mark.start, lines, units),

@@ -50,9 +50,9 @@ def serve(
         try:
             if unix:
                 return await sockets.serve_unix(server.protocol, unix, _say)
-            if tcp or ws:
-                return await with_token(server.protocol)
-            return await wire.serve_stdio(server.protocol, *streams)
+            if streams:
+                return await wire.serve_stdio(server.protocol, *streams)
+            return await with_token(server.protocol)
         finally:
             await server.save()
             server.stop()
@@ -66,6 +66,7 @@ def serve(
                 _say(f"the token is {token}")
             if tcp:
                 return await sockets.serve_tcp(protocol, *tcp, token, _say)
+            assert ws, "the other ways to serve were tried"
             return await sockets.serve_websocket(protocol, *ws, token, _say, secret=token_path is not None)
 
     log_output = BackgroundHandler(2)

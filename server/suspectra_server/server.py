@@ -77,8 +77,6 @@ class SuspectraServer(LanguageServer):
     ----------
     jobs : Jobs
         Where rankings and models are made.
-    finished : Future of int
-        Set to the exit status when the client said `exit` or is gone.
     """
 
     protocol: wire.Protocol
@@ -93,7 +91,6 @@ class SuspectraServer(LanguageServer):
             max_workers=1,
         )
         loop = asyncio.get_running_loop()
-        self.finished: asyncio.Future[int] = loop.create_future()
         self.jobs = Jobs(loop)
         self.files = Jobs(loop, "suspectra-files")
         self.watcher = Watcher(loop, self._changed_on_disk)
@@ -315,7 +312,7 @@ class SuspectraServer(LanguageServer):
 
     def send_status(self) -> None:
         """Send `suspectra/status` where the client takes it."""
-        if self.takes_status and not self.finished.done():
+        if self.takes_status and not self.protocol.finished.done():
             self.protocol.notify(STATUS, self.status())
 
     def status(self) -> dict[str, Any]:

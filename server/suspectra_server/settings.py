@@ -48,7 +48,7 @@ class Settings:
     def make_technique(self) -> Technique:
         """The technique these settings name; `clone_failed` is for those that know clones."""
         clones = self.clone_failed and self.technique.partition("+")[0] in FORMULAS
-        return make_technique(self.technique, **({"clone_failed": True} if clones else {}))
+        return make_technique(self.technique, **dict[str, Any]({"clone_failed": True} if clones else {}))
 
     def jump_model(self, p_jump: float | None = None) -> JumpModel:
         """How readers leave the ranking by these settings, or with a probability that was learned."""
@@ -93,7 +93,7 @@ def _weight(value: Any) -> float:
 
 
 def _order(value: Any) -> str:
-    if value not in ORDERS:
+    if not isinstance(value, str) or value not in ORDERS:
         raise ValueError(f"it must be one of {', '.join(ORDERS)}")
     return value
 
@@ -117,7 +117,7 @@ def _words(value: Any) -> tuple[str, ...]:
 
 
 def _loudness(value: Any) -> str:
-    if value not in NOTIFICATIONS:
+    if not isinstance(value, str) or value not in NOTIFICATIONS:
         raise ValueError(f"it must be one of {', '.join(NOTIFICATIONS)}")
     return value
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from typing import TypeGuard
 
 # control characters, and those that reorder or hide text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
@@ -63,3 +64,8 @@ def number(value: float) -> float:
 def many(count: int, noun: str) -> str:
     """A number of things, in words."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a value of a message is a whole number that is not negative."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

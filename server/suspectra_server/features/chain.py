@@ -17,7 +17,7 @@ from suspectra_server.state.documents import Placement, Reading
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import plain
+from suspectra_server.text import is_count, plain
 
 LIMIT, MOST = 8, 40  # states that are followed from the statement
 
@@ -83,7 +83,7 @@ class _Texts:
         return "" if line is None else self._placements[where.file].now[line]
 
     def _now(self, element: int) -> tuple[Location, int | None]:
-        where = self._ranking.report.spectrum.elements.location(element)
+        where = self._ranking.elements.location(element)
         placement = self._placements.get(where.file)
         lines = placement.current_lines(where) if placement else None
         return where, lines[0] if lines else None
@@ -132,7 +132,6 @@ def _read(params: Any) -> tuple[str, int, int]:
     given = params if isinstance(params, Mapping) else {}
     uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
     limit = LIMIT if limit is None else limit
-    counts = [line, limit]
-    if not isinstance(uri, str) or any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in counts):
+    if not isinstance(uri, str) or not is_count(line) or not is_count(limit):
         raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
     return uri, line, min(max(limit, 1), MOST)

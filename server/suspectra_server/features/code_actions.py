@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lsprotocol import types as lsp
 
 from suspectra_server.features.diagnostics import SOURCE
@@ -30,7 +32,7 @@ def register(session: Session) -> None:
             return []
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
-        wanted = [
+        wanted: list[tuple[str, str, list[Any]]] = [
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
             ("Look around from this suspect…", "jump", [cursor]),
             ("Mark suspect as examined", "markExamined", [uri, mark.first]),

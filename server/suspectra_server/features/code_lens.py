@@ -43,14 +43,13 @@ def refresh(session: Session) -> None:
 def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
     """The first line of each function that holds marks, counted from 0, and its marks, best first."""
     marks_of: dict[int, list[Mark]] = {}
-    elements = snapshot.ranking.report.spectrum.elements if snapshot.ranking.report is not None else None
     for mark in snapshot.by_file.get(path, ()):
-        function = int(elements.function[mark.suspect.element])
+        function = int(snapshot.ranking.elements.function[mark.suspect.element])
         if function >= 0 and not mark.examined:
             marks_of.setdefault(function, []).append(mark)
     placed = []
     for function, marks in marks_of.items():
-        line = elements.functions[function].line
+        line = snapshot.ranking.elements.functions[function].line
         if lines := snapshot.placements[path].current_lines(Location(path, line, line)):
             placed.append((lines[0], marks))
     return placed
@@ -67,7 +66,7 @@ def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> ls
     if mark is None:
         return None
     move = known[mark.suspect.element]
-    where = snapshot.ranking.report.spectrum.elements.location(move.element)
+    where = snapshot.ranking.elements.location(move.element)
     placement = folder.placement(where.file)
     lines = placement.current_lines(where) if placement else None
     if lines is None or (where.file, where.line) in snapshot.examined | snapshot.innocent:

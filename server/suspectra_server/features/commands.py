@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -122,7 +122,7 @@ class Commands:
         while stop := trail.back():
             folder = self._session.folders.get(stop.folder)
             statement = folder.statement_at(stop.line) if folder else None
-            if statement is not None and (location := current_location(self._session, statement)):
+            if folder and statement and (location := current_location(self._session, statement)):
                 folder.navigation.move_to(statement)
                 return self._show(statement, location)
         return None
@@ -156,7 +156,7 @@ class Commands:
         if found is None or found.suspect is None:
             return False
         folder, element = found.folder, found.element
-        function = found.ranking.report.spectrum.elements.function
+        function = found.ranking.elements.function
         whole = scope == "function" and function[element] >= 0
         folder.exclude(np.flatnonzero(function == function[element]).tolist() if whole else [element], "innocent")
         return True
@@ -208,7 +208,7 @@ class Commands:
         if not isinstance(name, str) or not isinstance(clone, (bool, type(None))):
             raise JsonRpcInvalidParams("selectTechnique takes a name and {cloneFailed: boolean}")
         try:
-            make_technique(name, **({"clone_failed": True} if clone else {}))
+            make_technique(name, **dict[str, Any]({"clone_failed": True} if clone else {}))
         except UsageError as error:
             raise JsonRpcInvalidParams(plain(str(error))) from None
         for folder in self._session.folders:
@@ -263,8 +263,9 @@ class Commands:
         if marked := self._marked(uri, line):
             return marked[0], marked[1].suspect, self._location(*marked)
         found = self._session.folders.of(uri)
-        suspect = found[0].current().suspect_at(found[1], line) if found else None
-        return (found[0], suspect, lsp.Location(uri, whole_line(line))) if suspect else None
+        if found is None or (suspect := found[0].current().suspect_at(found[1], line)) is None:
+            return None
+        return found[0], suspect, lsp.Location(uri, whole_line(line))
 
     def _visited(self) -> Found | None:
         """The suspect visited last, if the reader is still on one."""
@@ -291,9 +292,9 @@ class Commands:
         """Where the reader is: the statement at the cursor, else where they went last."""
         if cursor is not None and (found := self._statement_at(*_cursor(cursor))):
             return found
-        here = self._session.trail.here
-        folder = self._session.folders.get(here.folder) if here else None
-        return folder.statement_at(here.line) if folder else None
+        stop = self._session.trail.here
+        folder = self._session.folders.get(stop.folder) if stop else None
+        return folder.statement_at(stop.line) if stop and folder else None
 
     def _first(self) -> Statement | None:
         found = next(iter(self._unexamined()), None)
@@ -335,8 +336,9 @@ class Commands:
             return next(iter(left), None)
 
         def near(one: Found) -> tuple[bool, float]:
-            own = one[0] is now.folder and steps is not None
-            return not own, float(steps[one[1].suspect.element]) if own else 0.0
+            if one[0] is not now.folder or steps is None:
+                return True, 0.0
+            return False, float(steps[one[1].suspect.element])
 
         return min(left, key=near, default=None)
 
@@ -374,14 +376,14 @@ class Commands:
         folder, element = here.folder, here.element
         last = self._session.trail.here
         visited = folder.element_of(last.line) if last and last.folder == folder.uri else None
-        by_hand = visited is not None and visited != element
 
         def count(navigation: NavigationModel, token: Token) -> list[bool]:
             model = navigation.model
             if model is None:
                 return []
             # who was found elsewhere than they were led to went there by themselves
-            moves = [True] if by_hand and model.is_neighbour(visited, element) else []
+            by_hand = visited is not None and visited != element and model.is_neighbour(visited, element)
+            moves = [True] if by_hand else []
             if model.has_neighbours(element):
                 near = target.folder is folder and model.is_neighbour(element, target.element)
                 moves.append(not returns and near)
@@ -407,14 +409,13 @@ class Commands:
 
     def _visit(self, target: Statement, here: Statement | None) -> lsp.Location | None:
         """Go to a statement, and remember where the reader came from."""
-        target, here = target.now(), here and here.now()
-        location = current_location(self._session, target) if target else None
-        if location is None:
+        to, from_ = target.now(), here and here.now()
+        if to is None or (location := current_location(self._session, to)) is None:
             return None
-        origin = Stop(here.folder.uri, here.line) if here else None
-        self._session.trail.go(Stop(target.folder.uri, target.recorded_line), origin)
-        target.folder.navigation.move_to(target)
-        return self._show(target, location)
+        origin = Stop(from_.folder.uri, from_.recorded_line) if from_ else None
+        self._session.trail.go(Stop(to.folder.uri, to.recorded_line), origin)
+        to.folder.navigation.move_to(to)
+        return self._show(to, location)
 
     def _show(self, statement: Statement, location: lsp.Location) -> lsp.Location:
         if self._session.can("window.show_document.support"):
@@ -454,7 +455,7 @@ def register(session: Session) -> None:
         session.command(command.id)(_checked(method, len(command.arguments)))
 
 
-def _checked(method: Callable, most: int) -> Callable:
+def _checked(method: Callable[..., Any], most: int) -> Callable[..., Awaitable[Any]]:
     """The method with its arguments as JSON; a client that sends too many is told so."""
 
     async def run(*arguments: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from lsprotocol import types as lsp
 
@@ -91,20 +92,21 @@ class Published:
             source=SOURCE,
             message=plain(headline(ranking, suspect)),
             related_information=self._related(folder, mark),
-            data={
-                "technique": technique.name,
-                "cloneFailed": technique.clone_failed,
-                **figures(mark),
-            },
+            data=self._data(folder, mark),
         )
+
+    @staticmethod
+    def _data(folder: Folder, mark: Mark) -> dict[str, Any]:
+        technique = folder.snapshot.ranking.technique
+        return {"technique": technique.name, "cloneFailed": technique.clone_failed, **figures(mark)}
 
     def _region(self, folder: Folder, region: Region) -> lsp.Diagnostic:
         """A part of a suspicious behaviour, all its lines."""
         first, last = region.marks[0], region.marks[-1]
-        diagnostic = self._diagnostic(folder, region.best)
+        diagnostic, data = self._diagnostic(folder, region.best), self._data(folder, region.best)
         diagnostic.range = self._range(folder, region)
         diagnostic.message = plain(behaviour(folder.snapshot.ranking, region))
-        diagnostic.data |= {
+        diagnostic.data = data | {
             "line": first.first + 1,
             "endLine": last.last + 1,
             "subgraph": region.number,
@@ -132,7 +134,7 @@ class Published:
         """The failing tests that execute it, where it is known where they stand."""
         if not self._client.can("text_document.publish_diagnostics.related_information"):
             return None
-        related = []
+        related: list[lsp.DiagnosticRelatedInformation] = []
         for name in mark.suspect.failing_tests:
             test = folder.snapshot.ranking.failing.get(name)
             if test is None or test.location is None or test.location.file not in folder.snapshot.ranking.inside:

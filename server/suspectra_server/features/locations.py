@@ -20,7 +20,7 @@ def current_location(session: Session, statement: Statement) -> lsp.Location | N
     if now is None:
         return None
     folder = now.folder
-    where = now.ranking.report.spectrum.elements.location(now.element)
+    where = now.ranking.elements.location(now.element)
     placement = folder.placement(where.file)
     if placement is None or (lines := placement.current_lines(where)) is None:
         return None
@@ -40,8 +40,11 @@ def to_protocol(session: Session, statement: Statement) -> dict[str, Any] | None
     location, now = current_location(session, statement), statement.now()
     if location is None or now is None:
         return None
-    elements = now.ranking.report.spectrum.elements
+    elements = now.ranking.elements
     file, line = elements.files[elements.file[now.element]], location.range.start.line
+    placement = now.folder.placement(file)
+    if placement is None:
+        return None
     suspect = now.suspect
     return {
         "uri": location.uri,
@@ -49,7 +52,7 @@ def to_protocol(session: Session, statement: Statement) -> dict[str, Any] | None
         "file": file,
         "line": line + 1,
         "function": plain(elements.function_name(now.element)),
-        "source": plain(now.folder.placement(file).now[line].strip()),
+        "source": plain(placement.now[line].strip()),
         "rankBest": suspect.rank_best if suspect else None,
         "rankWorst": suspect.rank_worst if suspect else None,
         "steps": now.folder.snapshot.steps(now.element) if suspect else None,

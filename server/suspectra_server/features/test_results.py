@@ -16,7 +16,7 @@ from suspectra_server.session.folder import Folder, Statement
 from suspectra_server.session.session import Session
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
-from suspectra_server.text import number, plain
+from suspectra_server.text import is_count, number, plain
 
 MAX_TESTS = 100  # of each kind that an explanation names unless asked for more
 
@@ -29,23 +29,26 @@ def register(session: Session) -> None:
         given = params if isinstance(params, Mapping) else {}
         uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
         limit = MAX_TESTS if limit is None else limit
-        if not isinstance(uri, str) or not _is_count(line) or not _is_count(limit):
+        if not isinstance(uri, str) or not is_count(line) or not is_count(limit):
             raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
         found = session.folders.of(uri)
         return _explanation(session, *found, line, limit) if found else None
 
     @session.feature(TEST_RESULTS)
     async def test_results(params: Any) -> list[dict[str, Any]]:
-        rankings = [(folder, folder.snapshot.ranking) for folder in session.folders]
-        rankings = [(folder, ranking) for folder, ranking in rankings if ranking.evidence]
-        executed = await asyncio.gather(*(asyncio.to_thread(_by_file, ranking.evidence) for _, ranking in rankings))
+        rankings = [
+            (folder, ranking, ranking.evidence)
+            for folder in session.folders
+            if (ranking := folder.snapshot.ranking).evidence is not None
+        ]
+        executed = await asyncio.gather(*(asyncio.to_thread(_by_file, evidence) for _, _, evidence in rankings))
         return [
             {
                 "folder": folder.uri,
-                "tests": _tests(folder, ranking, ranking.evidence.tests),
+                "tests": _tests(folder, ranking, evidence.tests),
                 "files": [{"uri": folder.uri_of(path), **counts} for path, counts in files.items()],
             }
-            for (folder, ranking), files in zip(rankings, executed, strict=True)
+            for (folder, ranking, evidence), files in zip(rankings, executed, strict=True)
         ]
 
     @session.feature(COVERAGE)
@@ -69,7 +72,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
     if suspect is None or where is None:
         return None
     ranking = snapshot.ranking
-    told, spectrum = ranking.explain(suspect), ranking.report.spectrum
+    explanation, spectrum = ranking.explain(suspect), ranking.ranked.spectrum
     passing = sorted(spectrum.tests[i] for i in spectrum.tests_executing(suspect.element) if not spectrum.failed[i])
     failing, passing = (
         [ranking.tests[name] for name in names[:limit] if name in ranking.tests]
@@ -84,10 +87,10 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         "ep": suspect.ep,
         "nf": suspect.nf,
         "np": suspect.np,
-        "headline": plain(told.headline),
-        "sentences": [plain(sentence) for sentence in told.sentences],
-        "formula": plain(told.formula),
-        "substituted": plain(told.substituted),
+        "headline": plain(explanation.headline),
+        "sentences": [plain(sentence) for sentence in explanation.sentences],
+        "formula": plain(explanation.formula),
+        "substituted": plain(explanation.substituted),
         "failing": _tests(folder, ranking, failing),
         "passing": _tests(folder, ranking, passing),
         "examined": as_run in snapshot.examined | snapshot.innocent,
@@ -155,7 +158,3 @@ def _coverage(folder: Folder, path: str, test: str | None) -> list[dict[str, int
         if lines := placement.current_lines(elements.location(element)):
             found.append({"line": lines[0] + 1, "endLine": lines[1] + 1, "tests": count})
     return found
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from suspectra.report import Suspect
+from suspectra.report import SubgraphReport, Suspect
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Region, Snapshot
@@ -58,12 +58,13 @@ def headline(ranking: Ranking, suspect: Suspect) -> str:
 
 def behaviour(ranking: Ranking, region: Region) -> str:
     """One line about a part of a suspicious behaviour."""
-    graph, counts = region.subgraph, ranking.report.spectrum.counts
+    graph, counts = region.subgraph, ranking.ranked.spectrum.counts
+    of = f" of {len(ranking.ranked.subgraphs)}" if isinstance(ranking.ranked, SubgraphReport) else ""
     part = f", part {region.part} of {region.parts}" if region.parts > 1 else ""
     statements = "1 statement" if len(graph.elements) == 1 else f"{len(graph.elements)} statements"
     score = score_words(region.best.suspect.score)
     return (
-        f"Suspicious behaviour {region.number} of {len(ranking.report.subgraphs)}{part}:"
+        f"Suspicious behaviour {region.number}{of}{part}:"
         f" {ranking.technique.info.title} {score} · {statements} that {graph.ef} of {counts.failed} failing and"
         f" {graph.ep} of {counts.passed} passing tests traverse"
     )

@@ -34,11 +34,11 @@ class Client(Protocol):
     def send_status(self) -> None:
         """Send `suspectra/status` where the client takes it."""
 
-    def window_log_message(self, params: lsp.LogMessageParams) -> None:
+    def window_log_message(self, params: lsp.LogMessageParams, /) -> None:
         """Send a line for the client's log."""
 
-    def window_show_message(self, params: lsp.ShowMessageParams) -> None:
+    def window_show_message(self, params: lsp.ShowMessageParams, /) -> None:
         """Show a message to the user."""
 
-    def text_document_publish_diagnostics(self, params: lsp.PublishDiagnosticsParams) -> None:
+    def text_document_publish_diagnostics(self, params: lsp.PublishDiagnosticsParams, /) -> None:
         """Replace the diagnostics of a document."""

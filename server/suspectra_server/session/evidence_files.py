@@ -186,7 +186,7 @@ def _states_growing(paths: Iterable[str], boundary: Boundary | None) -> tuple[St
 
 def _inodes(states: States) -> dict[str, int]:
     """The inodes of all files, out of the states of files and of folders."""
-    found: dict[str, object] = {}
+    found: dict[str, tuple[int, ...]] = {}
     for path, state in states.items():
         if isinstance(state, tuple) and state:
             found.update(state if isinstance(state[0], tuple) else {path: state})

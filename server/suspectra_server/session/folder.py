@@ -323,7 +323,7 @@ class Folder:
 
     # back in the loop
 
-    def _ranked(self, result: object) -> None:
+    def _ranked(self, result: Ranked | Exception) -> None:
         if self.removed:
             return
         if isinstance(result, Exception):
@@ -355,7 +355,7 @@ class Folder:
             self.take(reading)
             self._lay_out()
 
-    def _loaded(self, result: object) -> None:
+    def _loaded(self, result: tuple[Reading, dict[str, object]] | Exception) -> None:
         if isinstance(result, Exception) or self.removed:
             return
         reading, states = result

@@ -47,13 +47,15 @@ class Jobs:
         self._name = name
         self._waiting: dict[Hashable, _Job] = {}
         self._running: _Job | None = None
-        self._awaited: set[asyncio.Future] = set()
+        self._awaited: set[asyncio.Future[Any]] = set()
         self._wanted = threading.Semaphore(0)
         self._next: _Job | None = None
         self._thread: threading.Thread | None = None
         self._tidy_from = loop.time() + MEMORY_RELEASE_S
 
-    def submit(self, key: Hashable, work: Callable[[Token], Any], done: Callable[[Any], None]) -> None:
+    def submit(
+        self, key: Hashable, work: Callable[[Token], Result], done: Callable[[Result | Exception], None]
+    ) -> None:
         """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced."""
         self._waiting[key] = _Job(key, work, done, Token())
         self._start_next()
@@ -70,7 +72,7 @@ class Jobs:
         """
         answer: asyncio.Future[Result] = self._loop.create_future()
 
-        def done(result: Any) -> None:
+        def done(result: Result | Exception) -> None:
             if answer.done():
                 return
             if isinstance(result, Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from suspectra.cancellation import Token
 from suspectra_server.session.jobs import Jobs
@@ -63,7 +63,7 @@ class NavigationService:
         self._closed = False
         self._current_model: NavigationModel | None = None
         self._current: Position | None = None
-        self._waiting: set[asyncio.Future] = set()
+        self._waiting: set[asyncio.Future[Any]] = set()
 
     def model_for(self, ranking: Ranking) -> NavigationModel | None:
         """The navigation model of a ranking as far as it is known; it may not know yet what was examined just now."""
@@ -128,19 +128,19 @@ class NavigationService:
         basis = self._current_basis()
         if basis is None or basis.ranking is not ranking:
             return None
-        answer: asyncio.Future = self._loop.create_future()
+        answer: asyncio.Future[Answer | None] = self._loop.create_future()
 
         def work(token: Token) -> tuple[NavigationModel, Answer]:
             navigation = self._models.make(basis, token)
             return navigation, question(navigation, token)
 
-        def done(result: object) -> None:
+        def done(result: tuple[NavigationModel, Answer] | Exception) -> None:
             self._waiting.discard(answer)
-            failed = isinstance(result, Exception)
+            navigation, found = (None, None) if isinstance(result, Exception) else result
             if not answer.done():
-                answer.set_result(None if failed else result[1])
-            if not failed and result[0].basis == self._current_basis():
-                self._take(result[0])
+                answer.set_result(found)
+            if navigation is not None and navigation.basis == self._current_basis():
+                self._take(navigation)
 
         self._waiting.add(answer)
         if not of_steps:

@@ -151,10 +151,8 @@ class Ranker:
 
     def _find(self, settings: Settings, edges: bool) -> EvidenceSource:
         """The source to read: the one in use, with all it remembers, as long as it is still the one to use."""
-        given = {
-            name: Path(path) for name, path in (("coverage", settings.coverage), ("junit", settings.junit)) if path
-        }
-        found = find_source(self._root, **given)
+        coverage, junit = (Path(path) if path else None for path in (settings.coverage, settings.junit))
+        found = find_source(self._root, coverage=coverage, junit=junit)
         used = self._source
         if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
             found = used

@@ -6,6 +6,7 @@ import json
 import logging
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,10 +103,15 @@ class ProgressBar:
         except Exception as error:  # a client may decline
             log.info("no progress bar: %s", error)
             return cls(client, None)
+
+        def ended(future: Future[object]) -> None:
+            if future.cancelled():
+                cancel()
+
         client.work_done_progress.begin(
             token, lsp.WorkDoneProgressBegin("Suspectra: running tests", cancellable=True, percentage=0)
         )
-        client.work_done_progress.tokens[token].add_done_callback(lambda future: future.cancelled() and cancel())
+        client.work_done_progress.tokens[token].add_done_callback(ended)
         return cls(client, token)
 
     def report(self, message: str, percentage: int | None) -> None:

@@ -58,16 +58,16 @@ class Session(Client, Protocol):
     def keep_running(self, task: asyncio.Task[None]) -> None:
         """Keep a task alive, and log when it fails."""
 
-    def window_show_document(self, params: lsp.ShowDocumentParams) -> None:
+    def window_show_document(self, params: lsp.ShowDocumentParams, /) -> object:
         """Have the client show a place."""
 
     async def window_show_message_request_async(
-        self, params: lsp.ShowMessageRequestParams
+        self, params: lsp.ShowMessageRequestParams, /
     ) -> lsp.MessageActionItem | None:
         """Ask the user to choose."""
 
-    def workspace_code_lens_refresh(self, params: None) -> None:
+    def workspace_code_lens_refresh(self, params: None, /) -> object:
         """Have the client ask for code lenses again."""
 
-    def workspace_inlay_hint_refresh(self, params: None) -> None:
+    def workspace_inlay_hint_refresh(self, params: None, /) -> object:
         """Have the client ask for inlay hints again."""

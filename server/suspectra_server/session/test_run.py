@@ -91,7 +91,7 @@ class TestRun:
         self._end()
 
     def _end(self) -> None:
-        if self._process and self._process.returncode is None:
+        if self._process and self._watchdog and self._process.returncode is None:
             self._watchdog.end()  # which does not need this loop to go on
             if os.name == "nt":
                 self._process.terminate()
@@ -133,9 +133,10 @@ class TestRun:
         with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
             tests = self._tests.get(folder.uri)
             show, find = folder.test_arguments(), folder.test_arguments(chosen=tests is not None)
-            shown, command, path, environ, self._watchdog = await self._files.run(
+            shown, command, path, environ, watchdog = await self._files.run(
                 lambda: (show(), *_prepared(find(), tests, Path(scratch)), *_watched_environment())
             )
+            self._watchdog = watchdog
             ended = asyncio.Event()
             self.counts = Counts()
             progress.report(" ".join(shown), None)
@@ -155,10 +156,11 @@ class TestRun:
                 )
                 if self._cancelled or folder.removed:
                     self._end()
+                assert self._process.stdout is not None, "it was asked for"
                 async for line in lines_of(self._process.stdout):
                     output.add(line)
                 status = await self._process.wait()
-                self._watchdog.release()
+                watchdog.release()
             except OSError as error:
                 output.add(str(error))
                 status = _USAGE

@@ -16,6 +16,7 @@ from itertools import islice
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.sources import Signature, signature, signature_of
@@ -77,8 +78,8 @@ class Watcher:
         self._sets: Mapping[Hashable, frozenset[str]] = {}  # replaced, not changed: who iterates holds the old one
         self._boundaries: Mapping[str, Boundary | None] = {}  # of each watched path
         self._known: Mapping[str, object] = {}  # the last state of each watched path
-        self._folders: dict[str, object] = {}  # these two belong to the thread that looks
-        self._observer: object | None = None
+        self._folders: dict[str, ObservedWatch] = {}  # these two belong to the thread that looks
+        self._observer: BaseObserver | None = None
         self._end = threading.Event()
         self._look_now = threading.Event()
         self._looker: threading.Thread | None = None
@@ -130,7 +131,8 @@ class Watcher:
         Where there is none yet, the nearest folder above it, in which it will appear.
         """
         boundaries = self._boundaries
-        wanted = {_folder_of(path, boundaries.get(path)) for path in frozenset().union(*self._sets.values())} - {None}
+        watched = frozenset[str]().union(*self._sets.values())
+        wanted = {folder for path in watched if (folder := _folder_of(path, boundaries.get(path)))}
         for folder in self._folders.keys() - wanted:
             self._unschedule(folder)
         for folder in wanted - self._folders.keys():
@@ -150,7 +152,8 @@ class Watcher:
     def _unschedule(self, folder: str) -> None:
         watch = self._folders.pop(folder)
         try:
-            self._observer.unschedule(watch)
+            if self._observer is not None:
+                self._observer.unschedule(watch)
         except Exception as error:  # the folder is gone, and the watch with it
             log.debug("%s was not watched any more: %s", folder, error)
 
@@ -208,7 +211,7 @@ def _folder_of(path: str, boundary: Boundary | None) -> str | None:
     """The folder to watch for a path: itself or the nearest above it, but none above the workspace."""
     within = boundary is not None and boundary.names(path)
     for folder in (path, *_parents(path)):
-        if within and not boundary.names(folder):
+        if boundary is not None and within and not boundary.names(folder):
             return None
         if (boundary is None or boundary.may_look(folder)) and os.path.isdir(folder):
             return folder

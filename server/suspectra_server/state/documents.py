@@ -62,7 +62,7 @@ class Document(TextDocument):
     """An open document. Its lines are LSP's lines, and positions outside the text are taken as the nearest inside."""
 
     @property
-    def lines(self) -> Lines:  # type: ignore[override]
+    def lines(self) -> Lines:
         """The lines without their ends: the same list as long as the text is the same."""
         text = self._source or ""
         if self._split is None or self._split[0] is not text:

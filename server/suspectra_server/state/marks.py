@@ -80,11 +80,11 @@ class ErrorMark:
     @classmethod
     def of(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
         """The mark of an error, given where the lines of its file stand."""
-        place = placement.current_lines(Location(error.file, error.line, error.line)) if placement else None
-        if place is None:
+        lines = placement.current_lines(Location(error.file, error.line, error.line)) if placement else None
+        if placement is None or lines is None:
             return cls(error)
-        text = placement.now[place[0]]
-        return cls(error, place[0], len(text) - len(text.lstrip()), end_of(text))
+        text = placement.now[lines[0]]
+        return cls(error, lines[0], len(text) - len(text.lstrip()), end_of(text))
 
 
 def end_of(line: str) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suspectra.cancellation import Token
 from suspectra.errors import NothingToRank, Problem, SuspectraError
@@ -71,9 +72,9 @@ class NavigationModel:
     basis: NavigationBasis
     model: DebuggingModel | None
     next: Mapping[int, Move] = field(default_factory=dict)
-    steps: np.ndarray | None = None
+    steps: NDArray[np.float64] | None = None
     current: int | None = None
-    steps_from_current: np.ndarray | None = None
+    steps_from_current: NDArray[np.float64] | None = None
     problem: Problem | None = None
 
     @property
@@ -84,7 +85,7 @@ class NavigationModel:
 
     def solved(self, token: Token) -> NavigationModel:
         """With expected steps from the top of the ranking, and from where the reader is."""
-        if self.complete:
+        if self.complete or self.model is None:
             return self
         try:
             # a list that nobody jumps off needs no solver to be measured from its top
@@ -96,7 +97,7 @@ class NavigationModel:
         except SuspectraError as error:
             return replace(self, problem=error.problem)
 
-    def steps_from(self, element: int, token: Token) -> np.ndarray | None:
+    def steps_from(self, element: int, token: Token) -> NDArray[np.float64] | None:
         """Expected steps from an element by element; None where there are none."""
         if self.model is None or self.problem:
             return None
@@ -149,7 +150,7 @@ class NavigationModels:
         last = self._last
         if last is not None and last.basis == basis:
             return last
-        if _too_large(basis.ranking.report.spectrum):
+        if _too_large(basis.ranking.ranked.spectrum):
             cause = "the suite is too large for the debugging model: there are no expected steps"
             cure = "read in the order of the ranking, or record fewer tests"
             self._last = NavigationModel(basis, None, problem=Problem("", "", cause, cure))
@@ -161,7 +162,7 @@ class NavigationModels:
         token.check()
         try:
             model = DebuggingModel(
-                basis.ranking.report, known.flow, known.calls, basis.jumps, basis.excluded, last.model if last else None
+                basis.ranking.ranked, known.flow, known.calls, basis.jumps, basis.excluded, last.model if last else None
             )
         except NothingToRank:
             self._last = NavigationModel(basis, None)
@@ -177,13 +178,15 @@ class NavigationModels:
         return solved
 
     def _know(self, ranking: Ranking, token: Token) -> _Knowledge:
+        if ranking.evidence is None:
+            raise LookupError("a ranking that has a report was made from evidence")
         if self._knowledge is not None and self._knowledge.holds_for(ranking.evidence):
             return self._knowledge
         from suspectra.program.calls import Calls
         from suspectra.program.dynamic_flow import DynamicFlow
 
         token.check()
-        evidence, spectrum = self._with_edges(ranking)
+        evidence, spectrum = self._with_edges(ranking.evidence, ranking.ranked.spectrum)
         token.check()
         edges = evidence.edges
         program = Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
@@ -194,9 +197,8 @@ class NavigationModels:
         self._knowledge = _Knowledge(ranking.evidence, flow, calls)
         return self._knowledge
 
-    def _with_edges(self, ranking: Ranking) -> tuple[Evidence, Spectrum]:
+    def _with_edges(self, evidence: Evidence, spectrum: Spectrum) -> tuple[Evidence, Spectrum]:
         """The evidence of a ranking with its edges, or as it is where those are not to be had."""
-        evidence, spectrum = ranking.evidence, ranking.report.spectrum
         source = self._edged_source() if evidence.edges is None else None
         if source is None:
             return evidence, spectrum
@@ -226,7 +228,8 @@ def _same(one: Elements, other: Elements) -> bool:
 def _next(ranking: Ranking, model: DebuggingModel, token: Token) -> dict[int, Move]:
     """The likeliest move from each function's best suspect that is left."""
     function = model.report.spectrum.elements.function
-    seen, found = set(), {}
+    seen: set[int] = set()
+    found: dict[int, Move] = {}
     for suspect in ranking.suspects:
         own = int(function[suspect.element])
         if own < 0 or own in seen or suspect.element in model.cleared:

@@ -83,6 +83,24 @@ class Ranking:
             inside=self.inside | newer.inside,
         )
 
+    @property
+    def ranked(self) -> RankedReport:
+        """The report, for those who have an element or a suspect of it.
+
+        Raises
+        ------
+        LookupError
+            When nothing was ranked, so that there can be none.
+        """
+        if self.report is None:
+            raise LookupError("nothing was ranked")
+        return self.report
+
+    @property
+    def elements(self) -> Elements:
+        """The elements of the report, under the same condition as `ranked`."""
+        return self.ranked.spectrum.elements
+
     @cached_property
     def files(self) -> Mapping[str, MeasuredFile]:
         """The measured files by path."""
@@ -124,7 +142,7 @@ class Ranking:
 
     def recorded_line(self, element: int) -> RecordedLine:
         """Where an element stands, in the lines of the run."""
-        elements = self.report.spectrum.elements
+        elements = self.elements
         return elements.files[elements.file[element]], int(elements.line[element])
 
     def element_of(self, place: RecordedLine) -> int | None:
@@ -141,12 +159,12 @@ class Ranking:
 
     def explain(self, suspect: Suspect) -> Explanation:
         """Why a suspect stands where it stands."""
-        return self.report.explain(self.report.position_of(suspect.element))
+        return self.ranked.explain(self.ranked.position_of(suspect.element))
 
 
 @lru_cache(maxsize=8)
 def _by_path(elements: Elements) -> Mapping[str, MeasuredFile]:
-    return {file.path: file for file in elements.versions}
+    return {file.path: file for file in elements.versions if isinstance(file, MeasuredFile)}
 
 
 def _executed(report: RankedReport, top: int) -> list[int]:
@@ -156,5 +174,5 @@ def _executed(report: RankedReport, top: int) -> list[int]:
         first = report.top(wanted)
         executed = first[ef[first] > 0][:top]
         if len(executed) == top or len(first) < wanted:
-            return executed.tolist()
+            return [int(element) for element in executed]
         wanted *= 8

@@ -177,7 +177,7 @@ class Snapshot:
         placement = self.placements.get(file)
         origin = placement.origin(line) if placement else None
         suspect = self.ranking.suspect_at(file, origin) if origin else None
-        return suspect if suspect and placement.current_lines(suspect.location) else None
+        return suspect if suspect and placement and placement.current_lines(suspect.location) else None
 
     def _mark(self, suspect: Suspect) -> Mark | None:
         placement = self.placements.get(suspect.location.file)
@@ -197,8 +197,12 @@ def _runs(marks: list[Mark]) -> list[list[Mark]]:
     runs: list[list[Mark]] = []
     for mark in marks:
         before = runs[-1][-1] if runs else None
-        follows = before and before.file == mark.file and before.suspect.element + 1 == mark.suspect.element
-        if follows and before.last <= mark.first:
+        if (
+            before is not None
+            and before.file == mark.file
+            and before.suspect.element + 1 == mark.suspect.element
+            and before.last <= mark.first
+        ):
             runs[-1].append(mark)
         else:
             runs.append([mark])

@@ -97,7 +97,8 @@ class Outbox:
 
 def subject_of(message: Any) -> Hashable | None:
     """What a message is about, if a newer one about the same makes it void; None for all others."""
-    method, params = getattr(message, "method", None), getattr(message, "params", None)
+    method: str | None = getattr(message, "method", None)
+    params: Any = getattr(message, "params", None)
     if method == lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS:
         return method, params.uri
     if method == lsp.PROGRESS and isinstance(params.value, lsp.WorkDoneProgressReport):

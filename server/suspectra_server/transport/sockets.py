@@ -108,7 +108,7 @@ async def serve_unix(protocol: Protocol, path: Path, say: Say) -> int:
 async def _serve(protocol: Protocol, listener: asyncio.AbstractServer, say: Say, where: str) -> int:
     say(f"listening on {where}")
     try:
-        return await protocol._server.finished
+        return await protocol.finished
     finally:
         listener.close()
         await protocol.flush()
@@ -243,8 +243,9 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
     secret : bool
         Say the address without the token.
     """
-    from websockets.asyncio.server import Request, Response, ServerConnection, serve
+    from websockets.asyncio.server import ServerConnection, serve
     from websockets.exceptions import ConnectionClosed
+    from websockets.http11 import Request, Response
 
     authenticator = _Authenticator(protocol, token)
     authenticator.way = "?token= in the address, or the header Authorization: Bearer"
@@ -307,7 +308,7 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
     ) as listener:
         query = "" if secret else f"/?token={token}"
         say("listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener)))
-        status = await protocol._server.finished
+        status = await protocol.finished
         await protocol.flush()
         return status
 

@@ -51,7 +51,7 @@ def make_converter() -> Converter:
 
     It writes its functions as it meets the types, which takes longer than a short session: all servers share one.
     """
-    converter = default_converter()
+    converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls declares no types there
     converter.register_structure_hook(
         JsonRPCRequestMessage, lambda obj, cls: cls(obj["id"], obj["method"], obj["jsonrpc"], obj.get("params"))
     )
@@ -77,6 +77,7 @@ class Protocol(LanguageServerProtocol):
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
+        self.finished: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._asked: set[str | int] = set()  # ids of our own requests that the client has not answered
 
     def send_to(self, outbox: Outbox, *, framed: bool = True) -> None:
@@ -117,7 +118,7 @@ class Protocol(LanguageServerProtocol):
             if self._out_of_order(method, msg_id):
                 return
         elif not ("result" in raw) ^ ("error" in raw) or msg_id not in self._asked:
-            self._result_types.pop(msg_id, None)
+            self._forget_question(msg_id)
             log.warning("ignoring an answer to a question that was not asked: %r", msg_id)
             return
         try:
@@ -129,7 +130,7 @@ class Protocol(LanguageServerProtocol):
                 log.warning("ignoring a malformed message: %s", method or msg_id)
             return
         if "error" in raw:
-            self._result_types.pop(msg_id, None)
+            self._forget_question(msg_id)
         if "method" not in raw:
             self._asked.discard(msg_id)
         elif msg_id is not None and method != lsp.SHUTDOWN and self._is_full():
@@ -161,12 +162,17 @@ class Protocol(LanguageServerProtocol):
         error = lsp.ResponseError(code=code, message=message)
         self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
 
+    def _forget_question(self, msg_id: str | int | None) -> None:
+        """Drop what an answer would have been read as."""
+        if msg_id is not None:
+            self._result_types.pop(msg_id, None)
+
     def _execute_handler(
         self,
         msg_id: Any,
-        handler: Callable,
-        callback: Callable,
-        args: tuple | None = None,
+        handler: Callable[..., Any],
+        callback: Callable[..., Any],
+        args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
         """Run a handler, and forget it when it is done: pygls keeps those of notifications for ever."""
@@ -189,7 +195,7 @@ class Protocol(LanguageServerProtocol):
         self._workspace = documents(root, lsp.TextDocumentSyncKind.Incremental, folders, encoding)
 
     @lsp_method(lsp.EXIT)
-    def lsp_exit(self, *args: Any) -> None:
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # pygls' own yields to others before it ends
         """End the server: status 0 after `shutdown`, 1 without."""
         self.hung_up()
 
@@ -201,11 +207,11 @@ class Protocol(LanguageServerProtocol):
 
     def hung_up(self) -> None:
         """The client said `exit`, or is gone."""
-        if not self._server.finished.done():
-            self._server.finished.set_result(0 if self._shutdown else 1)
+        if not self.finished.done():
+            self.finished.set_result(0 if self._shutdown else 1)
 
     def _send_data(self, data: Any) -> None:
-        if self._outbox is None or self._server.finished.done():
+        if self._outbox is None or self.finished.done():
             return
         body = json.dumps(data, default=self._serialize_message).encode(self.CHARSET)
         if self._include_headers:
@@ -228,7 +234,7 @@ class _Output:
     def __init__(self, sink: BinaryIO):
         self._loop = asyncio.get_running_loop()
         self._sink = sink
-        self._queue: queue.SimpleQueue[tuple[bytes, asyncio.Future] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]] | None] = queue.SimpleQueue()
         threading.Thread(target=self._write, name="suspectra-output", daemon=True).start()
 
     async def send(self, message: bytes) -> None:
@@ -263,7 +269,7 @@ class _Output:
                 self._loop.call_soon_threadsafe(_settle, sent, error)
 
 
-def _settle(future: asyncio.Future, error: Exception | None) -> None:
+def _settle(future: asyncio.Future[None], error: Exception | None) -> None:
     if future.done():  # cancelled
         return
     if error is None:
@@ -295,7 +301,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
         may_read.release()
         protocol.receive(body)
 
-    def post(act: Callable, *args: Any) -> None:
+    def post(act: Callable[..., None], *args: Any) -> None:
         with suppress(RuntimeError):  # the loop has ended, and with it the server
             loop.call_soon_threadsafe(act, *args)
 
@@ -309,7 +315,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
         post(protocol.hung_up)
 
     threading.Thread(target=read, name="suspectra-input", daemon=True).start()
-    status = await protocol._server.finished
+    status = await protocol.finished
     await protocol.flush()
     output.end()
     return status
