@@ -17,6 +17,7 @@ SERVER = ROOT / "server" / "suspectra_server"
 HOUSE = [
     {"errors", "location", "cancellation", "complete_file", "arrays", "technique_info"},
     {"spectrum"},
+    {"measured_file"},
     {"cluster"},
     {"program", "report", "evidence", "instrumentation", "recording"},
     {"techniques", "markov"},
