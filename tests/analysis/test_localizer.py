@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suspectra.errors import NothingToRank, Problem
-from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult, Verdict
+from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.localizer import Localizer
+from suspectra.measured_file import MeasuredFile
 from suspectra.techniques import make_technique
 
 LINES = 5

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.errors import Problem
-from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult, Verdict
+from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.sources import Sources
 from suspectra.localizer import Localizer
 from suspectra.location import Location
+from suspectra.measured_file import MeasuredFile
 from suspectra.output.csv_output import FIELDS, write_csv
 from suspectra.output.html import write_html
 from suspectra.output.json_output import write_json

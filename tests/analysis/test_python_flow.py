@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from suspectra.evidence.coverage_data import CoverageData
-from suspectra.evidence.evidence import MeasuredFile
+from suspectra.measured_file import MeasuredFile
 from suspectra.program import Program
 from suspectra.program.control_flow import control_flow
 from suspectra.program.flow_graph import ENTRY, EXIT

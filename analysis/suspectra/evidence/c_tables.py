@@ -11,8 +11,8 @@ from scipy import sparse
 from suspectra.arrays import Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
-from suspectra.evidence.evidence import MeasuredFile
 from suspectra.evidence.source_paths import SourcePaths
+from suspectra.measured_file import MeasuredFile
 from suspectra.program.c_flow import CFlow
 from suspectra.program.c_object import FAKE, CFunction, CObject
 from suspectra.program.flow_graph import FlowGraph

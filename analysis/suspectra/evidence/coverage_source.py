@@ -19,11 +19,12 @@ from suspectra.evidence.coverage_data import (
     CoverageData,
     parallel_files,
 )
-from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult
+from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.junit import Case, Matching, address, is_node_id, match, node_id_of, read_junit
 from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature
 from suspectra.evidence.test_code import TestCode
 from suspectra.location import Location
+from suspectra.measured_file import MeasuredFile
 from suspectra.program.python_source import PythonSource
 from suspectra.spectrum import Edges
 

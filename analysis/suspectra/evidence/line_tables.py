@@ -13,10 +13,11 @@ import numpy as np
 from suspectra.arrays import Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import NOTHING, merged
-from suspectra.evidence.evidence import EdgeEvidence, Evidence, MeasuredFile, TestResult
+from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.gcov_raw import Mark, mark_of
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.measured_file import MeasuredFile
 from suspectra.spectrum import EdgeKind, Edges
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from suspectra.evidence.evidence import MeasuredFile
+    from suspectra.measured_file import MeasuredFile
     from suspectra.program.flow_graph import FlowGraph
 
 

@@ -21,7 +21,7 @@ from suspectra.program.python_graphs import SourceOf, python_flows, python_graph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum, ranges
 
 if TYPE_CHECKING:
-    from suspectra.evidence.evidence import MeasuredFile
+    from suspectra.measured_file import MeasuredFile
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from suspectra.cancellation import Token
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
-from suspectra.evidence.evidence import MeasuredFile
 from suspectra.markov.learning import JumpHabit
+from suspectra.measured_file import MeasuredFile
 from suspectra.recording.collection import CollectionError
 from suspectra.report import Suspect
 from suspectra_server.convert import path_of

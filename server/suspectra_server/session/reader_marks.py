@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Literal
 
-from suspectra.evidence.evidence import MeasuredFile
+from suspectra.measured_file import MeasuredFile
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.state.documents import Texts
 from suspectra_server.state.marks_file import FileMarks, Fingerprint, MarksFile

@@ -21,9 +21,9 @@ from lsprotocol import types as lsp
 from pygls.workspace import TextDocument, Workspace
 
 from suspectra.cancellation import Token
-from suspectra.evidence.evidence import MeasuredFile
 from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
 from suspectra.location import Location
+from suspectra.measured_file import MeasuredFile
 from suspectra_server.state.code_lines import code_lines
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,8 @@ from enum import Enum
 from functools import cached_property, lru_cache
 
 from suspectra.errors import Problem
-from suspectra.evidence.evidence import Evidence, MeasuredFile, TestResult
+from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.measured_file import MeasuredFile
 from suspectra.recording.collection import CollectionError
 from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements

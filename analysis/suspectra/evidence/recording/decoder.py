@@ -1,0 +1,177 @@
+"""From packed cells to the columns of a layout."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Container, Iterator, Sequence
+
+import numpy as np
+
+from suspectra.arrays import Row
+from suspectra.evidence.recording.layout import Layout
+from suspectra.evidence.recording.records import Rows, Section
+from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.evidence.recording.versions import remapped
+from suspectra.recording.history import inflate
+
+_EMPTY = np.zeros(0, np.int32)
+_COUNT = np.dtype("<u8")
+_MAX_COUNT = 1 << 40  # far beyond any test, and no sum of such numbers overflows
+
+
+class Decoder:
+    """How the cells of one section map to the columns of a layout; with `only`, those of these sources."""
+
+    def __init__(self, section: Section, layout: Layout, only: Container[int] | None = None):
+        self.section = section
+        self.maps = maps = tuple(section.maps)
+        self.sources = len(maps)
+        self.layout = layout
+        self.only = only
+        self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
+        self.total = int(self.sizes.sum())
+        self.damaged = {number for number, m in enumerate(maps) if m is None}
+        self.stale: dict[int, tuple[str, np.ndarray]] = {}  # path, and the cells of what does something else now
+        self.statements = _Gather([self._facts(n, self._statement_facts) for n in range(self.sources)])
+        self.edges = None
+        if layout.with_edges:
+            self.edges = _Gather([self._facts(n, self._edge_facts) for n in range(self.sources)])
+
+    def _facts(self, number: int, facts: Callable[..., tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+        source = self.maps[number] if self.only is None or number in self.only else None
+        current = None
+        if source is not None and source.traced:
+            current = self.layout.versions.get(source.measured.path)
+        return facts(number, source, current) if current is not None else (_EMPTY, _EMPTY)
+
+    def _statement_facts(self, number: int, source: SourceMap, current: SourceMap):
+        start = self.layout.start[source.measured.path]
+        cell, statement = source.statement_facts
+        if source is not current:
+            if source.measured.digest != current.measured.digest:
+                self.stale[number] = source.measured.path, remapped(source, current).doubtful
+            statement = remapped(source, current).statement[statement]
+            cell, statement = cell[statement >= 0], statement[statement >= 0]
+        return cell, statement + start
+
+    def _edge_facts(self, number: int, source: SourceMap, current: SourceMap):
+        if source is current:
+            return self.layout.edges_of[source.measured.path]
+        carried = remapped(source, current)
+        return carried.arc_cell, carried.arc + self.layout.edge_start[source.measured.path]
+
+    def decode(self, rows: bytes) -> Rows:
+        """The rows of a record.
+
+        Raises
+        ------
+        ValueError, struct.error
+            When they are damaged.
+        """
+        data = inflate(rows, 4 + 4 * self.sources + self.total * (1 + 8 * _COUNT.itemsize))
+        (count,) = struct.unpack_from("<I", data)
+        if count > self.sources:
+            raise ValueError("more sources than there are")
+        numbers = struct.unpack_from(f"<{count}I", data, 4)
+        if numbers and (max(numbers) >= self.sources or len(set(numbers)) != count):
+            raise ValueError("sources that are not there")
+        if not self.damaged.isdisjoint(numbers):
+            raise ValueError("a source whose map is damaged")
+        touched = np.array(numbers, np.int32)
+        sizes = self.sizes[touched]
+        head, size = 4 + 4 * count, int(sizes.sum())
+        if len(data) < head + size:
+            raise ValueError("a wrong number of bits")
+        fired = np.unpackbits(np.frombuffer(data, np.uint8, size, head)).view(bool)
+        starts = 8 * (sizes.cumsum() - sizes)
+        stale = tuple(self._stale(touched, starts, fired)) if self.stale else ()
+        times = _times(data[head + size :], fired)
+        row, _ = self.statements.columns_of(touched, starts, fired)
+        if self.edges is None:
+            return Rows(row, _EMPTY, None, stale, self.section, touched)
+        edges, passed = self.edges.columns_of(touched, starts, fired, times)
+        return Rows(row, edges, passed, stale, self.section, touched)
+
+    def _stale(self, touched: np.ndarray, starts: np.ndarray, fired: np.ndarray) -> Iterator[str]:
+        """The sources in which the test executed what does something else now."""
+        for number, start in zip(touched.tolist(), starts.tolist(), strict=True):
+            if number in self.stale:
+                path, cells = self.stale[number]
+                if fired[start + cells].any():
+                    yield path
+
+
+def _times(data: bytes, fired: np.ndarray) -> np.ndarray | None:
+    """How often each cell was passed, None where the recorder did not count.
+
+    Raises
+    ------
+    ValueError
+        When the data is neither nothing nor a count for each cell that is set.
+    """
+    cells = int(np.count_nonzero(fired))
+    if not data and cells:
+        return None
+    if len(data) != cells * _COUNT.itemsize:
+        raise ValueError("a wrong number of bits or counts")
+    times = np.zeros(len(fired), np.int64)
+    times[fired] = np.clip(np.frombuffer(data, _COUNT), 1, _MAX_COUNT).astype(np.int64)
+    return times
+
+
+class _Gather:
+    """From set cells to sorted columns.
+
+    Each column looks at its cell, source by source in the order of the columns, so nothing has to be sorted and only
+    the sources that a test touched are looked at.
+
+    Parameters
+    ----------
+    facts : sequence of (cells, columns)
+        For each source the cells, counted within the source, and the column that each means. A column may be meant
+        by several cells.
+    """
+
+    def __init__(self, facts: Sequence[tuple[np.ndarray, np.ndarray]]):
+        orders = [np.argsort(column, kind="stable") for _, column in facts]
+        ordered = [(cell[o], column[o]) for (cell, column), o in zip(facts, orders, strict=True)]
+        self.sizes = np.array([len(cell) for cell, _ in ordered], np.int64)
+        self.starts = self.sizes.cumsum() - self.sizes
+        self.cell = np.concatenate([_EMPTY, *(cell for cell, _ in ordered)]).astype(np.int32)
+        self.column = np.concatenate([_EMPTY, *(column for _, column in ordered)]).astype(np.int32)
+        self.repeats = any(np.any(column[1:] == column[:-1]) for _, column in ordered)
+        first = np.array([column[0] if len(column) else -1 for _, column in ordered], np.int64)
+        # sources are numbered as they were loaded, columns by path
+        self.place = np.empty(len(first), np.int64)
+        self.place[np.argsort(first, kind="stable")] = np.arange(len(first))
+
+    def columns_of(
+        self, touched: np.ndarray, starts: np.ndarray, fired: np.ndarray, times: np.ndarray | None = None
+    ) -> tuple[Row, np.ndarray | None]:
+        """The columns that are meant by set cells, sorted and without repetition, and how often each was passed.
+
+        Parameters
+        ----------
+        touched : ndarray of int64
+            Numbers of sources.
+        starts : ndarray of int64
+            Where the cells of each of them begin in `fired`.
+        fired : ndarray of bool
+        times : ndarray of int64, optional
+            How often each cell was passed.
+        """
+        order = self.place[touched].argsort()
+        touched, starts = touched[order], starts[order]
+        sizes = self.sizes[touched]
+        ends = sizes.cumsum()
+        within = np.arange(int(ends[-1]) if len(ends) else 0)
+        facts = within + np.repeat(self.starts[touched] - ends + sizes, sizes)
+        cells = self.cell[facts] + np.repeat(starts, sizes)
+        met = fired[cells].nonzero()[0]
+        row = self.column[facts[met]]
+        passed = times[cells[met]] if times is not None else None
+        if self.repeats and len(row):
+            first = np.concatenate([[True], row[1:] != row[:-1]]).nonzero()[0]
+            row = row[first]
+            passed = np.add.reduceat(passed, first) if passed is not None else None
+        return row, passed

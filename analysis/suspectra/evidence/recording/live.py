@@ -1,0 +1,80 @@
+"""The records that count, kept current while logs grow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from suspectra.evidence.recording.log import Log
+from suspectra.evidence.recording.records import Record, Section
+from suspectra.recording.history import current, newest
+
+
+class LiveRecords:
+    """The records that count: the last one of each test, oldest first, unless a later collection missed the test.
+
+    Attributes
+    ----------
+    records : dict of str to Record
+    sections : Counter of Section
+    files : Counter of str
+        Records by section, and by the file their test stands in.
+    fresh : list of Record
+    gone : list of (str, int)
+        What came since the caller last emptied the list, and name and time of what went.
+    """
+
+    def __init__(self) -> None:
+        self.records: dict[str, Record] = {}
+        self.sections: Counter[Section] = Counter()
+        self.files: Counter[str] = Counter()
+        self.fresh: list[Record] = []
+        self.gone: list[tuple[str, int]] = []
+        self._seen: dict[object, tuple[int, int]] = {}  # how many records and collections of each log
+        self._latest = 0
+
+    def update(self, logs: Iterable[Log]) -> None:
+        """Take in what was appended to the logs; go through all of it only where that is not all that happened."""
+        logs = list(logs)
+        seen, self._seen = self._seen, {log.reading: (len(log.records), len(log.collections)) for log in logs}
+        appended = [record for log in logs for record in log.records[seen.get(log.reading, (0, 0))[0] :]]
+        appended.sort(key=lambda record: record.time)
+        grown = seen.keys() <= self._seen.keys()
+        collected = sum(len(log.collections) for log in logs) != sum(n for _, n in seen.values())
+        if not grown or collected or (appended and appended[0].time < self._latest):
+            self._start_over(logs)
+            return
+        collections = current(c for log in logs for c in log.collections)
+        for record in appended:
+            if not any(c.forgets(record.result.name, record.time) for c in collections):
+                self._add(record)
+
+    def _start_over(self, logs: Sequence[Log]) -> None:
+        everything = [record for log in logs for record in log.records]
+        live = newest(((r.result.name, r.time) for r in everything), [c for log in logs for c in log.collections])
+        chosen = {r.result.name: r for r in everything if live.get(r.result.name) == r.time}
+        last = {name: record.time for name, record in chosen.items()}
+        self.gone += [(name, record.time) for name, record in self.records.items() if last.get(name) != record.time]
+        self.records, self.sections, self.files, self.fresh = {}, Counter(), Counter(), []
+        for record in sorted(chosen.values(), key=lambda record: (record.time, record.result.name)):
+            self._add(record)
+
+    def _add(self, record: Record) -> None:
+        before = self.records.get(record.result.name)
+        if before is not None:
+            self._drop(before)
+        self.records[record.result.name] = record
+        self.sections[record.section] += 1
+        if record.result.location is not None:
+            self.files[record.result.location.file] += 1
+        if record.decoded is None:
+            self.fresh.append(record)
+        self._latest = max(self._latest, record.time)
+
+    def _drop(self, record: Record) -> None:
+        del self.records[record.result.name]
+        self.gone.append((record.result.name, record.time))
+        record.decoded = None  # its log keeps the record, which needs no more room than on disk
+        self.sections -= Counter([record.section])
+        if record.result.location is not None:
+            self.files -= Counter([record.result.location.file])

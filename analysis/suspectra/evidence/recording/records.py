@@ -1,0 +1,67 @@
+"""The records of tests, and the sections of a log that they stand in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from suspectra.arrays import Row
+from suspectra.errors import Problem
+from suspectra.evidence.evidence import TestResult
+from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.recording.collection import CollectionError
+
+_EMPTY = np.zeros(0, np.int32)
+
+
+@dataclass(eq=False)
+class Section:
+    """One process's run: its sources in the order in which its rows number them."""
+
+    run: str
+    started: int
+    maps: list[SourceMap | None] = field(default_factory=list)
+    outside: list[bytes] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    errors: list[CollectionError] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class Record:
+    """One test's record, its rows still packed."""
+
+    result: TestResult
+    time: int
+    section: Section
+    rows: bytes
+    decoded: Rows | None = None
+
+    @cached_property
+    def key(self) -> tuple[str, int]:
+        """What tells this run of the test from others."""
+        return self.result.name, self.time
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a record in the columns of the layout."""
+
+    row: Row
+    edges: Row
+    times: np.ndarray | None  # how often each edge was taken, None where that was not counted
+    stale: tuple[str, ...]  # sources that have changed since
+    section: Section | None  # as it was read; merged logs have others
+    touched: np.ndarray  # its numbers of the sources
+    damage: str = ""
+
+    @property
+    def odd(self) -> bool:
+        """Whether there is something to say about it."""
+        return bool(self.stale or self.damage)
+
+
+def damaged(error: Exception) -> Rows:
+    """No rows, and why."""
+    return Rows(_EMPTY, _EMPTY, _EMPTY, (), None, _EMPTY, f"{error}")

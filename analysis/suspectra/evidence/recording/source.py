@@ -1,0 +1,345 @@
+"""Reading a recording: the logs that Suspectra's own recorder keeps.
+
+Nothing in a recording is executed: frames hold JSON, integers and bits. Every length is checked against what is
+really there, and every decompression has a limit.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Sequence
+from itertools import repeat, takewhile
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from suspectra.arrays import Row
+from suspectra.cancellation import checked
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.evidence import EdgeEvidence, Evidence
+from suspectra.evidence.recording.decoder import Decoder
+from suspectra.evidence.recording.layout import Layout
+from suspectra.evidence.recording.layout_change import LayoutChange
+from suspectra.evidence.recording.live import LiveRecords
+from suspectra.evidence.recording.log import Log
+from suspectra.evidence.recording.records import Record, Rows, Section, damaged
+from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.evidence.sources import SourceReader
+from suspectra.recording.collection import CollectionError
+from suspectra.recording.history import newest_errors
+from suspectra.recording.log import (
+    SUFFIX,
+    held,
+)
+from suspectra.recording.settings import recording_folder
+
+_EMPTY = np.zeros(0, np.int32)
+_RECORD = "run the tests with `suspectra record -- pytest`"
+_AGAIN = "run the tests again"
+
+
+class RecordingSource:
+    """The recording of a workspace as a source of evidence.
+
+    Parameters
+    ----------
+    workspace : path
+        The folder the recorded paths are relative to.
+    folder : path, optional
+        Where the logs are, by default ``.suspectra/recording`` in the workspace.
+    edges : bool
+        Hand over control-flow edges too. They cost about as much time as the statements.
+
+    Notes
+    -----
+    Reading again reads only what was appended. Files and rows that did not change are the same objects as
+    before, also when the recorder has merged its logs meanwhile.
+
+    Edges follow coverage.py's convention for arcs and are derived from probes. Sure are the entry of a function
+    or module, both arms of ``if``, ``while`` and ``for``, the arms of ``match`` and of exception handlers, and
+    the step from one statement to the next where there is no other way to reach the latter. The rest is not
+    here: the way out of a function, jumps back to the head of a loop, and where the arms of a branch join again.
+    Conditional expressions, ``and``/``or`` and comprehensions are no branches here, as in coverage.py; recordings with
+    counts hold the outcomes of their conditions besides.
+
+    A test that was recorded with an older version of a source keeps what it executed in functions that do the same
+    in both versions, and elsewhere the lines that are the same. If it executed code that does something else now, a
+    problem names the source, and edges of such code are left out.
+    """
+
+    recorded_by: ClassVar[str] = "record"
+
+    def __init__(
+        self,
+        workspace: str | os.PathLike[str],
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        edges: bool = False,
+    ):
+        self.workspace = Path(os.path.realpath(workspace))
+        self._boundary = Boundary(self.workspace)
+        self.given = folder is not None
+        self.folder = Path(folder) if folder is not None else Path(recording_folder(str(self.workspace)))
+        self.edges = edges
+        self._logs: dict[str, Log] = {}
+        self._maps: dict[tuple, SourceMap] = {}
+        self._layout = Layout({}, edges)
+        self._laid_out: list[tuple[Section, int]] = []
+        self._plans: dict[Section, Decoder] = {}
+        self._live = LiveRecords()
+        self._decoded: dict[tuple[str, int], Rows] = {}
+        self._odd: dict[str, Rows] = {}
+        self._import: tuple[object, Row, list[Problem]] = (None, _EMPTY, [])
+        self._outside_rows: dict[Section, list[Rows]] = {}
+
+    def watched(self) -> Sequence[str]:
+        """The folder of the logs."""
+        return [str(self.folder)]
+
+    def growing(self) -> bool:
+        """Whether tests are still running whose log was read: what they replace is then a mixture of two runs."""
+        return self._is_inside() and any(held(self.folder / name) for name in self._logs)
+
+    def read(self) -> Evidence:
+        """The present state of the recording.
+
+        Raises
+        ------
+        EvidenceError
+            When there is no recording, or none of it can be read.
+        """
+        problems = self._read_logs()
+        self._live.update(self._logs.values())
+        latest = max((s.started for s in self._sections()), default=0)
+        run = next((s.run for s in self._sections() if s.started == latest), "")
+        sections = [s for s in self._sections() if s in self._live.sections or s.run == run]
+        self._lay_out(sections)
+        problems += [p for s in sections for p in s.problems]
+        problems += self._decode()
+        records, gone = self._without_deleted()
+        problems += gone
+        decoded = [record.decoded for record in records]
+        return Evidence(
+            source=self._name(),
+            tests=tuple([record.result for record in records]),
+            files=self._layout.files,
+            rows=tuple([d.row for d in decoded]),
+            at_import=self._outside(sections, problems),
+            edges=self._edges(decoded, problems) if self.edges else None,
+            problems=tuple(dict.fromkeys(problems)),
+            runs=tuple(records),
+            collection_errors=self._collection_errors(),
+        )
+
+    def _collection_errors(self) -> tuple[CollectionError, ...]:
+        """What could not be collected, without what is gone from the disk since."""
+        logs = self._logs.values()
+        errors = [(section.run, error) for log in logs for section in log.sections for error in section.errors]
+        if not errors:
+            return ()
+        live = newest_errors(errors, [collection for log in logs for collection in log.collections])
+        there = self._boundary.existing(error.home for error in live if error.home)
+        return tuple(error for error in live if not error.home or error.home in there)
+
+    def _edges(self, decoded: Sequence[Rows], problems: list[Problem]) -> EdgeEvidence:
+        rows = tuple(d.edges for d in decoded)
+        times = [d.times for d in decoded if d.times is not None]
+        if times and len(times) < len(decoded) and any(map(len, times)):
+            cause = (
+                f"{len(decoded) - len(times)} of {len(decoded)} tests were recorded without counts, so none are used"
+            )
+            problems.append(Problem(self._name(), "", cause, "run all tests with `suspectra record --counts`"))
+        counted = tuple(times) if len(times) == len(decoded) else None
+        return EdgeEvidence(self._layout.edge_table, rows, counted, source_of=SourceReader(self.workspace))
+
+    # logs
+
+    def _read_logs(self) -> list[Problem]:
+        names, problems = self._log_names()
+        self._logs = {name: self._logs.get(name) or Log() for name in names}
+        for name, log in self._logs.items():
+            log.update(self.folder / name, f"{self._name()}/{name}", self._source_map)
+            problems += log.problems
+        if not any(log.sections for log in self._logs.values()):
+            if problems:
+                raise EvidenceError(problems[0])
+            raise EvidenceError(Problem(self._name(), "", "nothing has been recorded yet", _RECORD))
+        return problems
+
+    def _log_names(self) -> tuple[list[str], list[Problem]]:
+        if not self._is_inside():
+            raise EvidenceError(
+                Problem(
+                    self._name(),
+                    "",
+                    "the folder of the recording leads outside the workspace",
+                    "remove the link and record again",
+                )
+            )
+        try:
+            entries = sorted(os.scandir(self.folder), key=lambda entry: entry.name)
+        except FileNotFoundError:
+            raise EvidenceError(Problem(self._name(), "", "nothing has been recorded yet", _RECORD)) from None
+        except OSError as error:
+            cause = f"the recording can't be read: {error.strerror or error}"
+            raise EvidenceError(Problem(self._name(), "", cause, "check the folder's permissions")) from None
+        names, problems = [], []
+        for entry in entries:
+            if not entry.name.endswith(SUFFIX):
+                continue
+            if entry.is_file(follow_symlinks=False):
+                names.append(entry.name)
+            else:
+                cause = "is not a regular file and was not read"
+                problems.append(Problem(f"{self._name()}/{entry.name}", "", cause, "remove it"))
+        return names, problems
+
+    def _is_inside(self) -> bool:
+        """Whether the logs are in the workspace, or where the user said."""
+        return self.given or self._boundary.real(self.folder) is not None
+
+    def _name(self) -> str:
+        try:
+            return Path(os.path.abspath(self.folder)).relative_to(self.workspace).as_posix()
+        except ValueError:
+            return str(self.folder)
+
+    def _sections(self) -> list[Section]:
+        """All sections, the oldest first."""
+        found = [section for log in self._logs.values() for section in log.sections]
+        return sorted(found, key=lambda section: section.started)
+
+    def _source_map(self, head: dict[str, Any], blob: bytes) -> SourceMap:
+        traced = bool(head.get("traced", True))
+        key = (head["path"], head["digest"], bool(head["is_test"]), traced, len(blob), zlib.crc32(blob))
+        if key not in self._maps:
+            self._maps[key] = SourceMap.from_payload(head, blob)
+        return self._maps[key]
+
+    # tests
+
+    def _without_deleted(self) -> tuple[list[Record], list[Problem]]:
+        """The records without those of tests whose file is gone."""
+        records = list(self._live.records.values())
+        there = self._boundary.existing(self._live.files)
+        lost = {file: n for file, n in self._live.files.items() if file not in there}
+        if lost:
+            records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
+        return records, [
+            Problem(file, "", f"was deleted; its {count} recorded tests are left out", _AGAIN)
+            for file, count in lost.items()
+        ]
+
+    # rows
+
+    def _lay_out(self, sections: list[Section]) -> None:
+        """One version of each source, that of the newest section that has it."""
+        present = [(section, len(section.maps)) for section in sections]
+        if present == self._laid_out:
+            return
+        versions = {m.measured.path: m for s in sections for m in s.maps if m is not None and m.traced}
+        versions = dict(sorted(versions.items()))
+        if list(versions.values()) != list(self._layout.versions.values()):
+            layout = Layout(versions, self.edges)
+            self._move(LayoutChange(self._layout, layout))
+            self._layout = layout
+            self._plans.clear()
+        self._laid_out = present
+        known = {id(m) for s in self._sections() for m in s.maps}
+        self._maps = {key: m for key, m in self._maps.items() if id(m) in known}
+
+    def _move(self, move: LayoutChange) -> None:
+        """Bring what was decoded to a new layout; of the sources, only those that changed are looked at again."""
+        decoded = [r for r in self._live.records.values() if r.decoded is not None]
+        moved = [move.moved(r.decoded, r.section, r.rows) for r in checked(decoded)]
+        for record, after in zip(decoded, moved, strict=True):
+            record.decoded = after
+        for section, rows in self._outside_rows.items():
+            moved = [move.moved(*one) for one in zip(rows, repeat(section), section.outside, strict=False)]
+            self._outside_rows[section] = list(takewhile(lambda decoded: decoded is not None, moved))
+        self._decoded = {r.key: r.decoded for r in self._live.records.values() if r.decoded}
+        self._odd = {name: d for (name, _), d in self._decoded.items() if d.odd}
+        self._live.fresh = [r for r in self._live.records.values() if r.decoded is None]
+
+    def _plan(self, section: Section) -> Decoder:
+        plan = self._plans.get(section)
+        if plan is None or plan.sources != len(section.maps):
+            plan = self._plans[section] = Decoder(section, self._layout)
+        return plan
+
+    def _decode(self) -> list[Problem]:
+        """Decode what is new, and forget what it replaced.
+
+        Returns
+        -------
+        list of Problem
+            What is wrong with any row that counts.
+        """
+        live = self._live
+        for name, time in live.gone:
+            self._decoded.pop((name, time), None)
+            self._odd.pop(name, None)
+        for record in checked(live.fresh):
+            name = record.result.name
+            if live.records.get(name) is not record:  # replaced before it was ever looked at
+                continue
+            decoded = self._decoded.get(record.key)
+            if decoded is None:
+                try:
+                    decoded = self._plan(record.section).decode(record.rows)
+                except (ValueError, struct.error) as error:
+                    decoded = damaged(error)
+            record.decoded = self._decoded[record.key] = decoded
+            self._odd.pop(name, None)
+            if decoded.odd:
+                self._odd[name] = decoded
+        live.fresh, live.gone = [], []
+        here = {section for log in self._logs.values() for section in log.sections}
+        self._plans = {section: plan for section, plan in self._plans.items() if section in here}
+        return self._oddities()
+
+    def _oddities(self) -> list[Problem]:
+        problems = [
+            Problem(self._name(), name, f"what the test executed is damaged: {decoded.damage}", "run the test again")
+            for name, decoded in self._odd.items()
+            if decoded.damage
+        ]
+        stale = Counter(path for decoded in self._odd.values() for path in decoded.stale)
+        return problems + [
+            Problem(
+                path,
+                "",
+                f"{count} of the tests that execute it were recorded before it changed; on lines that changed "
+                "nothing is known of them",
+                _AGAIN,
+            )
+            for path, count in sorted(stale.items())
+        ]
+
+    def _outside(self, sections: list[Section], problems: list[Problem]) -> Row:
+        state = (self._layout, [(section, len(section.maps), len(section.outside)) for section in sections])
+        if self._import[0] != state:
+            self._import = (state, *self._outside_of(sections))
+        problems += self._import[2]
+        return self._import[1]
+
+    def _outside_of(self, sections: list[Section]) -> tuple[Row, list[Problem]]:
+        reached, problems = np.zeros(self._layout.columns, bool), []
+        self._outside_rows = {section: self._outside_rows.get(section, []) for section in sections}
+        for section, known in self._outside_rows.items():
+            for rows in section.outside[len(known) :]:
+                try:
+                    known.append(self._plan(section).decode(rows))
+                except (ValueError, struct.error) as error:
+                    known.append(damaged(error))
+            for decoded in known:
+                reached[decoded.row] = True
+                if decoded.damage:
+                    cause = f"what ran at import is damaged: {decoded.damage}"
+                    problems.append(Problem(self._name(), "", cause, _AGAIN))
+        return np.flatnonzero(reached).astype(np.int32), problems

@@ -1,0 +1,109 @@
+"""One version of one source: its statements, and what the cells of its probes mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.instrumentation.outline import Outline
+from suspectra.instrumentation.probes import Kind
+from suspectra.measured_file import MeasuredFile
+from suspectra.recording.history import inflate
+from suspectra.recording.log import (
+    inside,
+    split_json,
+)
+from suspectra.spectrum import FIRST_OUTCOME
+
+_MAX_MAP = 1 << 27
+_ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
+_OUTCOMES = (Kind.FALSE, Kind.TRUE)
+
+
+@dataclass(eq=False)
+class SourceMap:
+    """One version of one source: its statements, and what its cells mean."""
+
+    measured: MeasuredFile
+    cells: int  # a multiple of eight
+    checksum: np.ndarray  # of each statement's text
+    kind: np.ndarray
+    cell: np.ndarray
+    line: np.ndarray
+    target: np.ndarray
+    function: np.ndarray
+    traced: bool
+    outline: Outline | None
+    conditions: np.ndarray  # places, shape (k, 4)
+
+    @classmethod
+    def from_payload(cls, head: dict[str, Any], blob: bytes) -> SourceMap:
+        """Out of a ``FILE`` frame.
+
+        Raises
+        ------
+        ValueError
+            When it is damaged.
+        """
+        sizes, body = split_json(inflate(blob, _MAX_MAP))
+        statements, probes = int(sizes["statements"]), int(sizes["probes"])
+        cells = -(-int(sizes["cells"]) // 8) * 8
+        columns = np.frombuffer(body, "<i4").astype(np.int32, copy=False)
+        if min(statements, probes) < 0 or len(columns) != 4 * statements + 5 * probes or cells > 8 * _MAX_MAP:
+            raise ValueError("sizes that do not fit")
+        first, last, function, checksum = columns[: 4 * statements].reshape(4, statements)
+        kind, cell, line, target, owner = columns[4 * statements :].reshape(5, probes)
+        functions = tuple((str(name), int(start), int(end)) for name, start, end in sizes["functions"])
+        conditions = np.array(sizes.get("conditions", []), np.int64).reshape(-1, 4)
+        outcome = _is_any(kind, _OUTCOMES)
+        sound = (
+            np.all(np.diff(first) > 0)
+            and np.all((first > 0) & (first <= last))
+            and np.all((cell >= 0) & (cell < cells))
+            and all(np.all((f >= -1) & (f < len(functions))) for f in (function, owner))
+            and np.all(target < FIRST_OUTCOME)
+            and np.all((conditions >= 0) & (conditions < FIRST_OUTCOME))
+            and np.all((target[outcome] >= 0) & (target[outcome] < len(conditions)))
+        )
+        if not sound:
+            raise ValueError("lines or probes out of range")
+        measured = MeasuredFile(
+            inside(head["path"]),
+            str(head["digest"]),
+            first,
+            last,
+            function,
+            functions,
+            bool(head["is_test"]),
+        )
+        traced, outline = bool(head.get("traced", True)), Outline.from_json(sizes.get("outline"))
+        target = np.where(outcome, FIRST_OUTCOME + 2 * target + (kind == Kind.TRUE), target)
+        places = conditions.astype(np.int32)
+        return cls(measured, cells, checksum, kind, cell, line, target, owner, traced, outline, places)
+
+    @cached_property
+    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Cells, the number of the arc that each means; the arcs' ends, shape (k, 2), and functions."""
+        facts = np.flatnonzero(_is_any(self.kind, (*_ARCS, *_OUTCOMES)) & (self.target != 0))
+        line, target = self.line[facts], self.target[facts]
+        # as one number each, which sorts many times faster than rows of two do
+        codes = line.astype(np.int64) * (1 << 32) + target
+        _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+        table = np.stack([line[first], target[first]], axis=1)
+        return self.cell[facts], inverse.reshape(-1), table, self.function[facts][first]
+
+    @cached_property
+    def statement_facts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells, and the statement that each means."""
+        facts = self.kind == Kind.STATEMENT
+        return self.cell[facts], np.searchsorted(self.measured.line, self.line[facts])
+
+
+def _is_any(kind: Ints, kinds: Iterable[Kind]) -> Bools:
+    """Which probes are of some kinds."""
+    return np.logical_or.reduce([kind == int(one) for one in kinds])

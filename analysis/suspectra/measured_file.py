@@ -1,0 +1,44 @@
+"""What the evidence knows of one source file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.spectrum import Function
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredFile:
+    """The statements of one source file, as it was when the tests ran.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace, forward slashes.
+    digest : str or None
+        SHA-256 (hexadecimal) of the file's bytes as they were run; None when the evidence does not say.
+    line, end_line : ndarray of int32, shape (k,)
+        Lines of each executable statement, in ascending order of `line`.
+    function : ndarray of int32, shape (k,)
+        Index into `functions`, -1 at module level.
+    functions : tuple of (name, line, end_line)
+    is_test : bool
+        Test code: measured, but not a suspect unless asked for.
+    """
+
+    path: str
+    digest: str | None
+    line: np.ndarray
+    end_line: np.ndarray
+    function: np.ndarray
+    functions: tuple[tuple[str, int, int], ...]
+    is_test: bool = False
+
+    def functions_at(self, index: int) -> tuple[Function, ...]:
+        """Its functions, where it is the file of that index: the same objects as when that was asked last."""
+        known = self.__dict__.get("_functions_at")
+        if known is None or known[0] != index:
+            known = self.__dict__["_functions_at"] = index, tuple(Function(index, *one) for one in self.functions)
+        return known[1]
