@@ -49,7 +49,8 @@ def complete_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[B
             stream.close()
             os.replace(partial, path)
         except BaseException:
-            stream.close()  # Windows removes no open file
+            with contextlib.suppress(OSError):  # what did not fit on the disk does not fit now
+                stream.close()  # Windows removes no open file
             with contextlib.suppress(OSError):
                 os.unlink(partial)
             raise

@@ -348,7 +348,7 @@ NODE = (
     Field("id", "number", "What edges name; in the picture it is the attribute `data-node`."),
     Field("kind", '"location" | "place" | "subgraph"', "A statement, a place of the ranking, or a subgraph (SBBFL)."),
     Field("label", "string", "As in the picture."),
-    Field("place", "RecordedLine | null", "Of a statement, where it is known where it stands."),
+    Field("place", "Place | null", "Of a statement, where it is known where it stands."),
 )
 
 EDGE = (

@@ -50,9 +50,9 @@ def test_a_statement_is_placed_whole_or_not_at_all():
     assert placement.origin(0) is None
     assert placement.origin(4) == 4
     torn = Placement(run, ["x = [", "    1,", "    2,", "]", "y = 2"], "f.py")
-    assert torn.place(Location("f", 1, 3)) is None
-    assert torn.place(Location("f", 4, 4)) == (4, 4)
-    assert torn.place(Location("f", 99, 99)) is None
+    assert torn.current_lines(Location("f", 1, 3)) is None
+    assert torn.current_lines(Location("f", 4, 4)) == (4, 4)
+    assert torn.current_lines(Location("f", 99, 99)) is None
 
 
 PYTHON = ["def f(a):", "    total = sum([", "        a,", "    ])", "    return total"]
@@ -77,7 +77,7 @@ C = ["int f(int a) {", "    int total = g(a,", "                  a);", "    ret
 def test_comments_and_white_space_are_not_edits(path, run, now):
     statements = [(2, 4), (5, 5)] if path.endswith("py") else [(2, 3), (4, 4)]
     for first, last in statements:
-        placed = Placement(run, now, path).place(Location(path, first, last))
+        placed = Placement(run, now, path).current_lines(Location(path, first, last))
         assert placed is not None
         parts = (code_lines(text[a : b + 1], path) for text, (a, b) in ((run, (first - 1, last - 1)), (now, placed)))
         one, other = (list(filter(None, part)) for part in parts)
@@ -98,7 +98,7 @@ def test_comments_and_white_space_are_not_edits(path, run, now):
     ],
 )
 def test_other_code_is_an_edit(path, line, now):
-    assert Placement([line], [now], path).place(Location(path, 1, 1)) is None
+    assert Placement([line], [now], path).current_lines(Location(path, 1, 1)) is None
 
 
 @pytest.mark.parametrize("path", ["f.py", "f.c"])
@@ -192,11 +192,11 @@ def test_a_text_is_kept_from_the_moment_its_digest_fits(texts, load, tmp_path):
     load(file)
     (tmp_path / "a.py").write_bytes(b"new\nx\n")
     load(file)
-    assert texts.placement(file).place(Location("a.py", 1, 1)) == (1, 1)
+    assert texts.placement(file).current_lines(Location("a.py", 1, 1)) == (1, 1)
     # another run, of the new text: the old one is of no use once nothing is shown of it
     again = measured("a.py", b"new\nx\n")
     load(again)
-    assert texts.placement(again).place(Location("a.py", 1, 1)) == (0, 0)
+    assert texts.placement(again).current_lines(Location("a.py", 1, 1)) == (0, 0)
     texts.forget_except([again])
     assert texts.placement(file) is None
 
@@ -207,7 +207,7 @@ def test_evidence_without_digests_is_taken_at_the_text_met_first(texts, load, tm
     load(file)
     (tmp_path / "a.py").write_bytes(b"new\nx\n")
     load(file)
-    assert texts.placement(file).place(Location("a.py", 1, 1)) == (1, 1)
+    assert texts.placement(file).current_lines(Location("a.py", 1, 1)) == (1, 1)
 
 
 @pytest.mark.parametrize("path", ["../outside.py", "gone.py", "folder.py"])
