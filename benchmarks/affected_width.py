@@ -20,9 +20,9 @@ from pathlib import Path
 from partial_runs import SUBJECTS, record
 from recording_overhead import prepare
 
-from suspectra.instrumentation.outline import difference
+from suspectra.instrumentation.outline import Difference, Outline, difference
 from suspectra.recording.changes import Workspace, changes
-from suspectra.recording.memory import Memory, Version, remember
+from suspectra.recording.memory import Memory, remember
 from suspectra.recording.selection import chosen
 from suspectra.recording.settings import recording_folder
 
@@ -36,15 +36,17 @@ def reached(memory: Memory, root: Path) -> dict[str, int]:
         sys.exit(f"{root} changed since it was recorded")
     counts = {}
     for version in memory.versions():
-        for number, function in enumerate(version.outline.functions if version.traced and version.outline else ()):
-            changed = replace(now, differences={version: _with_other_body(version, number)})
+        outline = version.outline
+        if not version.traced or outline is None:
+            continue
+        for number, function in enumerate(outline.functions):
+            changed = replace(now, differences={version: _with_other_body(outline, number)})
             selection = chosen(memory, changed)
             counts[f"{version.path}: {function.name} ({number})"] = len(selection.affected) + len(selection.failed)
     return counts
 
 
-def _with_other_body(version: Version, number: int):
-    outline = version.outline
+def _with_other_body(outline: Outline, number: int) -> Difference:
     functions = list(outline.functions)
     functions[number] = functions[number]._replace(body="another body")
     return difference(outline, replace(outline, functions=tuple(functions)))
@@ -59,7 +61,7 @@ def main() -> None:
     record(folder, python, project, project.tests)
     memory = remember(recording_folder(str(folder)))
     elsewhere = replace(memory, imported=[replace(imported, module="") for imported in memory.imported])
-    result = {"tests": len(memory.tests)}
+    result: dict[str, object] = {"tests": len(memory.tests)}
     for rule, known in (("function's file", elsewhere), ("imported module", memory)):
         counts = reached(known, folder)
         wide = [name for name, count in counts.items() if count >= WIDE * len(memory.tests)]

@@ -51,7 +51,7 @@ def commands(project: Project, python: Path) -> dict[str, list[str]]:
     return {"plain": plain, **directly} | {name: [sys.executable, "-c", code, *plain] for name, code in ways.items()}
 
 
-def measure(project: Project, cache: Path, rounds: int) -> dict:
+def measure(project: Project, cache: Path, rounds: int) -> dict[str, object]:
     folder, python = prepare(project, cache)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COVERAGE"))}
     recording = folder / ".suspectra" / "recording"
@@ -65,6 +65,8 @@ def measure(project: Project, cache: Path, rounds: int) -> dict:
                 times[name].append(seconds)
             sizes[name] = sum(file.stat().st_size for file in recording.glob("*.log"))
     evidence = RecordingSource(folder, edges=True).read()
+    assert evidence.edges is not None
+    assert evidence.edges.counts is not None
     median = {name: statistics.median(seconds) for name, seconds in times.items()}
     return {
         "tests": len(evidence.tests),

@@ -13,10 +13,12 @@ import argparse
 import json
 import statistics
 import time
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
@@ -60,12 +62,12 @@ class Shape:
                 end = self.block(head)
         return end
 
-    def walk(self) -> tuple[np.ndarray, np.ndarray]:
+    def walk(self) -> tuple[Ints, Ints]:
         """The blocks and the edges of one run."""
         leaving: dict[int, list[int]] = {}
         for number, (source, _) in enumerate(self.edges):
             leaving.setdefault(source, []).append(number)
-        at, taken = ENTRY, []
+        at, taken = ENTRY, list[int]()
         while at != EXIT:
             ways = leaving[at]
             # loops end in the long run: the later edge of a header leaves it
@@ -123,7 +125,7 @@ def graph(shape: Shape, function: int, line: int, edge: int) -> FlowGraph:
     return FlowGraph.of(function, shape.blocks, arcs, held)
 
 
-def member_lines(blocks: np.ndarray) -> np.ndarray:
+def member_lines(blocks: Ints) -> Ints:
     blocks = blocks[blocks > EXIT] - 2
     return (blocks[:, None] * LINES_A_BLOCK + np.arange(LINES_A_BLOCK)).ravel()
 
@@ -162,7 +164,7 @@ def updates(spectrum: Spectrum, structure: Program, repeat: int) -> tuple[float,
     before = technique.localize(spectrum, structure)
     kept, anew = [], []
     for test, other in chance.choice(passed, (repeat, 2)).tolist():
-        rows, edge_rows = list(spectrum.rows), list(spectrum.edge_rows)
+        rows, edge_rows = list(spectrum.rows), list(spectrum.require_edges()[1])
         rows[test], edge_rows[test] = rows[other].copy(), edge_rows[other].copy()
         spectrum = spectrum.with_rows(spectrum.tests, spectrum.failed, tuple(rows), tuple(edge_rows))
         start = time.perf_counter()
@@ -208,7 +210,7 @@ def dense_seconds(spectrum: Spectrum, structure: Program, most: int = 2000) -> t
     return (time.perf_counter() - start) * len(structure.graphs) / len(graphs), len(graphs)
 
 
-def median(action, repeat: int) -> float:
+def median(action: Callable[[], object], repeat: int) -> float:
     times = []
     for _ in range(repeat):
         start = time.perf_counter()

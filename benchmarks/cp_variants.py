@@ -15,11 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from suspectra.arrays import Floats
 from suspectra.errors import SuspectraError
 from suspectra.evaluation.corpus import Subject, read_index, read_subject
 from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
+from suspectra.techniques.branch import Branch
 from suspectra.techniques.cp import CP, Propagation, solve
+from suspectra.techniques.flow_report import Deciding, details_of
+from suspectra.techniques.formulas import make_formula
 
 BLOWN_UP = 10.0
 
@@ -63,41 +67,45 @@ def main() -> None:
     print(json.dumps(report))
 
 
-def variants(subject: Subject) -> dict[str, np.ndarray]:
+def variants(subject: Subject) -> dict[str, Floats]:
     """Scores of the elements by each variant."""
     spectrum, program = subject.spectrum, subject.program
-    whole = CP().localize(spectrum, program).details
+    whole = details_of(CP().localize(spectrum, program), Propagation)
     flow, br = whole.flow, whole.br
     count = flow.blocks
     highest = np.full(count, np.nan)
     for ends in (whole.source, whole.target):
         np.fmax.at(highest, ends, whole.delta)
-    entering = np.bincount(whole.target, whole.delta, count)
+    entering = np.bincount(whole.target, whole.delta, count).astype(float)
     entering[np.bincount(whole.target, minlength=count) == 0] = np.nan
     largest = np.zeros(len(flow))
     np.maximum.at(largest, flow.graph_of_block, np.abs(np.nan_to_num(br)))
     calm = np.where(largest[flow.graph_of_block] > BLOWN_UP, np.nanmin(br) - 1, br)
 
-    def elements(blocks: np.ndarray) -> np.ndarray:
+    def elements(blocks: Floats) -> Floats:
         scores = flow.over_elements(blocks, len(spectrum.elements))
-        return np.where(np.isnan(scores), np.nanmin(scores) - 1, scores)
+        known: Floats = np.where(np.isnan(scores), np.nanmin(scores) - 1, scores)
+        return known
+
+    apart = details_of(CP(merge_exit=False).localize(spectrum, program), Propagation)
+    branch = details_of(Branch().localize(spectrum, program), Deciding)
 
     return {
         "CP": elements(br),
-        "CP, the exit a block of its own": elements(CP(merge_exit=False).localize(spectrum, program).details.br),
+        "CP, the exit a block of its own": elements(apart.br),
         "CP without edges back": elements(without_edges_back(whole)),
         "CP, scores held to [-2, 2]": elements(np.clip(br, -2, 2)),
         f"CP, functions beyond ±{BLOWN_UP:g} put last": elements(calm),
         "CP, a line has its lowest block's score": -elements(-br),
         "equation (6) for every block": elements(entering),
         "the highest Δ at a block": elements(highest),
-        "Tarantula": make_technique("tarantula").score(spectrum.counts),
-        "Branch": elements(make_technique("branch").localize(spectrum, program).details.block_score),
-        "Ochiai": make_technique("ochiai").score(spectrum.counts),
+        "Tarantula": make_formula("tarantula").score(spectrum.counts),
+        "Branch": elements(branch.block_score),
+        "Ochiai": make_formula("ochiai").score(spectrum.counts),
     }
 
 
-def without_edges_back(whole: Propagation) -> np.ndarray:
+def without_edges_back(whole: Propagation) -> Floats:
     """The blocks' scores where edges to the same or an earlier block are left out."""
     keep = whole.target > whole.source
     source, target, delta = whole.source[keep], whole.target[keep], whole.delta[keep]
@@ -105,7 +113,7 @@ def without_edges_back(whole: Propagation) -> np.ndarray:
     return np.where(np.isnan(whole.br), np.nan, br)
 
 
-def exam(subject: Subject, scores: np.ndarray) -> float:
+def exam(subject: Subject, scores: Floats) -> float:
     report = RankedReport.from_scores(make_technique("ochiai"), subject.spectrum, scores)
     position = int(report.position[subject.faulty].min())
     return float(report.rank_average[position]) / len(report)
@@ -120,7 +128,7 @@ def fault(subject: Subject) -> dict[str, float]:
     failed, passed = counts.ef[element] / counts.failed, counts.ep[element] / max(counts.passed, 1)
     return {
         "cp": float(report.rank_average[position]) / len(report),
-        "ochiai": exam(subject, make_technique("ochiai").score(counts)),
+        "ochiai": exam(subject, make_formula("ochiai").score(counts)),
         "delta": float((failed - passed) / (failed + passed)) if failed + passed else 0.0,
         "br": float(report.scores[position]),
         "failing": counts.failed / (counts.failed + counts.passed),

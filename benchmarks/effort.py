@@ -16,15 +16,17 @@ import json
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from large_recording import LINES, Project
+from scipy import sparse
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import _program
 from suspectra.program.control_flow import control_flow
-from suspectra.techniques import make_technique, nearest_neighbour, predicates, sbbfl
+from suspectra.techniques import nearest_neighbour, predicates, sbbfl
 from suspectra.techniques.flow_report import hits_of_edges
 
 ROUNDS = 3
@@ -52,7 +54,7 @@ def main() -> None:
         spectrum, flow = control_flow("the benchmark", told, program)  # what all of them share, and nobody estimates
         hits = hits_of_edges(told)
         profiles = nearest_neighbour.block_counts(flow, spectrum)
-        executed, every = profiles.astype(bool).astype(np.int32), np.arange(1, len(told.tests))
+        executed, every = sparse.csr_array(profiles.astype(bool).astype(np.int32)), np.arange(1, len(told.tests))
         first, other = (nearest_neighbour._order(profiles, run) for run in (0, 1))
         found = predicates.Predicates.of(flow, spectrum)
         table = sbbfl._used(flow, spectrum)[1]
@@ -83,12 +85,12 @@ def main() -> None:
         print(f"nn-perm keeps {2 * kept / hits:.0f} bytes for each edge of a test, at most", end=" ")
         print(f"{nearest_neighbour._HIT_BYTES:.0f} expected")
         whole = {}
-        for name in ("nn-perm", "sbbfl", "sober"):
-            technique = make_technique(name)
+        for technique in (nearest_neighbour.NearestNeighbour(), sbbfl.SBBFL(), predicates.Sober()):
+            name = technique.name
             estimate = technique.effort(told)
             took = float("nan")
             if estimate.bearable:
-                took = seconds(lambda technique=technique: technique.localize(told, program))
+                took = seconds(partial(technique.localize, told, program))
             whole[name] = {"estimated": round(estimate.seconds, 2), "took": round(took, 2)}
             print(f"{name:28}{took:>10.2f} s{estimate.seconds:>10.2f} s estimated")
     print(json.dumps({"units": units, "constants": expected, "techniques": whole}))

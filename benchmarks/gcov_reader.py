@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.gcov_raw import GcovRawSource, profile_files
 from suspectra.program.c_flow import CFlow
@@ -35,8 +36,9 @@ TARGET = 10
 
 def build(folder: Path, source: Path | None) -> list[Path]:
     """The project, built; returns its tests."""
-    prepare = [sys.executable, ROOT / "examples" / "lua-from-debian" / "prepare.py", folder, "--fault", "none"]
-    subprocess.run([*prepare, *(["--source", source.resolve()] if source else [])], check=True)
+    script = ROOT / "examples" / "lua-from-debian" / "prepare.py"
+    given = ["--source", str(source.resolve())] if source else []
+    subprocess.run([sys.executable, str(script), str(folder), "--fault", "none", *given], check=True)
     (folder / "build").mkdir()
     flags = ["-O0", "-g", "--coverage", "-DLUA_USE_POSIX", "-DLUA_USE_DLOPEN", "-c"]
     names = sorted(path.name for path in (folder / "src").glob("*.c") if path.name != "luac.c")
@@ -67,8 +69,8 @@ def run(folder: Path, tests: list[Path], profiles: Path, copies: int) -> dict[st
     return results
 
 
-def gcov(profiles: Path, test: str, keep: bool = False) -> str | None:
-    """One gcov over all objects of a test."""
+def gcov(profiles: Path, test: str, keep: bool = False) -> str:
+    """One gcov over all objects of a test; what it prints, if that is kept."""
     files = profile_files(profiles / test)
     done = subprocess.run(
         ["gcov", "--json-format", "-b", "-c", "-t", *map(os.path.basename, files)],
@@ -78,7 +80,7 @@ def gcov(profiles: Path, test: str, keep: bool = False) -> str | None:
         check=True,
         text=True,
     )
-    return done.stdout
+    return done.stdout or ""
 
 
 def compare(folder: Path, profiles: Path, tests: list[str]) -> tuple[int, int, int]:
@@ -88,7 +90,7 @@ def compare(folder: Path, profiles: Path, tests: list[str]) -> tuple[int, int, i
     compared = differing = 0
     lines = set()
     for test in tests:
-        ours: Counter = Counter()
+        ours: Counter[tuple[str, int]] = Counter()
         for path in profile_files(profiles / test):
             name = Path(path).stem
             if name not in objects:
@@ -101,7 +103,7 @@ def compare(folder: Path, profiles: Path, tests: list[str]) -> tuple[int, int, i
             counts = flow.line_counts(arcs)[:, 0].tolist()
             for (_, file, line), count in zip(flow.lines, counts, strict=True):
                 ours[file, line] += count
-        theirs: Counter = Counter()
+        theirs: Counter[tuple[str, int]] = Counter()
         for text in gcov(profiles, test, keep=True).splitlines():
             for file in json.loads(text)["files"]:
                 for line in file["lines"]:
@@ -113,7 +115,7 @@ def compare(folder: Path, profiles: Path, tests: list[str]) -> tuple[int, int, i
     return len(lines), compared, differing
 
 
-def check_conservation(flow: CFlow, arcs: np.ndarray) -> None:
+def check_conservation(flow: CFlow, arcs: Ints) -> None:
     """What enters a block leaves it, but for entries and exits."""
     balance = np.bincount(flow.target, arcs, flow.blocks) - np.bincount(flow.source, arcs, flow.blocks)
     ends = np.concatenate([flow.first_block[:-1], flow.first_block[:-1] + 1])
@@ -158,7 +160,7 @@ def main() -> None:
             theirs.append((time.perf_counter() - begun) / len(sample))
         ratio = statistics.median(b / a for a, b in zip(ours, theirs, strict=True))
         raw, other = statistics.median(ours) * 1e3, statistics.median(theirs) * 1e3
-        edges = len(evidence.edges.edges)
+        edges = len(evidence.edges.edges) if evidence.edges else 0
         print(f"raw reader, all tests from nothing: {raw:.2f} ms a test (notes, lines and {edges:,} edges)")
         print(f"raw reader, one test after it ran again: {statistics.median(again) * 1e3:.1f} ms")
         print(f"gcov --json-format: {other:.1f} ms a test")

@@ -16,9 +16,11 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from suspectra.arrays import Floats, Ints
 from suspectra.markov.chain import Chain, Structure, ranked_list
 from suspectra.markov.hitting_times import HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
@@ -92,6 +94,8 @@ def against_published(chain: Chain) -> dict[str, float]:
 def one(locations: int, groups: int, seed: int) -> dict[str, object]:
     group, structure = random_program(locations, groups, seed)
     repeat = 5 if locations <= 60_000 else 1
+    chain: Chain
+    solver: HittingTimeSolver
 
     def from_nothing() -> None:
         nonlocal chain, solver
@@ -99,8 +103,6 @@ def one(locations: int, groups: int, seed: int) -> dict[str, object]:
         solver = HittingTimeSolver(chain)
         solver.from_start().rank  # noqa: B018
 
-    chain: Chain
-    solver: HittingTimeSolver
     busy = time.process_time()
     total = seconds(from_nothing, repeat)
     busy = (time.process_time() - busy) / repeat
@@ -148,21 +150,27 @@ def one(locations: int, groups: int, seed: int) -> dict[str, object]:
     return result
 
 
+def from_start(group: Ints, structure: Structure) -> HittingTimeSolver:
+    """Ranks from the start, solved from nothing."""
+    solver = HittingTimeSolver(ranked_list(group, structure))
+    solver.from_start().rank  # noqa: B018
+    return solver
+
+
+def from_location(solver: HittingTimeSolver, location: int) -> Floats:
+    """Ranks from a location of a chain that is solved."""
+    return solver.from_location(location).rank
+
+
 def growth(seed: int, largest: int) -> dict[str, object]:
     rows = []
     print("  locations   groups    seconds   cursor ms")
     for locations in (n for n in GROWTH if n <= largest):
         groups = round(4.5 * locations**0.5)
         group, structure = random_program(locations, groups, seed)
-        solvers = []
-
-        def job(group=group, structure=structure, solvers=solvers) -> None:
-            solvers[:] = [HittingTimeSolver(ranked_list(group, structure))]
-            solvers[0].from_start().rank  # noqa: B018
-
-        total = seconds(job, 3 if locations <= 100_000 else 1)
-        solver = solvers.pop()
-        cursor = seconds(lambda solver=solver: solver.from_location(1).rank, 3)
+        total = seconds(partial(from_start, group, structure), 3 if locations <= 100_000 else 1)
+        solver = from_start(group, structure)
+        cursor = seconds(partial(from_location, solver, 1), 3)
         rows.append({"locations": locations, "groups": groups, "seconds": round(total, 4), "cursor_ms": cursor * 1e3})
         print(f"{locations:11,} {groups:8,} {total:10.3f} {cursor * 1000:11.1f}", flush=True)
     x, y = (np.log([row[name] for row in rows]) for name in ("locations", "seconds"))

@@ -23,7 +23,7 @@ import time
 from pathlib import Path
 
 from rank_speed import make_project, record
-from server_latency import Client, Log
+from server_latency import Client, Log, Message
 
 from suspectra.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
@@ -44,7 +44,7 @@ def test_f(n):
 EACH = 100  # tests in a file
 
 
-def kill(process: subprocess.Popen) -> None:
+def kill(process: subprocess.Popen[bytes]) -> None:
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
 
@@ -86,7 +86,7 @@ def _write_tests(work: Path, number: int) -> str:
     return file
 
 
-def _wait_for_tests(work: Path, process: subprocess.Popen) -> None:
+def _wait_for_tests(work: Path, process: subprocess.Popen[bytes]) -> None:
     while process.poll() is None and not (work / "begun.txt").exists():
         time.sleep(0.001)
 
@@ -147,7 +147,7 @@ def _moves(learned: Path) -> int:
     if not learned.exists():
         return 0
     counts = json.loads(learned.read_text())
-    return counts["jumps"] + counts["returns"]
+    return int(counts["jumps"]) + int(counts["returns"])
 
 
 def _not_as_before(learned: Path, moves: int) -> list[str]:
@@ -164,9 +164,9 @@ def _differs(work: Path) -> list[str]:
     client = Client([sys.executable, "-m", "suspectra_server"])
     client.initialize(work)
     client.ranked()
-    found: dict = {}
+    found: Message = {}
 
-    def answer(message: dict) -> bool:
+    def answer(message: Message) -> bool:
         found.update(message)
         return message.get("id") == 9
 

@@ -14,9 +14,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from suspectra.arrays import Ints
 from suspectra.instrumentation.cells import with_cells
 from suspectra.instrumentation.imports import LoadedFile
 from suspectra.instrumentation.outline import Outline
@@ -61,8 +64,8 @@ class Template:
     version: int = 0
     cells: int = 0
     map: bytes = b""
-    patterns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
-    lines: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+    patterns: NDArray[np.uint8] = field(default_factory=lambda: np.zeros((0, 0), np.uint8))
+    lines: Ints = field(default_factory=lambda: np.zeros(0, int))
     times: list[bytes] = field(default_factory=list)  # how often each pattern passes the cells it sets
 
     @classmethod
@@ -71,7 +74,7 @@ class Template:
         tree, module_map = instrument(source(0, version), "part.py", "__cells__")
         size = -(-module_map.cells // 8)
         cells = [0] * size * 8
-        space = {"__name__": "part"}
+        space: dict[str, Any] = {"__name__": "part"}
         file = LoadedFile("part.py", "", cells, b"")
         exec(with_cells(compile(tree, "part.py", "exec"), "__cells__", file), space)
         patterns = np.zeros((PATTERNS, size), np.uint8)
@@ -119,8 +122,8 @@ class Project:
         self.chance = np.random.default_rng(self.seed)
         self.template = Template.make(self.chance)
         self.core = max(1, self.modules // 20)
-        self.popular = 1 / np.arange(1, self.modules - self.core + 1) ** 0.8 if self.modules > self.core else np.ones(1)
-        self.popular = np.cumsum(self.popular) / self.popular.sum()
+        popular = 1 / np.arange(1, self.modules - self.core + 1) ** 0.8 if self.modules > self.core else np.ones(1)
+        self.popular = np.cumsum(popular) / popular.sum()
         # the core is not entered by every test alike
         self.entered = np.linspace(1.0, 0.3, self.core)
         self.clock = time.time_ns() - 10**12
@@ -136,7 +139,7 @@ class Project:
         # the fault stands where about so many tests come by
         self.fault = self.core + int(np.searchsorted(self.popular, 0.2)) % max(self.modules - self.core, 1)
         self.fault = min(self.fault, self.modules - 1)
-        passing_by = np.mean([self.fault in self.touched() for _ in range(1000)])
+        passing_by = float(np.mean([self.fault in self.touched() for _ in range(1000)]))
         self.fails = min(0.9, self.failing / max(passing_by, 1e-9))
         self.log = self.section("0", range(self.modules))
         for number in range(self.tests):
@@ -171,7 +174,7 @@ class Project:
         self.traced[log] = len(modules)
         return log
 
-    def touched(self) -> np.ndarray:
+    def touched(self) -> Ints:
         """The modules that some test enters."""
         core = np.flatnonzero(self.chance.random(self.core) < self.entered)
         if self.modules == self.core:
@@ -181,7 +184,7 @@ class Project:
         tail = np.concatenate([np.arange(s, s + n) for s, n in zip(starts, sizes, strict=True)]) + self.core
         return np.concatenate([core, np.unique(tail[tail < self.modules])])
 
-    def test(self, number: int, *, verdict: str = "", touched: np.ndarray | None = None) -> None:
+    def test(self, number: int, *, verdict: str = "", touched: Ints | None = None) -> None:
         """Run a test again, or for the first time."""
         touched = self.touched() if touched is None else touched
         chosen = self.chance.integers(PATTERNS, size=len(touched))
@@ -198,7 +201,7 @@ class Project:
             self.remembered[number] = touched.tolist(), bits
         self.write(self.log, number, verdict, touched.tolist(), bits)
 
-    def patterns(self, chosen: Sequence[int], template: Template | None = None) -> bytes:
+    def patterns(self, chosen: Sequence[int] | Ints, template: Template | None = None) -> bytes:
         """The cells that some patterns set, module by module, and behind them how often, where that is counted."""
         template = template or self.template
         bits = template.patterns[chosen].tobytes()

@@ -20,9 +20,9 @@ import shutil
 import sqlite3
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from defusedxml import ElementTree
 from recording_overhead import COLLECTED, Project, cause, commands, cpu_seconds, prepare, recorded, tag
@@ -33,6 +33,7 @@ from suspectra.program.python_source import PythonSource
 from suspectra.recording.memory import remember
 from suspectra.recording.settings import recording_folder
 
+KeyT = TypeVar("KeyT")
 HYPOTHESIS = ("hypothesis",)
 EXPLAINS = "it explains why an assertion failed, which belongs to no test here"
 AT_IMPORT = "it also runs while a module is imported for the first time, which belongs to no test here"
@@ -93,7 +94,7 @@ def steady(name: str) -> str:
     return re.sub(r"\d+", "0", name)
 
 
-def unlike(first: dict, second: dict) -> set:
+def unlike(first: Mapping[KeyT, object], second: Mapping[KeyT, object]) -> set[KeyT]:
     return {key for key in {*first, *second} if first.get(key) != second.get(key)}
 
 
@@ -160,7 +161,7 @@ def explained(folder: Path) -> dict[str, set[Line]]:
     return found
 
 
-def compared(folder: Path) -> dict:
+def compared(folder: Path) -> dict[str, Any]:
     """Statements and arms that one of the two has and the other has not, each with the number of tests."""
     theirs, sources = by_coverage(folder)
     ours = recorded(folder)
@@ -168,9 +169,9 @@ def compared(folder: Path) -> dict:
     imported, explanations = at_import(folder), explained(folder)
     inside = set(inside_functions(folder, sources))
     branches = {(path, *arc) for path, source in sources.items() for arc in source.branches}
-    places: Counter[tuple[str, str, tuple]] = Counter()
-    told: Counter[tuple[str, str, tuple]] = Counter()  # those of explanations
-    agreed = Counter()
+    places: Counter[tuple[str, str, tuple[Any, ...]]] = Counter()
+    told: Counter[tuple[str, str, tuple[Any, ...]]] = Counter()  # those of explanations
+    agreed: Counter[str] = Counter()
     for name, (_, statements, arms) in ours.items():
         their = theirs.get(name) or others.get(steady(name)) or Executed(set(), set())
         for kind, a, b in (
@@ -182,8 +183,8 @@ def compared(folder: Path) -> dict:
             places.update(missing)
             told.update(found for found in missing if found[2][:2] in explanations.get(name, ()))
             places.update((kind, "extra", place) for place in a - b)
-    counts = Counter()
-    causes: dict[str, Counter] = defaultdict(Counter)
+    counts: Counter[str] = Counter()
+    causes: dict[str, Counter[str]] = defaultdict(Counter)
     for (kind, which, place), number in places.items():
         counts[f"{kind} {which}"] += number
         late = which == "missing" and place[:2] in imported
@@ -199,7 +200,7 @@ def compared(folder: Path) -> dict:
 # running
 
 
-def measure(project: Project, options: argparse.Namespace) -> dict:
+def measure(project: Project, options: argparse.Namespace) -> dict[str, Any]:
     folder, python = prepare(project, options.cache, options.python)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COVERAGE", "SUSPECTRA"))}
     environment["PYTHONHASHSEED"] = "0"
@@ -236,7 +237,7 @@ def measure(project: Project, options: argparse.Namespace) -> dict:
     }
 
 
-def show(name: str, result: dict, most: int) -> None:
+def show(name: str, result: dict[str, Any], most: int) -> None:
     counts, agreed = result["counts"], result["agreed"]
     print(
         f"{name}: {result['tests']} tests, {len(result['differing'])} differ"

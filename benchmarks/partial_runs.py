@@ -22,6 +22,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from recording_overhead import Project, prepare
 
@@ -129,6 +130,7 @@ def record(folder: Path, python: Path, project: Project, *arguments: str) -> Non
 def recorded(folder: Path) -> dict[str, tuple[str, frozenset[str]]]:
     """By test its verdict and what it executed: statements, and edges; each with the function that it stands in."""
     evidence = RecordingSource(folder, edges=True).read()
+    assert evidence.edges is not None
     elements, edges = evidence.elements, evidence.edges.edges
     names = [*(function.name for function in elements.functions), ""]  # the last one, -1, is outside of functions
     lines = [f"{elements.location(i)} {names[elements.function[i]]}" for i in range(len(elements))]
@@ -141,11 +143,11 @@ def recorded(folder: Path) -> dict[str, tuple[str, frozenset[str]]]:
     }
 
 
-def ranking(folder: Path) -> list[dict]:
+def ranking(folder: Path) -> list[dict[str, Any]]:
     """Suspects as the command prints them, but for the order of their failing tests, which is that of the runs."""
     command = [sys.executable, "-m", "suspectra", "rank", "--format", "json"]
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    suspects = json.loads(done.stdout)["suspects"]
+    suspects: list[dict[str, Any]] = json.loads(done.stdout)["suspects"]
     for suspect in suspects:
         suspect["failing_tests"].sort()
     return suspects
@@ -159,7 +161,7 @@ def _without(test: tuple[str, frozenset[str]] | None, subject: Faulty) -> tuple[
     return verdict, frozenset(one for one in executed if not _kept(one.partition(":")[0], one.split(" ")[-1], subject))
 
 
-def _scores(suspects: list[dict], subject: Faulty) -> dict[tuple[str, int], tuple]:
+def _scores(suspects: list[dict[str, Any]], subject: Faulty) -> dict[tuple[str, int], tuple[float, ...]]:
     return {
         (s["file"], s["line"]): (s["score"], s["ef"], s["ep"], s["nf"], s["np"])
         for s in suspects
@@ -171,7 +173,7 @@ def _kept(file: str, function: str, subject: Faulty) -> bool:
     return f"{file}: {function}" in subject.once
 
 
-def compare(subject: Faulty, cache: Path, rounds: int, chance: random.Random) -> dict:
+def compare(subject: Faulty, cache: Path, rounds: int, chance: random.Random) -> dict[str, Any]:
     home, python = prepare(subject.project, cache)
     folder = cache / "partial-runs" / home.name
     shutil.rmtree(folder, ignore_errors=True)

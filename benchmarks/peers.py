@@ -27,6 +27,7 @@ import venv
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 FASTER_THAN_FAUXPY, MANY_TESTS = 10, 1000  # the aim, on suites of at least so many tests
 PYTEST = ("pytest>=8,<9",)  # the newest that all of them run with
@@ -399,7 +400,8 @@ def prepare(subject: Subject, cache: Path) -> tuple[Path, dict[str, int]]:
     from defusedxml import ElementTree
 
     suite = next(ElementTree.parse(folder.parent / "counts.xml").iter("testsuite"))
-    counts = {"tests": int(suite.get("tests")), "failing": int(suite.get("failures")) + int(suite.get("errors"))}
+    tests, failures, errors = (int(suite.get(name, "0")) for name in ("tests", "failures", "errors"))
+    counts = {"tests": tests, "failing": failures + errors}
     if not 0 < counts["failing"] < counts["tests"] / 10:
         sys.exit(f"{subject.name}: {counts['failing']} of {counts['tests']} tests fail, which is not as planned")
     for left in folder.rglob("__pycache__"):
@@ -407,7 +409,7 @@ def prepare(subject: Subject, cache: Path) -> tuple[Path, dict[str, int]]:
     return folder, counts
 
 
-def figures(found: list[Job], plain_jobs: list[Job]) -> dict:
+def figures(found: list[Job], plain_jobs: list[Job]) -> dict[str, Any]:
     ended = [job.ended for job in found if job.ended]
     seconds = statistics.median(job.seconds for job in found)
     return {
@@ -420,7 +422,7 @@ def figures(found: list[Job], plain_jobs: list[Job]) -> dict:
     }
 
 
-def rows(results: dict) -> Iterator[str]:
+def rows(results: dict[str, Any]) -> Iterator[str]:
     yield "| subject | tool | seconds | × plain | peak MB | rank of the fault |"
     yield "|---|---|---:|---:|---:|---:|"
     for subject, result in results.items():
@@ -433,14 +435,14 @@ def rows(results: dict) -> Iterator[str]:
             yield f"| {title} | {tool} | {seconds} | {ratio} | {found['peak_mb']} | {rank} |"
 
 
-def verdict(results: dict) -> dict:
+def verdict(results: dict[str, Any]) -> dict[str, Any]:
     """The two aims: against FauxPy on large suites, and against coverage.py with contexts everywhere."""
 
-    def ratio(result: dict, tool: str) -> float | None:
-        tools = result["tools"]
-        if tool not in tools or "suspectra" not in tools:
+    def ratio(result: dict[str, Any], tool: str) -> float | None:
+        seconds: dict[str, float] = {name: found["seconds"] for name, found in result["tools"].items()}
+        if tool not in seconds or "suspectra" not in seconds:
             return None
-        return round(tools[tool]["seconds"] / tools["suspectra"]["seconds"], 2)  # at least, where it ran out of time
+        return round(seconds[tool] / seconds["suspectra"], 2)  # at least, where it ran out of time
 
     faux = {name: ratio(r, "FauxPy") for name, r in results.items() if r["tests"] >= MANY_TESTS}
     cover = {name: ratio(r, "coverage.py") for name, r in results.items()}

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from large_recording import FUNCTIONS, LINES, source
 
@@ -118,13 +118,14 @@ def median_run(command: list[str], folder: Path, rounds: int) -> Run:
     return Run(wall, cpu, max(one.peak for one in runs), 0)
 
 
-def rank(folder: Path) -> dict:
+def rank(folder: Path) -> dict[str, Any]:
     """The whole ranking."""
     done = subprocess.run([*SUSPECTRA, "rank", "--format", "json"], cwd=folder, capture_output=True, check=True)
-    return json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
-def hits(ranking: dict) -> int:
+def hits(ranking: dict[str, Any]) -> int:
     """How many times a test executed a line."""
     return sum(suspect["ef"] + suspect["ep"] for suspect in ranking["suspects"])
 

@@ -28,8 +28,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from suspectra.evidence.recording import RecordingSource
+from suspectra.program.python_source import last_line
 from suspectra.recording.choice import MICROSECONDS_PER_PROBE, microseconds_per_probe
 from suspectra.recording.settings import RECORDERS
 
@@ -114,13 +116,17 @@ def cpu_seconds(
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def measure(project: Project, options: argparse.Namespace) -> dict:
+Executed = tuple[str, set[tuple[str, int]], set[tuple[str, int, int]]]
+"""The verdict of a test, the statements and the edges that it executed."""
+
+
+def measure(project: Project, options: argparse.Namespace) -> dict[str, Any]:
     folder, python = prepare(project, options.cache, options.python)
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COVERAGE"))}
     # .pyc files are written in the first round of plain pytest, the instrumented code in that of suspectra
     shutil.rmtree(folder / ".suspectra", ignore_errors=True)
     times: dict[str, list[float]] = defaultdict(list)
-    rows: dict[str, dict[str, tuple]] = {}
+    rows: dict[str, dict[str, Executed]] = {}
     for number in range(options.rounds + 1):
         for name, command in commands(project, python, options.recorder).items():
             if name == "coverage.py" and (options.no_coverage or (options.coverage_once and number > 1)):
@@ -148,9 +154,10 @@ def measure(project: Project, options: argparse.Namespace) -> dict:
     }
 
 
-def recorded(folder: Path) -> dict[str, tuple]:
+def recorded(folder: Path) -> dict[str, Executed]:
     """By test its verdict, and which statements and edges it executed."""
     evidence = RecordingSource(folder, edges=True).read()
+    assert evidence.edges is not None
     elements, edges = evidence.elements, evidence.edges.edges
     statements = [(elements.files[f], line) for f, line in zip(elements.file, elements.line.tolist(), strict=True)]
     arcs = list(zip(edges.file.tolist(), edges.source.tolist(), edges.target.tolist(), strict=True))
@@ -162,7 +169,7 @@ def recorded(folder: Path) -> dict[str, tuple]:
     }
 
 
-def compared(folder: Path) -> dict:
+def compared(folder: Path) -> dict[str, Any]:
     return {"coverage_bytes": (folder / ".coverage").stat().st_size, "differences": differences(folder)}
 
 
@@ -191,7 +198,7 @@ def coverage_statements(folder: Path) -> tuple[dict[str, dict[str, set[int]]], d
     return tests, {path: parser.statements for path, parser in parsers.values()}
 
 
-def differences(folder: Path) -> dict:
+def differences(folder: Path) -> dict[str, Any]:
     """Where the two disagree, as counts, and each place with the number of tests."""
     theirs, statements = coverage_statements(folder)
     evidence = RecordingSource(folder).read()
@@ -233,12 +240,12 @@ def _tree(path: Path) -> ast.Module:
 def cause(path: Path, line: int) -> str:
     """Why the two may disagree about a line."""
     functions = (n for n in ast.walk(_tree(path)) if isinstance(n, ast.FunctionDef) and n.name == "__del__")
-    if any(n.lineno < line <= n.end_lineno for n in functions):
+    if any(n.lineno < line <= last_line(n) for n in functions):
         return COLLECTED
-    around = [n for n in ast.walk(_tree(path)) if isinstance(n, ast.stmt) and n.lineno <= line <= n.end_lineno]
+    around = [n for n in ast.walk(_tree(path)) if isinstance(n, ast.stmt) and n.lineno <= line <= last_line(n)]
     for node in around:
-        final = getattr(node, "finalbody", [])
-        if final and final[0].lineno <= line <= final[-1].end_lineno and sys.version_info < (3, 12):
+        final: list[ast.stmt] = getattr(node, "finalbody", [])
+        if final and final[0].lineno <= line <= last_line(final[-1]) and sys.version_info < (3, 12):
             return "up to Python 3.11 the bytecode that raises again behind `finally` has its last statement's line"
     if any(
         isinstance(n, ast.Yield | ast.YieldFrom | ast.Await | ast.GeneratorExp) for a in around for n in ast.walk(a)
@@ -287,7 +294,7 @@ def main() -> None:
     print(json.dumps({**about, "projects": results}))
 
 
-def _print_differences(found: dict) -> None:
+def _print_differences(found: dict[str, Any]) -> None:
     off = sum(hit["tests"] for hit in found["hits"])
     print(f"    {off} of {off + found['agreed']} hits differ from those of coverage.py")
     for hit in found["hits"]:

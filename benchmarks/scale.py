@@ -23,11 +23,14 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from large_recording import LINES, Project
 from technique_scale import ROWS, techniques
+
+from suspectra.report import RankedReport
 
 AIMS = {"cold_seconds": 20.0, "peak_gb": 2.0, "test_changed_ms": 20.0, "switch_ms": 300.0}
 TECHNIQUES = ("dstar", "op2", "barinel", "tarantula", "jaccard", "ochiai")
@@ -60,9 +63,9 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
     )
     disk = Disk(project.folder)
 
-    def marks(evidence: object) -> int:
+    def marks(report: RankedReport) -> int:
         """From a report to what the editor is told, file by file."""
-        ranking = Ranking.of(localizer.technique, evidence, localizer.report, localizer.problems(), TOP)
+        ranking = Ranking.of(localizer.technique, evidence, report, localizer.problems(), TOP)
         files = {suspect.location.file: ranking.files[suspect.location.file] for suspect in ranking.suspects}
         texts.take(files.values(), disk.read(files))
         placed = {path: found for path, file in files.items() if (found := texts.placement(file))}
@@ -73,21 +76,20 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
     evidence = source.read()
     figures["load_seconds"], figures["load_cpu"] = clock.stop()
     first = Clock()
-    localizer.update(evidence)
-    figures["marks"] = marks(evidence)
+    report = localizer.update(evidence)
+    figures["marks"] = marks(report)
     figures["rank_seconds"], figures["rank_cpu"] = first.stop()
     figures["cold_seconds"], figures["cold_cpu"] = clock.stop()
-    counts = localizer.report.spectrum.counts
+    counts = report.spectrum.counts
     figures |= {"failed": counts.failed, "passed": counts.passed}
     figures["dense_columns"] = float(np.mean(counts.ef + counts.ep > 0.2 * project.tests))
 
     def changed() -> int:
         nonlocal evidence
         evidence = source.read()
-        localizer.update(evidence)
-        return marks(evidence)
+        return marks(localizer.update(evidence))
 
-    def timed(name: str, prepare: object, act: object, count: int) -> None:
+    def timed(name: str, prepare: Callable[[int], object], act: Callable[[], object], count: int) -> None:
         found = []
         for number in range(count + 1):
             prepare(number)
@@ -104,8 +106,7 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
     timed("outcome_flipped", lambda n: project.again(n, "failed" if n % 2 else "passed"), changed, rounds)
 
     def switch() -> None:
-        localizer.select(make_technique(names.pop()))
-        marks(evidence)
+        marks(localizer.select(make_technique(names.pop())))
 
     names = [TECHNIQUES[n % len(TECHNIQUES)] for n in range(rounds + 1)]
     timed("switch", lambda _: None, switch, rounds)
@@ -119,7 +120,11 @@ def through_server(project: Project, rounds: int) -> dict[str, float]:
     from server_latency import start
 
     client, cold = start(project.folder)
-    peak = lambda: int(Path(f"/proc/{client.process.pid}/status").read_text().split("VmHWM:")[1].split()[0]) / 2**20  # noqa: E731
+
+    def peak() -> float:
+        status = Path(f"/proc/{client.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0]) / 2**20
+
     found = []
     for number in range(rounds):
         time.sleep(2.5)  # a ranking is followed by a rest, longest after the first
@@ -129,7 +134,7 @@ def through_server(project: Project, rounds: int) -> dict[str, float]:
         published, last = client.ranked()
         if published:
             found.append(1000 * (last - written))
-    figures = {"server_cold_seconds": cold, "server_changes": len(found)}
+    figures: dict[str, float] = {"server_cold_seconds": cold, "server_changes": len(found)}
     if found:
         figures |= {"server_test_changed_ms": statistics.median(found), "server_test_changed_best_ms": min(found)}
     if sys.platform == "linux":
@@ -144,7 +149,7 @@ def measure(tests: int, lines: int, rounds: int, server: bool, seed: int) -> dic
         project = Project(Path(scratch), tests, max(2, lines // LINES), seed=seed)
         clock = Clock()
         project.make()
-        figures = {"tests": tests, "lines": project.modules * LINES, "nonzeros": project.hits}
+        figures: dict[str, float] = {"tests": tests, "lines": project.modules * LINES, "nonzeros": project.hits}
         figures["made_seconds"] = clock.stop()[0]
         figures["recording_mb"] = sum(f.stat().st_size for f in project.recordings()) / 2**20
         read, write = os.pipe()
@@ -169,13 +174,13 @@ def measure(tests: int, lines: int, rounds: int, server: bool, seed: int) -> dic
 def every_technique(tests: int, lines: int, only: list[str]) -> dict[str, dict[str, object]]:
     """What every technique costs at one size, or some of them."""
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [Path(scratch, name) for name in ("plain", "counted")]
-        for counts, folder in enumerate(folders):
+        plain, counted = Path(scratch, "plain"), Path(scratch, "counted")
+        for counts, folder in enumerate((plain, counted)):
             folder.mkdir()
             project = Project(folder, tests, max(2, lines // LINES), counts=bool(counts))
             project.make()
         print(f"{tests:,} tests x {project.modules * LINES:,} statements, {project.hits:,} nonzeros")
-        return techniques(*folders, only)
+        return techniques(plain, counted, only)
 
 
 def exponents(rounds: int, largest: float) -> tuple[dict[str, float], list[dict[str, float]]]:
@@ -239,8 +244,7 @@ def main() -> None:
     for name, aim in AIMS.items():
         line = f"aim {name} below {aim:g}: {'reached' if met[name] else 'MISSED'} ({figures[name]:.3g})"
         print(line + (f", {figures[used[name]]:.3g} of the processor" if name in used else ""))
-    figures |= {"exponents": slopes, "reached": met, "reached_by_processor": met_by_processor}
-    print(json.dumps(figures))
+    print(json.dumps({**figures, "exponents": slopes, "reached": met, "reached_by_processor": met_by_processor}))
 
 
 if __name__ == "__main__":

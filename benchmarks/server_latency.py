@@ -23,7 +23,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from large_recording import LINES
 from rank_speed import make_project, record
@@ -42,6 +44,9 @@ from pygls.lsp.server import LanguageServer
 LanguageServer("bare", "1").start_io()
 """
 
+Message = dict[str, Any]
+"""A message of the protocol, decoded."""
+
 
 class Client:
     """The editor's end: it stamps what comes with the time it came."""
@@ -51,25 +56,26 @@ class Client:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
-        self.inbox: queue.Queue[tuple[float, dict]] = queue.Queue()
+        self.inbox: queue.Queue[tuple[float, Message]] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def send(self, method: str, params: object, msg_id: int | None = None) -> None:
         message = {"jsonrpc": "2.0", "method": method, "params": params} | ({"id": msg_id} if msg_id else {})
         body = json.dumps(message).encode()
+        assert self.process.stdin is not None
         self.process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.process.stdin.flush()
 
-    def initialize(self, root: Path, settings: dict | None = None) -> float:
+    def initialize(self, root: Path, settings: Mapping[str, object] | None = None) -> float:
         """Say hello; seconds from the start of the process to the answer."""
-        params = {"processId": None, "rootUri": root.as_uri(), "capabilities": CAPABILITIES}
+        params: dict[str, object] = {"processId": None, "rootUri": root.as_uri(), "capabilities": CAPABILITIES}
         params["initializationOptions"] = settings
         self.send("initialize", params, 1)
         answered = self.until(lambda message: message.get("id") == 1)[0]
         self.send("initialized", {})
         return answered - self.started
 
-    def until(self, wanted: object) -> tuple[float, int, float]:
+    def until(self, wanted: Callable[[Message], bool]) -> tuple[float, int, float]:
         """When a message came, how many diagnostics before it, and when the last of them."""
         published, last = 0, 0.0
         while True:
@@ -97,6 +103,7 @@ class Client:
 
     def _listen(self) -> None:
         stream = self.process.stdout
+        assert stream is not None
         while line := stream.readline():
             if line.lower().startswith(b"content-length:"):
                 length = int(line.split(b":")[1])
@@ -142,7 +149,7 @@ def bare(folder: Path) -> float:
 
 def changes(client: Client, log: Log, count: int, pause: float) -> list[float]:
     """Seconds from each change to its last diagnostics."""
-    chance, found = random.Random(7), []
+    chance, found = random.Random(7), list[float]()
     while len(found) < count:
         time.sleep(pause)  # a pause between two saves, as people make
         client.drain()

@@ -22,10 +22,11 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from large_recording import LINES
 from rank_speed import make_project, record
-from server_latency import Client, Log
+from server_latency import Client, Log, Message
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.compaction import compact
@@ -43,12 +44,12 @@ def memory(pid: int) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
 
-def kinds(uri: str, line: int) -> list[tuple[str, object]]:
+def kinds(uri: str, line: int) -> list[tuple[str, Message]]:
     """A request of every kind that editors send often, at a place."""
     document = {"uri": uri}
     here = {"textDocument": document, "position": {"line": line, "character": 4}}
     span = {"start": {"line": 0, "character": 0}, "end": {"line": 300, "character": 0}}
-    commands: list[tuple[str, list]] = [
+    commands: list[tuple[str, list[object]]] = [
         ("nextSuspect", []),
         ("previousSuspect", [{"uri": uri, "position": here["position"]}]),
         ("explain", [uri, line]),
@@ -75,7 +76,7 @@ def kinds(uri: str, line: int) -> list[tuple[str, object]]:
     ]
 
 
-def slow_kinds(uri: str, line: int, chance: random.Random) -> list[tuple[str, object]]:
+def slow_kinds(uri: str, line: int, chance: random.Random) -> list[tuple[str, Message]]:
     """Requests that wait for the debugging model, or for another ranking."""
     jump = [{"uri": uri, "position": {"line": line, "character": 0}}, {"ask": False}]
     commands = [("jump", jump), ("selectTechnique", [chance.choice(TECHNIQUES)])]
@@ -85,7 +86,7 @@ def slow_kinds(uri: str, line: int, chance: random.Random) -> list[tuple[str, ob
     ]
 
 
-def requests(folder: Path, chance: random.Random) -> Iterator[tuple[str, object]]:
+def requests(folder: Path, chance: random.Random) -> Iterator[tuple[str, Message]]:
     """Endless requests at random places; (method, params)."""
     files = [path.as_uri() for path in sorted(folder.glob("*/*.py"))]
     for number in itertools.count():
@@ -139,11 +140,11 @@ class Session:
         answered = self.client.until(self._is_answer)
         self.seconds[params.get("command", method)].append(answered[0] - sent)
 
-    def _is_answer(self, message: dict) -> bool:
+    def _is_answer(self, message: Message) -> bool:
         self.rankings += (message.get("params") or {}).get("state") in ("ready", "noFailingTests")
         return message.get("id") == self._number and "method" not in message
 
-    def part(self, changes: int, asked: int) -> int:
+    def part(self, changes: int, asked: int) -> float:
         """So many of both, evenly mixed; the median of the memory meanwhile, in kilobytes."""
         samples = []
         for step in range(steps := max(changes, asked)):
@@ -157,7 +158,7 @@ class Session:
         return statistics.median(samples or [memory(self.client.process.pid)])
 
 
-def soak(folder: Path, changes: int, asked: int) -> dict:
+def soak(folder: Path, changes: int, asked: int) -> dict[str, Any]:
     session, started = Session(folder), time.perf_counter()
     fresh = memory(session.client.process.pid)
     session.part(WARM_UP, WARM_UP)
@@ -192,9 +193,9 @@ def settled(client: Client, folder: Path) -> bool:
     expected = sum(test.verdict.value == "failed" for test in RecordingSource(folder).read().tests)
     for number in range(10**9, 10**9 + 100):
         client.send("suspectra/suspects", {"limit": 1}, number)
-        found: dict = {}
+        found: Message = {}
 
-        def answer(message: dict, number: int = number, found: dict = found) -> bool:
+        def answer(message: Message, number: int = number, found: Message = found) -> bool:
             found.update(message)
             return message.get("id") == number
 

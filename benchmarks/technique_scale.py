@@ -19,6 +19,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 from suspectra.cancellation import Token, cancellable, checked
 from suspectra.errors import SuspectraError
@@ -55,7 +56,7 @@ class Watched(Token):
         self._last = time.perf_counter(), time.thread_time()
 
     @property
-    def cancelled(self) -> bool:  # type: ignore[override]
+    def cancelled(self) -> bool:  # type: ignore[override]  # whoever reads the attribute is noticed
         """Never, but somebody looks."""
         now = time.perf_counter(), time.thread_time()
         self.longest = max(self.longest, now[0] - self._last[0])
@@ -73,27 +74,28 @@ def ranking(folder: Path, row: str) -> Callable[[], None]:
 
     model = row == "debugging model"
     names = list(FORMULAS) if row.startswith("formulas") else ["ochiai" if model else row]
-    techniques = [make_technique(name, **dict(ROWS[row])) for name in names]
+    techniques = [make_technique(name, break_ties=None, **dict(ROWS[row])) for name in names]
 
     def rank() -> None:
         edges = model or any(technique.info.needs != "lines" for technique in techniques)
         evidence = RecordingSource(folder, edges=edges).read()
         localizer = Localizer(techniques[0])
-        localizer.update(evidence)
+        report = localizer.update(evidence)
         for technique in checked(techniques[1:]):  # each is work of its own
-            localizer.select(technique)
+            report = localizer.select(technique)
         if model:
             from suspectra.markov.debugging_model import DebuggingModel
 
-            made = DebuggingModel.of(localizer.report, localizer.program)
+            made = DebuggingModel.of(report, localizer.program)
             made.expected_steps, made.ht_rank  # noqa: B018
 
     return rank
 
 
-def measured(folder: Path, row: str) -> dict[str, object]:
+def measured(folder: Path, row: str) -> dict[str, Any]:
     """One row, in this process."""
-    rank, found, token = ranking(folder, row), {}, Watched()
+    rank, token = ranking(folder, row), Watched()
+    found: dict[str, Any] = {}
     started, worked = time.perf_counter(), time.process_time()
     try:
         with cancellable(token):
@@ -108,7 +110,7 @@ def measured(folder: Path, row: str) -> dict[str, object]:
     return found
 
 
-def in_child(folder: Path, row: str) -> dict[str, object]:
+def in_child(folder: Path, row: str) -> dict[str, Any]:
     """One row in a process of its own, whose memory is then that of the technique."""
     read, write = os.pipe()
     child = os.fork()
@@ -123,7 +125,8 @@ def in_child(folder: Path, row: str) -> dict[str, object]:
     with os.fdopen(read) as stream:
         told = stream.read()
     os.waitpid(child, 0)
-    return json.loads(told) if told else {"failed": True}
+    found: dict[str, Any] = json.loads(told) if told else {"failed": True}
+    return found
 
 
 def techniques(folder: Path, counted: Path, only: Iterable[str] = ()) -> dict[str, dict[str, object]]:

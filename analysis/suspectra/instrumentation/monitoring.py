@@ -33,7 +33,8 @@ _TOOLS = (3, 4)  # the numbers that are meant for no certain kind of tool
 
 
 class _File(Protocol):
-    cells: list[int]
+    @property
+    def cells(self) -> MutableSequence[int]: ...
 
 
 def unavailable() -> str:
