@@ -86,6 +86,7 @@ def start(config: pytest.Config) -> None:
         config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
         return
     config.pluginmanager.register(session, "suspectra-session")
+    config.pluginmanager.register(_Reports(session.explanations), "suspectra-reports")
     config.add_cleanup(session.end)
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
 
@@ -323,18 +324,7 @@ class _Session:
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
         self.shared.gone(fixturedef)
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
-        with self.explanations.of(needed=_failed(item, call)):
-            yield
-
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> Iterator[None]:
-        self._add(report)
-        with self.explanations.of(needed=report.outcome not in ("passed", "skipped")):
-            yield
-
-    def _add(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.nodeid == self.current:
             self.attempts.add(report)
         elif report.when == "???":  # pytest-xdist: the worker died while it ran this test
@@ -398,10 +388,28 @@ class _Session:
         return None if name is None else (name, (line or 0) + 1)
 
 
-def _failed(item: pytest.Item, call: Any) -> bool:
-    if call.excinfo is None:
-        return bool(getattr(item, "_excinfo", None))  # of unittest
-    return not call.excinfo.errisinstance(pytest.skip.Exception)
+class _Reports:
+    """Leaves out how failures are reported; where nothing failed it does nothing, as it is called six times a test."""
+
+    def __init__(self, explanations: Explanations):
+        self.explanations = explanations
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
+        skipped = call.excinfo is not None and issubclass(call.excinfo.type, pytest.skip.Exception)
+        if skipped or (call.excinfo is None and not getattr(item, "_excinfo", None)):  # the latter is unittest's
+            yield
+        else:
+            with self.explanations.of():
+                yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> Iterator[None]:
+        if getattr(report, "outcome", "") in ("passed", "skipped"):
+            yield
+        else:
+            with self.explanations.of():
+                yield
 
 
 def _file_of_argument(argument: str, root: str) -> str:
