@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.errors import Problem
 from suspectra.evidence.c_tables import CTables, Measured, read_objects
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
@@ -24,7 +25,7 @@ class TestProfile:
 
     result: TestResult
     key: Hashable
-    counters: Mapping[str, np.ndarray]
+    counters: Mapping[str, Ints]
 
 
 class CAssembler:
@@ -41,7 +42,7 @@ class CAssembler:
         self.paths = paths
         self._tables: CTables | None = None
         self._damage: list[Problem] = []
-        self._seen: tuple = ()
+        self._seen: tuple[object, ...] = ()
         self._measured: dict[tuple[str, Hashable], Measured] = {}
 
     def evidence(
@@ -53,8 +54,7 @@ class CAssembler:
         problems: Iterable[Problem],
     ) -> Evidence:
         """Evidence of the present profiles; rows of unchanged tests are the same objects as last time."""
-        self._lay_out(objects, digests)
-        tables = self._tables
+        tables = self._lay_out(objects, digests)
         wanted = {(profile.result.name, profile.key): profile for profile in profiles}
         new = [key for key in wanted if key not in self._measured]
         known = set(tables.objects)
@@ -80,12 +80,13 @@ class CAssembler:
             tuple(merged(found)),
         )
 
-    def _lay_out(self, objects: Mapping[str, CObject], digests: Mapping[str, str]) -> None:
+    def _lay_out(self, objects: Mapping[str, CObject], digests: Mapping[str, str]) -> CTables:
         seen = (tuple(sorted((path, id(compiled)) for path, compiled in objects.items())), dict(digests))
         if self._tables is None or seen != self._seen:
             self._tables, self._damage = read_objects(objects, self.paths, digests)
             self._seen, self._objects = seen, dict(objects)  # held, so that no id is used again
             self._measured = {}
+        return self._tables
 
 
 def merged(problems: Iterable[Problem], most: int = 3) -> list[Problem]:

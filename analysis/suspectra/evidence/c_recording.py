@@ -9,9 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import CAssembler, TestProfile
-from suspectra.evidence.c_store import FOLDER, CRecording, StoredTest, unpacked
+from suspectra.evidence.c_store import FOLDER, CRecording, StoredObject, StoredTest, unpacked
 from suspectra.evidence.c_tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
@@ -48,7 +49,7 @@ class CRecordingSource:
         self._recording = CRecording(Path(self.workspace, folder if folder is not None else FOLDER))
         self._parsed: dict[str, CObject | EvidenceError] = {}
         self._assembler: CAssembler | None = None
-        self._settings: tuple | None = None
+        self._settings: tuple[object, ...] | None = None
         self._evidence: Evidence | None = None
         self._was_torn = False
         self._damaged: list[str] = []
@@ -134,18 +135,20 @@ class CRecordingSource:
         newest: dict[str, str],
         outdated: dict[str, set[str]],
     ) -> TestProfile:
-        counters: dict[str, np.ndarray] = {}
-        recorded_objects = []
+        counters: dict[str, Ints] = {}
+        recorded_objects: list[tuple[StoredObject, CObject]] = []
         for number in test.objects:
             stored = self._recording.objects.get(number)
             recorded = self._notes(stored.digest, stored.path) if stored else None
-            if not isinstance(recorded, CObject):
+            if stored is None or not isinstance(recorded, CObject):
                 break  # without its notes, where its counters end is not known
             recorded_objects.append((stored, recorded))
         whole = len(recorded_objects) == len(test.objects)
         packed = self._counters(test, sum(recorded.counters for _, recorded in recorded_objects), whole)
         at = 0
-        for stored, recorded in recorded_objects if packed is not None else ():
+        for stored, recorded in recorded_objects:
+            if packed is None:
+                break
             values = packed[at : at + recorded.counters]
             at += recorded.counters
             present = objects.get(stored.path)
@@ -167,7 +170,7 @@ class CRecordingSource:
         )
         return TestProfile(result, test.key, counters)
 
-    def _counters(self, test: StoredTest, count: int, whole: bool) -> np.ndarray | None:
+    def _counters(self, test: StoredTest, count: int, whole: bool) -> Ints | None:
         """The counters of a test; None, and a problem, where they are not what its objects have.
 
         Where the notes of an object are missing, more than `count` may be there.

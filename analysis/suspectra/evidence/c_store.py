@@ -346,7 +346,7 @@ def unpacked(data: bytes, most: int) -> bytes:
     return content
 
 
-def _check_test(name: object, objects: tuple, fields: Mapping[str, Any]) -> None:
+def _check_test(name: object, objects: tuple[object, ...], fields: Mapping[str, Any]) -> None:
     """See that a test's record has the fields the recorder writes.
 
     Raises

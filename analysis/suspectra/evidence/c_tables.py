@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
 
-from suspectra.arrays import Row
+from suspectra.arrays import Bools, IntMatrix, Ints, Row, dense_product
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
 from suspectra.evidence.source_paths import SourcePaths
@@ -28,7 +28,7 @@ class Measured:
 
     row: Row
     edge_row: Row
-    edge_counts: np.ndarray
+    edge_counts: Ints
     conserved: bool
 
 
@@ -75,23 +75,24 @@ class CTables:
         self._lay_out_edges()
         self.problems = (*self._optimised(), *self._compiled_by_clang())
 
-    def measure(self, profiles: Sequence[Mapping[str, np.ndarray]]) -> list[Measured]:
+    def measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[Measured]:
         """What each test executed, from its counters by object."""
         step = max(1, AT_ONCE // max(1, len(self.flow.source)))
         parts = (self._measure(profiles[at : at + step]) for at in range(0, len(profiles), step))
         return [measured for part in parts for measured in part]
 
-    def _measure(self, profiles: Sequence[Mapping[str, np.ndarray]]) -> list[Measured]:
+    def _measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[Measured]:
         counters = np.zeros((len(profiles), self.flow.counters), np.int64)
         for row, profile in zip(counters, profiles, strict=True):
             for path, values in profile.items():
                 first, kept = self._counters_of[path]
                 row[first : first + len(kept)] = np.asarray(values, np.int64)[kept]
         arcs = self.flow.arc_counts(counters)
-        executed = (self._element_of_line @ self.flow.lines_executed(arcs).astype(np.int32)).T > 0
+        lines = self.flow.lines_executed(arcs).astype(np.int32)
+        executed = np.greater(dense_product(self._element_of_line, lines).T, 0)
         # calls that longjmp ends take their arcs below zero, which is no harm: those are no control flow
-        conserved = (arcs[self.flow.visible] >= 0).all(axis=0)
-        traversed = np.ascontiguousarray((self._edge_of_arc @ np.maximum(arcs, 0)).T)
+        conserved: Bools = np.logical_and.reduce(np.greater_equal(arcs[self.flow.visible], 0), axis=0)
+        traversed = np.ascontiguousarray(dense_product(self._edge_of_arc, np.maximum(arcs, 0)).T)
         result = []
         for hits, counts, sound in zip(np.ascontiguousarray(executed), traversed, conserved.tolist(), strict=True):
             edge_row = np.flatnonzero(counts).astype(np.int32)
@@ -102,7 +103,7 @@ class CTables:
         """Keep the functions with a line in the workspace, and find their counters in those of their object."""
         functions: list[CFunction] = []
         owners: list[int] = []
-        self._counters_of: dict[str, tuple[int, np.ndarray]] = {}
+        self._counters_of: dict[str, tuple[int, Ints]] = {}
         counters = 0
         for number, (path, compiled) in enumerate(self.objects.items()):
             kept = []
@@ -137,16 +138,16 @@ class CTables:
         self._file_index = {file.path: i for i, file in enumerate(self.files)}
         columns = {(file.path, int(line)): 0 for file in self.files for line in file.line}
         columns = dict(zip(columns, range(len(columns)), strict=True))
-        pairs = [(columns[place], i) for i, place in enumerate(places) if place[0] is not None]
+        pairs = [(columns[file, line], i) for i, (file, line) in enumerate(places) if file is not None]
         self._element_of_line = _ones(pairs, (len(columns), len(places)))
         self._graphs = [graph for file in self.files for graph in graphs.get(file.path, [])]
 
     def _find_graphs(self, listed: list[CObject], lines: Mapping[str, set[int]]) -> dict[str, list[_Graph]]:
         """The control flows defined in each file, in the order of their lines."""
-        found: dict[tuple, _Graph] = {}
+        found: dict[tuple[Hashable, ...], _Graph] = {}
         for number, (function, owner) in enumerate(zip(self.flow.functions, self.flow.objects, strict=True)):
             file = self._source(listed[owner], function.file)
-            if file not in lines or function.artificial:
+            if file is None or file not in lines or function.artificial:
                 continue
             own = [line for _, named, line in function.lines if named == function.file]
             end = max(function.end_line or max(own, default=0), function.line, 1)
@@ -223,7 +224,7 @@ def optimised(path: str, place: str) -> Problem:
     return Problem(path, place, cause, "build with -O0 (or -Og) for exact lines and edges")
 
 
-def fitted(counters: np.ndarray, recorded: CObject, present: CObject) -> tuple[np.ndarray, list[str]]:
+def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, list[str]]:
     """Counters of an earlier build, carried over to a later build of the same object.
 
     A function whose control flow did not change keeps its counters wherever it moved to.
@@ -266,7 +267,7 @@ def read_objects(
     return CTables(usable, paths, digests), problems
 
 
-def _shape(function: CFunction) -> tuple:
+def _shape(function: CFunction) -> tuple[Hashable, ...]:
     return function.name, function.file, function.cfg_checksum, function.arcs
 
 
@@ -294,6 +295,6 @@ def _unique(names: list[str]) -> list[str]:
     return result
 
 
-def _ones(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> sparse.csr_array:
+def _ones(pairs: list[tuple[int, int]], shape: tuple[int, int]) -> IntMatrix:
     table = np.array(pairs, np.int64).reshape(-1, 2)
     return sparse.csr_array((np.ones(len(table), np.int64), (table[:, 0], table[:, 1])), shape=shape)

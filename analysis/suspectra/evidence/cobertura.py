@@ -6,12 +6,16 @@ import posixpath
 import re
 from collections.abc import Mapping
 from pathlib import Path
-
-from defusedxml import ElementTree
+from typing import TYPE_CHECKING
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
 from suspectra.evidence.outcomes import parse_xml
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+    from suspectra.evidence.evidence import Evidence
 
 _AGAIN = "write the report again"
 
@@ -28,7 +32,7 @@ class CoberturaSource(LineSource):
     suffixes = (".xml",)
     advice = "write one report a test into a folder, or use a format that keeps tests apart (lcov, suspectra record-c)"
 
-    def read(self):
+    def read(self) -> Evidence:
         """The present state of the reports."""
         if self.location.is_file():
             cause = "a Cobertura report holds one profile of all tests together, which ranks nothing"
@@ -67,7 +71,7 @@ class CoberturaSource(LineSource):
         return next(existing, next((path for path in found if path), None))
 
 
-def _read_class(element: ElementTree.Element, file: FileLines) -> None:
+def _read_class(element: Element, file: FileLines) -> None:
     for method in element.iter("method"):
         numbers = [int(line.get("number", "")) for line in method.iter("line")]
         if numbers:

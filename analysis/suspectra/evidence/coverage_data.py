@@ -21,6 +21,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.sources import reason
 
@@ -103,7 +104,7 @@ class CoverageData:
     def __exit__(self, *_: object) -> None:
         self._db.close()
 
-    def lines(self, file: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def lines(self, file: int) -> Iterator[tuple[Ints, Ints]]:
         """Executed lines of a file, in pieces.
 
         Yields
@@ -120,7 +121,7 @@ class CoverageData:
             while chunk := rows.fetchmany(max(1, _CHUNK_BYTES // longest)):
                 yield _unpack(chunk)
 
-    def arcs(self, file: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arcs(self, file: int) -> tuple[Ints, Ints, Ints]:
         """Executed arcs of a file.
 
         Returns
@@ -267,7 +268,7 @@ def _is_file(path: Path) -> bool:
     return stat.S_ISREG(os.lstat(path).st_mode)
 
 
-def _unpack(rows: list[tuple[int, bytes]]) -> tuple[np.ndarray, np.ndarray]:
+def _unpack(rows: list[tuple[int, bytes]]) -> tuple[Ints, Ints]:
     """Contexts and lines of (context, numbits) rows: bit n of the blob, from its lowest byte on, stands for line n."""
     sizes = np.fromiter((len(bits) for _, bits in rows), np.int64, len(rows))
     contexts = np.fromiter((context for context, _ in rows), np.int64, len(rows))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Ints, Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary, inside, shown
 from suspectra.evidence.coverage_data import (
@@ -28,6 +29,7 @@ from suspectra.measured_file import MeasuredFile
 from suspectra.program.python_source import PythonSource
 from suspectra.spectrum import Edges
 
+T = TypeVar("T")
 _PHASES = ("setup", "run", "teardown")
 _MOST_HITS = 100_000_000  # 0.8 GB while they are sorted
 _NAMED = 10  # items a problem names before it says how many more there are
@@ -161,8 +163,10 @@ class CoverageSource:
             return test
         file, *names = test.name.partition("[")[0].split("::")
         path = inside(self.workspace, file)
-        parsed = self._parse(path) if path else None
-        if parsed is None or parsed.source is None:
+        if path is None:
+            return test
+        parsed = self._parse(path)
+        if parsed.source is None:
             return test
         wanted = ".".join(names)
         for name, line, end_line in parsed.source.functions:
@@ -293,10 +297,10 @@ def _test_of(context: str) -> str:
 class _RowOf:
     """Rows by context identifier."""
 
-    keys: np.ndarray
-    rows: np.ndarray
+    keys: Ints
+    rows: Ints
 
-    def __call__(self, contexts: np.ndarray) -> np.ndarray:
+    def __call__(self, contexts: Ints) -> Ints:
         index = np.minimum(np.searchsorted(self.keys, contexts), len(self.keys) - 1)
         return np.where(self.keys[index] == contexts, self.rows[index], -1)
 
@@ -305,11 +309,11 @@ class _RowOf:
 class _FileHits:
     """Executed raw lines and arcs of one file: parallel columns."""
 
-    line_row: np.ndarray
-    line: np.ndarray
-    arc_row: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
+    line_row: Ints
+    line: Ints
+    arc_row: Ints
+    source: Ints
+    target: Ints
 
 
 def _file_hits(data: CoverageData, identifier: int, row_of: _RowOf) -> _FileHits:
@@ -327,7 +331,7 @@ def _file_hits(data: CoverageData, identifier: int, row_of: _RowOf) -> _FileHits
     return _FileHits(*_distinct(rows, lines), nothing, nothing, nothing)
 
 
-def _distinct(row: np.ndarray, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _distinct(row: Ints, line: Ints) -> tuple[Ints, Ints]:
     """The distinct pairs of a known row and a line number, in order."""
     keep = (row >= 0) & (line > 0)
     keys = np.unique(row[keep].astype(np.int64) * (2 * MOST_LINES) + line[keep])
@@ -349,9 +353,9 @@ class _Hits:
         self.files: list[MeasuredFile] = []
         self.count = 0
         self._statements = 0
-        self._hits: list[tuple[np.ndarray, np.ndarray]] = []
-        self._edges: list[tuple[int, np.ndarray, np.ndarray]] = []
-        self._edge_hits: list[tuple[np.ndarray, np.ndarray]] = []
+        self._hits: list[tuple[Ints, Ints]] = []
+        self._edges: list[tuple[int, Ints, Ints]] = []
+        self._edge_hits: list[tuple[Ints, Ints]] = []
         self._edge_count = 0
 
     def add(self, path: str, source: PythonSource | None, hits: _FileHits, notes: _Notes) -> None:
@@ -359,7 +363,7 @@ class _Hits:
         if source is None:
             line = np.unique(hits.line).astype(np.int32)
             file = MeasuredFile(path, None, line, line, np.full(len(line), -1, np.int32), ())
-            index = np.searchsorted(line, hits.line)
+            index: Ints = np.searchsorted(line, hits.line)
         else:
             file = MeasuredFile(path, None, source.line, source.end_line, source.function, source.functions)
             index = source.statements_of(hits.line)
@@ -401,7 +405,7 @@ class _Hits:
             inner = np.maximum(_function_at(file, source), _function_at(file, target))
             functions.append(np.where(inner >= 0, inner + offsets[number], -1))
 
-        def column(parts: Iterable[np.ndarray]) -> np.ndarray:
+        def column(parts: Iterable[Ints]) -> Ints:
             parts = list(parts)
             return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, np.int32)
 
@@ -416,12 +420,12 @@ class _Hits:
         )
 
 
-def _pairs(row: np.ndarray, column: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
+def _pairs(row: Ints, column: Ints, columns: int) -> tuple[Ints, Ints]:
     keys = np.unique(row * columns + column)
     return (keys // columns).astype(np.int32), keys % columns
 
 
-def _split(pieces: Sequence[tuple[np.ndarray, np.ndarray]], rows: int) -> tuple[Row, ...]:
+def _split(pieces: Sequence[tuple[Ints, Ints]], rows: int) -> tuple[Row, ...]:
     """Pairs (row, column), with columns ascending from piece to piece, as one sorted array of columns a row."""
     row = np.concatenate([part for part, _ in pieces]) if pieces else np.zeros(0, np.int32)
     column = np.concatenate([part for _, part in pieces]) if pieces else np.zeros(0, np.int32)
@@ -431,7 +435,7 @@ def _split(pieces: Sequence[tuple[np.ndarray, np.ndarray]], rows: int) -> tuple[
     return tuple(column[ends[i] : ends[i + 1]].copy() for i in range(rows))
 
 
-def _function_at(file: MeasuredFile, line: np.ndarray) -> np.ndarray:
+def _function_at(file: MeasuredFile, line: Ints) -> Ints:
     """The function of the statement at each line, -1 for entries, exits and unknown lines."""
     if not len(file.line):
         return np.full(len(line), -1)
@@ -486,7 +490,7 @@ class _Paths:
 
     def problems(self, name: str) -> list[Problem]:
         found = []
-        if self._elsewhere:
+        if self._elsewhere and self._root is not None:
             cause = f"it was recorded in another folder, {'/'.join(self._root)}, which is taken for the workspace"
             found.append(Problem(name, "", cause, "if that is wrong, run the tests here"))
         if self._outside:
@@ -597,7 +601,7 @@ def _listed(items: Sequence[object], noun: str) -> str:
     return f"{len(items)} {noun}{'s' if len(items) != 1 else ''} ({names}{more})"
 
 
-def _same_or(old: object, new: object, same: object) -> object:
+def _same_or(old: T | None, new: T, same: Callable[[T, T], bool]) -> T:
     return old if old is not None and same(old, new) else new
 
 

@@ -123,20 +123,26 @@ def foreign_c_source(
     """
     from suspectra.evidence.source_paths import parse_mapping
 
-    given = {"outcomes": outcomes, "mapping": parse_mapping(mapping)}
+    folders = parse_mapping(mapping)
     if form == "gcov":
         if _holds_profiles(Path(workspace, location)):
             from suspectra.evidence.gcov_raw import GcovRawSource
 
-            return GcovRawSource(workspace, location, build=build, **given)
-        from suspectra.evidence.gcov_json import GcovJsonSource as Source
-    elif form == "gcovr":
-        from suspectra.evidence.gcovr import GcovrSource as Source
-    elif form == "lcov":
-        from suspectra.evidence.lcov import LcovSource as Source
-    else:
-        from suspectra.evidence.cobertura import CoberturaSource as Source
-    return Source(workspace, location, **given)
+            return GcovRawSource(workspace, location, outcomes=outcomes, build=build, mapping=folders)
+        from suspectra.evidence.gcov_json import GcovJsonSource
+
+        return GcovJsonSource(workspace, location, outcomes=outcomes, mapping=folders)
+    if form == "gcovr":
+        from suspectra.evidence.gcovr import GcovrSource
+
+        return GcovrSource(workspace, location, outcomes=outcomes, mapping=folders)
+    if form == "lcov":
+        from suspectra.evidence.lcov import LcovSource
+
+        return LcovSource(workspace, location, outcomes=outcomes, mapping=folders)
+    from suspectra.evidence.cobertura import CoberturaSource
+
+    return CoberturaSource(workspace, location, outcomes=outcomes, mapping=folders)
 
 
 def _holds_profiles(folder: Path) -> bool:

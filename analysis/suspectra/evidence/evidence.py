@@ -8,11 +8,11 @@ from enum import Enum
 from functools import cached_property, lru_cache
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
@@ -75,6 +75,7 @@ class TestResult:
     flaky: bool = False
 
 
+T = TypeVar("T")
 _NAME, _COUNTED, _FAILING = attrgetter("name"), attrgetter("verdict.counted"), attrgetter("verdict.failing")
 
 
@@ -94,7 +95,7 @@ class EdgeEvidence:
 
     edges: Edges
     rows: tuple[Row, ...]
-    counts: tuple[np.ndarray, ...] | None = None
+    counts: tuple[Ints, ...] | None = None
     graphs: tuple[FlowGraph, ...] = ()
     source_of: Callable[[str], bytes | None] | None = None
 
@@ -181,9 +182,9 @@ class Evidence:
             after.follow_files(previous)
         return after
 
-    def candidates(self, include_tests: bool) -> np.ndarray:
+    def candidates(self, include_tests: bool) -> Bools:
         """Which elements may be suspects, as a mask: the same object as long as the files are the same."""
-        return _candidates(self.elements, include_tests)
+        return _candidates(self.elements, self.files, include_tests)
 
 
 class EvidenceSource(Protocol):
@@ -217,7 +218,7 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
         offsets.append(len(functions))
         functions += file.functions_at(index)
 
-    def column(parts: Iterable[np.ndarray]) -> np.ndarray:
+    def column(parts: Iterable[Ints]) -> Ints:
         return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32, copy=False)
 
     function = column(file.function for file in files)
@@ -233,9 +234,10 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
 
 
 @lru_cache(maxsize=8)
-def _candidates(elements: Elements, include_tests: bool) -> np.ndarray:
-    return np.array([include_tests or not file.is_test for file in elements.versions], bool)[elements.file]
+def _candidates(elements: Elements, files: tuple[MeasuredFile, ...], include_tests: bool) -> Bools:
+    candidates: Bools = np.array([include_tests or not file.is_test for file in files], np.bool_)[elements.file]
+    return candidates
 
 
-def _take(items: Sequence, kept: Sequence[bool]) -> tuple:
+def _take(items: Sequence[T], kept: Sequence[bool]) -> tuple[T, ...]:
     return tuple(items) if all(kept) else tuple(compress(items, kept))

@@ -252,14 +252,14 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
     problems : list of Problem
         Sources that are missing, or changed since the build.
     """
-    built: dict[str, float] = {}
+    built: dict[str, int] = {}
     for path, compiled in objects.items():
         try:
             at = os.stat(path).st_mtime_ns
         except OSError:
             continue
-        for file in compiled.sources:
-            source = paths.resolve(file, compiled.folder)
+        for name in compiled.sources:
+            source = paths.resolve(name, compiled.folder)
             if source is not None:
                 built[source] = min(at, built.get(source, at))
     digests, problems = {}, []

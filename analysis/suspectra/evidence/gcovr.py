@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
@@ -44,7 +45,7 @@ class GcovrSource(LineSource):
         return {"": table}
 
 
-def _read_file(file: Mapping, into: FileLines) -> None:
+def _read_file(file: Mapping[str, Any], into: FileLines) -> None:
     for function in file.get("functions", ()):
         name = str(function.get("demangled_name") or demangled(str(function["name"])))
         into.functions[name] = (int(function["lineno"]), 0)

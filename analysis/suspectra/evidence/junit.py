@@ -179,7 +179,7 @@ class _Builder:
         elif self._case is not None:
             change = _CHILDREN.get(tag)
             if change:
-                self._case = self._case.merged(replace(self._case, seconds=0.0, **change(attributes)))
+                self._case = self._case.merged(change(replace(self._case, seconds=0.0), attributes))
                 self._text = [] if tag in ("failure", "error") and not self._case.message else None
 
     def data(self, text: str) -> None:
@@ -214,20 +214,17 @@ def _open_case(attributes: dict[str, str]) -> Case:
     )
 
 
-def _failure(attributes: dict[str, str]) -> dict:
-    return {
-        "verdict": Verdict.FAILED,
-        "phases": _ALL_PASSED | {"call": "failed"},
-        "message": _first_line(attributes.get("message", "")),
-    }
+def _failure(case: Case, attributes: dict[str, str]) -> Case:
+    message = _first_line(attributes.get("message", ""))
+    return replace(case, verdict=Verdict.FAILED, phases=_ALL_PASSED | {"call": "failed"}, message=message)
 
 
-def _error(attributes: dict[str, str]) -> dict:
+def _error(case: Case, attributes: dict[str, str]) -> Case:
     """pytest: setup or teardown failed, or a worker died. Other runners: the test raised something unexpected."""
     message = attributes.get("message", "")
     first = _first_line(message)
     if "crashed while running" in message:
-        return _failure(attributes) | {"crashed": True}
+        return replace(_failure(case, attributes), crashed=True)
     if message.startswith("failed on teardown"):
         phases = _ALL_PASSED | {"teardown": "failed"}
     elif message.startswith("failed on setup"):
@@ -235,17 +232,17 @@ def _error(attributes: dict[str, str]) -> dict:
     elif message == "collection failure":
         phases = {"collect": "failed"}
     else:
-        return _failure(attributes)
-    return {"verdict": Verdict.ERROR, "phases": phases, "message": first}
+        return _failure(case, attributes)
+    return replace(case, verdict=Verdict.ERROR, phases=phases, message=first)
 
 
-def _skipped(attributes: dict[str, str]) -> dict:
+def _skipped(case: Case, attributes: dict[str, str]) -> Case:
     verdict = Verdict.XFAILED if attributes.get("type") == "pytest.xfail" else Verdict.SKIPPED
-    return {"verdict": verdict, "phases": {"call": "skipped"}}
+    return replace(case, verdict=verdict, phases={"call": "skipped"})
 
 
-def _rerun(_: dict[str, str]) -> dict:
-    return {"flaky": True}
+def _rerun(case: Case, _: dict[str, str]) -> Case:
+    return replace(case, flaky=True)
 
 
 _CHILDREN = {

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Ints, Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import NOTHING, merged
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
@@ -65,8 +65,8 @@ class LineAssembler:
 
     def __init__(self, paths: SourcePaths):
         self.paths = paths
-        self._shape: tuple | None = None
-        self._rows: dict[int, tuple[LineTable, Row, Row, np.ndarray]] = {}
+        self._shape: tuple[object, ...] | None = None
+        self._rows: dict[int, tuple[LineTable, Row, Row, Ints]] = {}
 
     def evidence(self, source: str, rows: Sequence[TableRow], problems: Iterable[Problem]) -> Evidence:
         """Evidence of the present tables."""
@@ -100,22 +100,22 @@ class LineAssembler:
         )
         self._column: dict[tuple[str, int], int] = {}
         self._edge: dict[tuple[str, int, int], int] = {}
-        table: list[tuple[int, int, int, int]] = []
+        edges: list[tuple[int, int, int, int]] = []
         first = 0
-        for index, file in enumerate(self._files):
+        for index, measured in enumerate(self._files):
             start = len(self._column)
-            for line in file.line.tolist():
-                self._column[file.path, line] = len(self._column)
-            for line, number in sorted(branches[file.path]):
-                at = self._column.get((file.path, line))
-                inside = int(file.function[at - start]) if at is not None else -1
-                self._edge[file.path, line, number] = len(table)
-                table.append((index, line, -1 - number, inside + first if inside >= 0 else -1))
-            first += len(file.functions)
-        columns = np.array(table, np.int32).reshape(-1, 4)
-        self._edges = Edges(*(np.ascontiguousarray(columns[:, i]) for i in range(4)), EdgeKind.OUTCOME)
+            for line in measured.line.tolist():
+                self._column[measured.path, line] = len(self._column)
+            for line, number in sorted(branches[measured.path]):
+                at = self._column.get((measured.path, line))
+                inside = int(measured.function[at - start]) if at is not None else -1
+                self._edge[measured.path, line, number] = len(edges)
+                edges.append((index, line, -1 - number, inside + first if inside >= 0 else -1))
+            first += len(measured.functions)
+        file_column, source, target, function = np.array(edges, np.int32).reshape(-1, 4).T.copy()
+        self._edges = Edges(file_column, source, target, function, EdgeKind.OUTCOME)
 
-    def _row(self, table: LineTable) -> tuple[LineTable, Row, Row, np.ndarray]:
+    def _row(self, table: LineTable) -> tuple[LineTable, Row, Row, Ints]:
         hit = [self._column[path, line] for path, file in table.items() for line, n in file.lines.items() if n > 0]
         taken = {
             self._edge[path, line, number]: count

@@ -7,11 +7,15 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from defusedxml import DefusedXmlException, ElementTree
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import TestResult, Verdict
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
 
 Outcomes = Mapping[str, TestResult]
 
@@ -58,7 +62,7 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
     return _text(data, path)
 
 
-def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> ElementTree.Element:
+def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Element:
     """The root of an XML document that nobody has reason to trust.
 
     Raises
@@ -87,7 +91,7 @@ def _junit(data: bytes, path: Path) -> dict[str, TestResult]:
     return result
 
 
-def _verdict_of(case: ElementTree.Element) -> tuple[Verdict, None, dict, str, float]:
+def _verdict_of(case: Element) -> tuple[Verdict, None, dict[str, str], str, float]:
     verdict, message = Verdict.PASSED, ""
     for tag, meaning in (("skipped", Verdict.SKIPPED), ("failure", Verdict.FAILED), ("error", Verdict.ERROR)):
         found = case.find(tag)

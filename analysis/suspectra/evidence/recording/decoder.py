@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Rows, Section
 from suspectra.evidence.recording.source_map import SourceMap
@@ -31,20 +31,20 @@ class Decoder:
         self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
         self.total = int(self.sizes.sum())
         self.damaged = {number for number, m in enumerate(maps) if m is None}
-        self.stale: dict[int, tuple[str, np.ndarray]] = {}  # path, and the cells of what does something else now
+        self.stale: dict[int, tuple[str, Ints]] = {}  # path, and the cells of what does something else now
         self.statements = _Gather([self._facts(n, self._statement_facts) for n in range(self.sources)])
         self.edges = None
         if layout.with_edges:
             self.edges = _Gather([self._facts(n, self._edge_facts) for n in range(self.sources)])
 
-    def _facts(self, number: int, facts: Callable[..., tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    def _facts(self, number: int, facts: Callable[[int, SourceMap, SourceMap], tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
         source = self.maps[number] if self.only is None or number in self.only else None
-        current = None
-        if source is not None and source.traced:
-            current = self.layout.versions.get(source.measured.path)
+        if source is None or not source.traced:
+            return _EMPTY, _EMPTY
+        current = self.layout.versions.get(source.measured.path)
         return facts(number, source, current) if current is not None else (_EMPTY, _EMPTY)
 
-    def _statement_facts(self, number: int, source: SourceMap, current: SourceMap):
+    def _statement_facts(self, number: int, source: SourceMap, current: SourceMap) -> tuple[Ints, Ints]:
         start = self.layout.start[source.measured.path]
         cell, statement = source.statement_facts
         if source is not current:
@@ -54,7 +54,7 @@ class Decoder:
             cell, statement = cell[statement >= 0], statement[statement >= 0]
         return cell, statement + start
 
-    def _edge_facts(self, number: int, source: SourceMap, current: SourceMap):
+    def _edge_facts(self, number: int, source: SourceMap, current: SourceMap) -> tuple[Ints, Ints]:
         if source is current:
             return self.layout.edges_of[source.measured.path]
         carried = remapped(source, current)
@@ -92,7 +92,7 @@ class Decoder:
         edges, passed = self.edges.columns_of(touched, starts, fired, times)
         return Rows(row, edges, passed, stale, self.section, touched)
 
-    def _stale(self, touched: np.ndarray, starts: np.ndarray, fired: np.ndarray) -> Iterator[str]:
+    def _stale(self, touched: Ints, starts: Ints, fired: Bools) -> Iterator[str]:
         """The sources in which the test executed what does something else now."""
         for number, start in zip(touched.tolist(), starts.tolist(), strict=True):
             if number in self.stale:
@@ -101,7 +101,7 @@ class Decoder:
                     yield path
 
 
-def _times(data: bytes, fired: np.ndarray) -> np.ndarray | None:
+def _times(data: bytes, fired: Bools) -> Ints | None:
     """How often each cell was passed, None where the recorder did not count.
 
     Raises
@@ -132,7 +132,7 @@ class _Gather:
         by several cells.
     """
 
-    def __init__(self, facts: Sequence[tuple[np.ndarray, np.ndarray]]):
+    def __init__(self, facts: Sequence[tuple[Ints, Ints]]):
         orders = [np.argsort(column, kind="stable") for _, column in facts]
         ordered = [(cell[o], column[o]) for (cell, column), o in zip(facts, orders, strict=True)]
         self.sizes = np.array([len(cell) for cell, _ in ordered], np.int64)
@@ -146,8 +146,8 @@ class _Gather:
         self.place[np.argsort(first, kind="stable")] = np.arange(len(first))
 
     def columns_of(
-        self, touched: np.ndarray, starts: np.ndarray, fired: np.ndarray, times: np.ndarray | None = None
-    ) -> tuple[Row, np.ndarray | None]:
+        self, touched: Ints, starts: Ints, fired: Bools, times: Ints | None = None
+    ) -> tuple[Row, Ints | None]:
         """The columns that are meant by set cells, sorted and without repetition, and how often each was passed.
 
         Parameters

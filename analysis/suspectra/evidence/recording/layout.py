@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.cancellation import check, checked
 from suspectra.evidence.evidence import join_files
 from suspectra.evidence.recording.source_map import SourceMap
@@ -24,14 +25,14 @@ class Layout:
         self.with_edges = edges
         self.edge_start: dict[str, int] = {}
         self.edge_size: dict[str, int] = {}
-        self.edges_of: dict[str, tuple[np.ndarray, np.ndarray]] = {}  # cells, edges of the same facts
+        self.edges_of: dict[str, tuple[Ints, Ints]] = {}  # cells, edges of the same facts
         if edges:
             self.edge_table = self._edges()
 
     def _edges(self) -> Edges:
         functions = join_files(self.files).functions
         offsets = np.searchsorted([f.file for f in functions], np.arange(len(self.files)))
-        parts: list[np.ndarray] = []
+        parts: list[Ints] = []
         count = 0
         for number, (path, source) in enumerate(checked(self.versions.items())):
             cells, inverse, table, function = source.arcs
@@ -44,4 +45,5 @@ class Layout:
         columns = np.concatenate(parts) if parts else np.zeros((0, 4))
         conditions = tuple(source.conditions for source in self.versions.values())
         given = conditions if any(map(len, conditions)) else ()
-        return Edges(*columns.astype(np.int32).T.copy(), complete=False, conditions=given)
+        file, source_line, target, function = columns.astype(np.int32).T.copy()
+        return Edges(file, source_line, target, function, complete=False, conditions=given)

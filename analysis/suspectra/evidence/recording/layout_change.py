@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Rows, Section
@@ -34,7 +34,7 @@ class LayoutChange:
         if before.with_edges:
             spans = [(before.edge_start[p], after.edge_start[p], before.edge_size[p]) for p in kept]
             self._edges = _Shift(spans, len(before.edge_table))
-        self._touches: dict[Section, np.ndarray] = {}
+        self._touches: dict[Section, Bools] = {}
         self._plans: dict[Section, Decoder] = {}
 
     def moved(self, decoded: Rows, section: Section, rows: bytes) -> Rows | None:
@@ -48,7 +48,7 @@ class LayoutChange:
         rows : bytes
             As they are packed now, and the section they are packed for.
         """
-        if decoded.damage:
+        if decoded.damage or decoded.section is None:
             return None
         if self._changed_in(decoded.section)[decoded.touched].any():
             return self._decoded_again(decoded, section, rows)
@@ -58,7 +58,7 @@ class LayoutChange:
             return decoded
         return Rows(row, edges, decoded.times, decoded.stale, decoded.section, decoded.touched)
 
-    def _changed_in(self, section: Section) -> np.ndarray:
+    def _changed_in(self, section: Section) -> Bools:
         """Whether each source of a section changed."""
         if section not in self._touches:
             changed = [m is None or m.measured.path in self.changed for m in section.maps]
@@ -82,7 +82,9 @@ class LayoutChange:
         edges, stays = self._edges.staying(decoded.edges)
         edges = np.concatenate([edges, own.edges])
         order = np.argsort(edges, kind="stable")
-        times = None if decoded.times is None else np.concatenate([decoded.times[stays], own.times])[order]
+        times: Ints | None = None
+        if decoded.times is not None and own.times is not None:
+            times = np.concatenate([decoded.times[stays], own.times])[order]
         return replace(decoded, row=row, stale=stale, edges=edges[order], times=times)
 
 
@@ -120,14 +122,14 @@ class _Shift:
                 moved[start:end] += by
         return moved
 
-    def staying(self, row: Row) -> tuple[Row, np.ndarray]:
+    def staying(self, row: Row) -> tuple[Row, Bools]:
         """The columns of any row that are of such sources, in their new places; and which they are."""
         place = self._place[row]
         stays = place >= 0
         return place[stays], stays
 
     @cached_property
-    def _place(self) -> np.ndarray:
+    def _place(self) -> Row:
         old, new, size = self._spans
         place = np.full(self._columns, -1, np.int32)
         place[ranges(old, old + size)] = ranges(new, new + size)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suspectra.arrays import Row
+from suspectra.arrays import Ints, Row
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
@@ -50,10 +50,10 @@ class Rows:
 
     row: Row
     edges: Row
-    times: np.ndarray | None  # how often each edge was taken, None where that was not counted
+    times: Ints | None  # how often each edge was taken, None where that was not counted
     stale: tuple[str, ...]  # sources that have changed since
     section: Section | None  # as it was read; merged logs have others
-    touched: np.ndarray  # its numbers of the sources
+    touched: Ints  # its numbers of the sources
     damage: str = ""
 
     @property

@@ -10,10 +10,10 @@ import os
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Sequence
-from itertools import repeat, takewhile
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -38,6 +38,7 @@ from suspectra.recording.log import (
 )
 from suspectra.recording.settings import recording_folder
 
+T = TypeVar("T")
 _EMPTY = np.zeros(0, np.int32)
 _RECORD = "run the tests with `suspectra record -- pytest`"
 _AGAIN = "run the tests again"
@@ -87,7 +88,7 @@ class RecordingSource:
         self.folder = Path(folder) if folder is not None else Path(recording_folder(str(self.workspace)))
         self.edges = edges
         self._logs: dict[str, Log] = {}
-        self._maps: dict[tuple, SourceMap] = {}
+        self._maps: dict[tuple[object, ...], SourceMap] = {}
         self._layout = Layout({}, edges)
         self._laid_out: list[tuple[Section, int]] = []
         self._plans: dict[Section, Decoder] = {}
@@ -123,7 +124,7 @@ class RecordingSource:
         problems += self._decode()
         records, gone = self._without_deleted()
         problems += gone
-        decoded = [record.decoded for record in records]
+        decoded = [self._decoded[record.key] for record in records]
         return Evidence(
             source=self._name(),
             tests=tuple([record.result for record in records]),
@@ -255,13 +256,13 @@ class RecordingSource:
 
     def _move(self, move: LayoutChange) -> None:
         """Bring what was decoded to a new layout; of the sources, only those that changed are looked at again."""
-        decoded = [r for r in self._live.records.values() if r.decoded is not None]
-        moved = [move.moved(r.decoded, r.section, r.rows) for r in checked(decoded)]
-        for record, after in zip(decoded, moved, strict=True):
+        decoded = [(r, r.decoded) for r in self._live.records.values() if r.decoded is not None]
+        moved = [move.moved(before, record.section, record.rows) for record, before in checked(decoded)]
+        for (record, _), after in zip(decoded, moved, strict=True):
             record.decoded = after
         for section, rows in self._outside_rows.items():
-            moved = [move.moved(*one) for one in zip(rows, repeat(section), section.outside, strict=False)]
-            self._outside_rows[section] = list(takewhile(lambda decoded: decoded is not None, moved))
+            outside = (move.moved(*one) for one in zip(rows, repeat(section), section.outside, strict=False))
+            self._outside_rows[section] = list(_until_none(outside))
         self._decoded = {r.key: r.decoded for r in self._live.records.values() if r.decoded}
         self._odd = {name: d for (name, _), d in self._decoded.items() if d.odd}
         self._live.fresh = [r for r in self._live.records.values() if r.decoded is None]
@@ -343,3 +344,10 @@ class RecordingSource:
                     cause = f"what ran at import is damaged: {decoded.damage}"
                     problems.append(Problem(self._name(), "", cause, _AGAIN))
         return np.flatnonzero(reached).astype(np.int32), problems
+
+
+def _until_none(items: Iterable[T | None]) -> Iterator[T]:
+    for item in items:
+        if item is None:
+            return
+        yield item

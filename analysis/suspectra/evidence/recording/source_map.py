@@ -31,15 +31,15 @@ class SourceMap:
 
     measured: MeasuredFile
     cells: int  # a multiple of eight
-    checksum: np.ndarray  # of each statement's text
-    kind: np.ndarray
-    cell: np.ndarray
-    line: np.ndarray
-    target: np.ndarray
-    function: np.ndarray
+    checksum: Ints  # of each statement's text
+    kind: Ints
+    cell: Ints
+    line: Ints
+    target: Ints
+    function: Ints
     traced: bool
     outline: Outline | None
-    conditions: np.ndarray  # places, shape (k, 4)
+    conditions: Ints  # places, shape (k, 4)
 
     @classmethod
     def from_payload(cls, head: dict[str, Any], blob: bytes) -> SourceMap:
@@ -87,7 +87,7 @@ class SourceMap:
         return cls(measured, cells, checksum, kind, cell, line, target, owner, traced, outline, places)
 
     @cached_property
-    def arcs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def arcs(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Cells, the number of the arc that each means; the arcs' ends, shape (k, 2), and functions."""
         facts = np.flatnonzero(_is_any(self.kind, (*_ARCS, *_OUTCOMES)) & (self.target != 0))
         line, target = self.line[facts], self.target[facts]
@@ -98,7 +98,7 @@ class SourceMap:
         return self.cell[facts], inverse.reshape(-1), table, self.function[facts][first]
 
     @cached_property
-    def statement_facts(self) -> tuple[np.ndarray, np.ndarray]:
+    def statement_facts(self) -> tuple[Ints, Ints]:
         """Cells, and the statement that each means."""
         facts = self.kind == Kind.STATEMENT
         return self.cell[facts], np.searchsorted(self.measured.line, self.line[facts])
@@ -106,4 +106,5 @@ class SourceMap:
 
 def _is_any(kind: Ints, kinds: Iterable[Kind]) -> Bools:
     """Which probes are of some kinds."""
-    return np.logical_or.reduce([kind == int(one) for one in kinds])
+    found: Bools = np.logical_or.reduce([kind == int(one) for one in kinds])
+    return found

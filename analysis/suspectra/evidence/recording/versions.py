@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.instrumentation.outline import difference
 
@@ -18,10 +19,10 @@ _EMPTY = np.zeros(0, np.int32)
 class Remapped:
     """What of an older version of a source is there in a newer one."""
 
-    statement: np.ndarray  # for each statement its number in the newer one, -1 where there is none
-    doubtful: np.ndarray  # the cells of code that does something else now
-    arc_cell: np.ndarray
-    arc: np.ndarray  # facts of arcs that are the same in both: the older cells, the newer arcs
+    statement: Ints  # for each statement its number in the newer one, -1 where there is none
+    doubtful: Ints  # the cells of code that does something else now
+    arc_cell: Ints
+    arc: Ints  # facts of arcs that are the same in both: the older cells, the newer arcs
 
 
 @lru_cache(maxsize=256)
@@ -40,7 +41,7 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
     return Remapped(statement, doubtful, cell[there >= 0], there[there >= 0])
 
 
-def _same_functions(old: SourceMap, new: SourceMap) -> tuple[np.ndarray, bool]:
+def _same_functions(old: SourceMap, new: SourceMap) -> tuple[Ints, bool]:
     """For each function the newer one's that does the same, -1 where none does; and whether what is around does."""
     same = np.full(len(old.measured.functions), -1, np.int64)
     if old.outline is None or new.outline is None or len(old.outline.functions) != len(same):
@@ -53,7 +54,7 @@ def _same_functions(old: SourceMap, new: SourceMap) -> tuple[np.ndarray, bool]:
     return same, not difference(old.outline, new.outline).around
 
 
-def _aligned(old: SourceMap, new: SourceMap, same: np.ndarray) -> np.ndarray:
+def _aligned(old: SourceMap, new: SourceMap, same: Ints) -> Ints:
     """For each statement of the old version the same one in the new version, -1 where there is none.
 
     Functions that do the same have the same statements, however they are laid out; the rest is compared as text.
@@ -73,7 +74,7 @@ def _aligned(old: SourceMap, new: SourceMap, same: np.ndarray) -> np.ndarray:
     return out
 
 
-def _by_function(source: SourceMap) -> dict[int, np.ndarray]:
+def _by_function(source: SourceMap) -> dict[int, Ints]:
     """The numbers of each function's statements."""
     order = np.argsort(source.measured.function, kind="stable")
     numbers, starts = np.unique(source.measured.function[order], return_index=True)
