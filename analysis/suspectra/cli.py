@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
@@ -56,7 +56,6 @@ TABLE_TOP = 20
 _DEBUG = "SUSPECTRA_DEBUG"
 _FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown"])
 _PATH = click.Path(path_type=Path)
-_SUITE_OPTIONS = ("ctest", "config", "gtest", "catch2", "template", "tests", "shell", "expect_stdout")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -212,7 +211,7 @@ def techniques(form: str) -> None:
 @only_option
 @progress_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
-def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
+def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOptions]) -> int:
     """Run the tests and record what each executes.
 
     For example: suspectra record -- pytest tests -x
@@ -220,7 +219,7 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Any) -> int:
     from suspectra.recording import ctest_command, launch
 
     if ctest_command.runs_ctest(command):
-        return _record_ctest(workspace, command, **chosen)
+        return _record_ctest(workspace, command, chosen)
     return launch.run(command, workspace, **chosen)
 
 
@@ -259,7 +258,19 @@ def affected(workspace: Path, since: str | None, form: str) -> None:
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a test may take.  [default: 300]")
 @click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Tests at the same time.")
 @click.option("--no-crash-handler", is_flag=True, help="Do not load the handler that keeps the profile of crashes.")
-def record_c(workspace: Path, make: str | None, **chosen: Any) -> int:
+def record_c(
+    workspace: Path,
+    make: str | None,
+    ctest: Path | None,
+    config: str | None,
+    gtest: tuple[Path, ...],
+    catch2: tuple[Path, ...],
+    template: str | None,
+    tests: str | None,
+    shell: Path | None,
+    expect_stdout: Path | None,
+    **chosen: Unpack[_RecordCOptions],
+) -> int:
     """Run the tests of a C or C++ program and record what each executes.
 
     The program must be built with --coverage. For example: suspectra record-c --ctest build
@@ -270,8 +281,8 @@ def record_c(workspace: Path, make: str | None, **chosen: Any) -> int:
     with Watchdog(os.environ):  # the build and the tests end with this program, also if that is killed
         if make is not None:
             _make(make, workspace)
-        suite = _c_suite(workspace, **{name: chosen.pop(name) for name in _SUITE_OPTIONS})
-        return _record_c(c_tests.record_c, workspace, suite, **chosen)
+        suite = _c_suite(workspace, ctest, config, gtest, catch2, template, tests, shell, expect_stdout)
+        return _record_c(c_tests.record_c, workspace, suite, chosen)
 
 
 @cli.command()
@@ -360,15 +371,29 @@ def _c_suite(
     return reduce(add, suites)
 
 
-def _record_ctest(
-    workspace: Path, command: Sequence[str], only: Path | None, progress: Path | None, **of_python: Any
-) -> int:
+class _RecordOptions(TypedDict):
+    """The values of the options of `record`."""
+
+    python: str | None
+    sources: tuple[str, ...]
+    include_tests: bool
+    counts: bool
+    children: bool
+    recorder: str | None
+    failed_and_affected: bool
+    since: str | None
+    only: Path | None
+    progress: Path | None
+
+
+def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOptions) -> int:
     """The tests that a command of CTest chooses, as `record-c` records them."""
     from suspectra.recording import c_tests
     from suspectra.recording.ctest_command import ctest_command
     from suspectra.recording.watchdog import Watchdog
 
-    if unusable := next((name for name, value in of_python.items() if value and name != "children"), None):
+    usable = {"only", "progress", "children"}
+    if unusable := next((name for name, value in chosen.items() if value and name not in usable), None):
         option = "--source" if unusable == "sources" else f"--{unusable.replace('_', '-')}"
         cause = "it is for tests of Python; what a change in C or C++ can reach is not known"
         if unusable not in ("failed_and_affected", "since"):
@@ -376,42 +401,42 @@ def _record_ctest(
         raise UsageError(Problem(option, "", cause, "leave it out; `ctest -R NAME` chooses tests by name"))
     with Watchdog(os.environ):
         asked = ctest_command(command, workspace)
-        return _record_c(
-            c_tests.record_c,
-            workspace,
-            asked.suite,
-            junit=None,
-            build=(),
-            mapping=(),
-            select=asked.select or (),
-            only=only,
-            progress=progress,
-            no_crash_handler=False,
-            jobs=asked.jobs,
-            timeout=asked.timeout,
-        )
+        options: _RecordCOptions = {
+            "junit": None,
+            "build": (),
+            "mapping": (),
+            "select": tuple(asked.select or ()),
+            "only": chosen["only"],
+            "progress": chosen["progress"],
+            "no_crash_handler": False,
+            "jobs": asked.jobs,
+            "timeout": asked.timeout,
+        }
+        return _record_c(c_tests.record_c, workspace, asked.suite, options)
 
 
-def _record_c(
-    record: Callable[..., CRun],
-    workspace: Path,
-    suite: CSuite,
-    *,
-    junit: Path | None,
-    build: Sequence[Path],
-    mapping: Sequence[str],
-    select: Sequence[str],
-    only: Path | None,
-    progress: Path | None,
-    no_crash_handler: bool,
-    **limits: Any,
-) -> int:
+class _RecordCOptions(TypedDict):
+    """The values of the options of `record-c`, but for those that say what the tests are."""
+
+    junit: Path | None
+    build: tuple[Path, ...]
+    mapping: tuple[str, ...]
+    select: tuple[str, ...]
+    only: Path | None
+    progress: Path | None
+    no_crash_handler: bool
+    jobs: int
+    timeout: float | None
+
+
+def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chosen: _RecordCOptions) -> int:
     from suspectra.evidence.source_paths import parse_mapping
     from suspectra.output.progress import Progress
     from suspectra.recording.launch import named_tests
     from suspectra.recording.progress import Progress as ProgressFile
 
     stop = threading.Event()
+    select, only, progress, junit = chosen["select"], chosen["only"], chosen["progress"], chosen["junit"]
     shown, told = Progress(sys.stderr), ProgressFile(str(progress.absolute()) if progress else "")
     names = [case.name for case in suite.cases]
     if only is not None:
@@ -428,14 +453,15 @@ def _record_c(
         run = record(
             workspace,
             suite,
-            build=[folder.absolute() for folder in build],
+            build=[folder.absolute() for folder in chosen["build"]],
             junit=junit and junit.absolute(),
             select=_matching(select, names) if select else names if only is not None else None,
-            mapping=parse_mapping(mapping),
-            crash_handler=not no_crash_handler,
+            mapping=parse_mapping(chosen["mapping"]),
+            crash_handler=not chosen["no_crash_handler"],
             progress=ended,
             cancel=stop,
-            **limits,
+            jobs=chosen["jobs"],
+            timeout=chosen["timeout"],
         )
     warn(run.problems)
     failed = sum(test.verdict.failing for test in run.tests)
