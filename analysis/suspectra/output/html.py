@@ -88,7 +88,7 @@ def _environment() -> Environment:
 
 
 def _asset(name: str) -> str:
-    return resources.files("suspectra.output").joinpath("page", name).read_text(encoding="utf-8")
+    return (resources.files("suspectra.output") / "page" / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
