@@ -14,13 +14,13 @@ help:
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
 	@echo "make bench-peers   the whole job beside other tools, from PyPI;  make fuzz SECONDS=60   random examples, every reader, and the server"
-	@echo "make package  the wheel and the VS Code extension"
+	@echo "make package  the wheels and the VS Code extension"
 	@echo "make lint · make format · make docs · make clean"
 
-$(VENV)/.ready: pyproject.toml tests/plugins.txt
+$(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Suspectra needs Python 3.10 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./analysis --editable '.[dev]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/plugins --requirement tests/plugins.txt
 	@touch $@
 

@@ -24,7 +24,7 @@ from large_recording import LINES, Project
 DECIDE = """
 import json, sys, time
 start, used = time.perf_counter(), time.process_time()
-from suspectra.recording.selection import select
+from suspectra.selection.selection import select
 selection = select(sys.argv[1])
 took = time.perf_counter() - start, time.process_time() - used
 print(json.dumps([*took, len(selection.failed), len(selection.affected), selection.known]))

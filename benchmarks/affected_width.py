@@ -20,11 +20,11 @@ from pathlib import Path
 from partial_runs import SUBJECTS, record
 from recording_overhead import prepare
 
-from suspectra.instrumentation.outline import Difference, Outline, difference
-from suspectra.recording.changes import Workspace, changes
-from suspectra.recording.memory import Memory, remember
-from suspectra.recording.selection import chosen
-from suspectra.recording.settings import recording_folder
+from suspectra.selection.changes import Workspace, changes
+from suspectra.selection.recorded_tests import Memory, remember
+from suspectra.selection.selection import chosen
+from suspectra_recorder.instrumentation.outline import Difference, Outline, difference
+from suspectra_recorder.settings import recording_folder
 
 WIDE = 0.9
 

@@ -21,23 +21,23 @@ from pathlib import Path
 from recording_overhead import PROJECTS, Project, cpu_seconds, prepare
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording.settings import BOOTSTRAP_FOLDER
+from suspectra_recorder.settings import BOOTSTRAP_FOLDER
 
 LAUNCHER = "import sys; from suspectra.recording.launch import run; sys.exit(run(sys.argv[1:], '.', counts={}))"
 
 DIRECTLY = """\
 import sys
 sys.path.insert(0, {folder!r})
-import suspectra_recorder
-del sys.modules["suspectra_recorder"]  # pytest imports it itself
-from suspectra.instrumentation import rewriting
-from suspectra.recording import recorder
+import suspectra_bootstrap
+del sys.modules["suspectra_bootstrap"]  # pytest imports it itself
+from suspectra_recorder.instrumentation import rewriting
+from suspectra_recorder import recorder
 if not {conditions}:
     rewriting._Inserter.put_into_expressions = lambda *_: None
     own = recorder.cache_folder
     recorder.cache_folder = lambda workspace: own(workspace + "?without-conditions")
 import pytest
-sys.exit(pytest.main([*sys.argv[1:], "-p", "suspectra_recorder", "--suspectra", "--suspectra-counts"]))
+sys.exit(pytest.main([*sys.argv[1:], "-p", "suspectra_bootstrap", "--suspectra", "--suspectra-counts"]))
 """
 
 

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from suspectra.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.rewriting import instrument
 
 MOST = 1.15  # the exponent that is wanted at most
 

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suspectra.arrays import Ints
-from suspectra.instrumentation.cells import with_cells
-from suspectra.instrumentation.imports import LoadedFile
-from suspectra.instrumentation.outline import Outline
-from suspectra.instrumentation.probes import Kind, ModuleMap
-from suspectra.instrumentation.rewriting import instrument
-from suspectra.recording.log import FrameKind, LogWriter, pack_rows, with_json
+from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.outline import Outline
+from suspectra_recorder.instrumentation.probes import Kind, ModuleMap
+from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
 
 FUNCTIONS = 22  # of each module
 TESTS_IN_A_FILE = 100

@@ -28,10 +28,10 @@ from defusedxml import ElementTree
 from recording_overhead import COLLECTED, Project, cause, commands, cpu_seconds, prepare, recorded, tag
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.instrumentation.outline import numbered
 from suspectra.program.python_source import PythonSource
-from suspectra.recording.memory import remember
-from suspectra.recording.settings import recording_folder
+from suspectra.selection.recorded_tests import remember
+from suspectra_recorder.instrumentation.outline import numbered
+from suspectra_recorder.settings import recording_folder
 
 KeyT = TypeVar("KeyT")
 HYPOTHESIS = ("hypothesis",)

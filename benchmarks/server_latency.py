@@ -30,7 +30,7 @@ from typing import Any
 from large_recording import LINES
 from rank_speed import make_project, record
 
-from suspectra.recording.log import Frame, FrameKind, frame, frames, split_json, with_json
+from suspectra_recorder.log.frames import Frame, FrameKind, frame, frames, split_json, with_json
 
 START_TARGET, CHANGE_TARGET = 1.5, 0.050  # seconds
 PATIENCE = 120

@@ -29,7 +29,7 @@ from rank_speed import make_project, record
 from server_latency import Client, Log, Message
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording.compaction import compact
+from suspectra_recorder.log.compaction import compact
 
 GROWTH_TARGET = 0.05
 WARM_UP = 2_000  # steps before the first figure

@@ -27,7 +27,7 @@ sys.path.insert(0, sys.argv[1])
 import coverage
 from coverage.exceptions import CoverageException
 from coverage.parser import PythonParser
-from suspectra.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.rewriting import instrument
 
 warnings.simplefilter("ignore")
 files = statements = refused = 0

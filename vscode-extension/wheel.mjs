@@ -1,4 +1,4 @@
-// Builds the wheel of the server into bundled/, which the package of the extension carries.
+// Builds the wheels of the server and of the recorder into bundled/, which the package of the extension carries.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const environment = ['.venv/bin/python', '.venv/Scripts/python.exe'].map((file) 
 const HAS_PIP = 'import sys, pip; sys.exit(sys.version_info < (3, 10))';
 
 function fail(message) {
-  console.error(`The wheel of the server can't be built: ${message}`);
+  console.error(`The wheels of the server can't be built: ${message}`);
   process.exit(1);
 }
 
@@ -22,11 +22,12 @@ if (!python) {
 
 rmSync(bundled, { recursive: true, force: true });
 mkdirSync(bundled);
-const pip = ['-m', 'pip', 'wheel', '--quiet', '--disable-pip-version-check', '--no-deps', '--wheel-dir', bundled, root];
-if (spawnSync(python, pip, { stdio: 'inherit' }).status !== 0) {
+const pip = ['-m', 'pip', 'wheel', '--quiet', '--disable-pip-version-check', '--no-deps', '--wheel-dir', bundled];
+if (spawnSync(python, [...pip, join(root, 'analysis'), root], { stdio: 'inherit' }).status !== 0) {
   fail(`${python} -m pip wheel failed, see above`);
 }
-const built = readdirSync(bundled);
-if (built.join() !== `suspectra-${version}-py3-none-any.whl`) {
-  fail(`the extension is version ${version}, but the wheel is ${built.join() || 'missing'}`);
+const built = readdirSync(bundled).sort();
+const wanted = ['pytest_suspectra', 'suspectra'].map((name) => `${name}-${version}-py3-none-any.whl`);
+if (built.join() !== wanted.join()) {
+  fail(`the extension is version ${version}, but the wheels are ${built.join() || 'missing'}`);
 }

@@ -40,16 +40,16 @@ from suspectra.console import (
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.cli import register as register_evaluation
 from suspectra.markov_command import register as register_markov
-from suspectra.recording.settings import RECORDERS
+from suspectra_recorder.settings import RECORDERS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from suspectra.c_recording.run import CRun
+    from suspectra.c_recording.suites import CSuite
     from suspectra.console import Localized, RankingOptions
     from suspectra.evidence.evidence import TestResult
     from suspectra.output.ranking import Ranking
-    from suspectra.recording.c_suites import CSuite
-    from suspectra.recording.c_tests import CRun
 
 NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
 TABLE_TOP = 20
@@ -216,7 +216,8 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOp
 
     For example: suspectra record -- pytest tests -x
     """
-    from suspectra.recording import ctest_command, launch
+    from suspectra.c_recording import ctest_command
+    from suspectra.recording import launch
 
     if ctest_command.runs_ctest(command):
         return _record_ctest(workspace, command, chosen)
@@ -233,7 +234,7 @@ def affected(workspace: Path, since: str | None, form: str) -> None:
     They are what `suspectra record --failed-and-affected` runs, with those that are new.
     """
     from suspectra.output.affected import write_json, write_table
-    from suspectra.recording.selection import select
+    from suspectra.selection.selection import select
 
     write = write_json if form == "json" else write_table
     write(select(str(workspace), since), sys.stdout)
@@ -275,7 +276,7 @@ def record_c(
 
     The program must be built with --coverage. For example: suspectra record-c --ctest build
     """
-    from suspectra.recording import c_tests
+    from suspectra.c_recording import run as c_tests
     from suspectra.recording.watchdog import Watchdog
 
     with Watchdog(os.environ):  # the build and the tests end with this program, also if that is killed
@@ -346,7 +347,7 @@ def _c_suite(
     expect_stdout: Path | None,
 ) -> CSuite:
     """The tests that the options name, all of them together."""
-    from suspectra.recording import c_suites
+    from suspectra.c_recording import suites as c_suites
 
     if (template is None) != (tests is None):
         raise click.UsageError("--command and --tests go together.")
@@ -388,8 +389,8 @@ class _RecordOptions(TypedDict):
 
 def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOptions) -> int:
     """The tests that a command of CTest chooses, as `record-c` records them."""
-    from suspectra.recording import c_tests
-    from suspectra.recording.ctest_command import ctest_command
+    from suspectra.c_recording import run as c_tests
+    from suspectra.c_recording.ctest_command import ctest_command
     from suspectra.recording.watchdog import Watchdog
 
     usable = {"only", "progress", "children"}
@@ -433,7 +434,7 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
     from suspectra.evidence.source_paths import parse_mapping
     from suspectra.output.progress import Progress
     from suspectra.recording.launch import named_tests
-    from suspectra.recording.progress import Progress as ProgressFile
+    from suspectra_recorder.progress import Progress as ProgressFile
 
     stop = threading.Event()
     select, only, progress, junit = chosen["select"], chosen["only"], chosen["progress"], chosen["junit"]

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
-from suspectra.complete_file import complete_file
 from suspectra.errors import Problem, SuspectraError, UsageError
+from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -8,10 +8,10 @@ from dataclasses import replace
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.program import Program
-from suspectra.recording.collection import summary
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.technique import Technique
+from suspectra_recorder.log.collection import summary
 
 
 class Localizer:

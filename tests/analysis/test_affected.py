@@ -15,11 +15,12 @@ from click.testing import CliRunner
 from suspectra.cli import cli
 from suspectra.errors import UsageError
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording import compaction, launch, merging
-from suspectra.recording.log import MAGIC, FrameKind, frame, split_json
-from suspectra.recording.log import frames as log_frames
-from suspectra.recording.revision import Revision, project_files
-from suspectra.recording.selection import select
+from suspectra.recording import launch, merging
+from suspectra.selection.revision import Revision, project_files
+from suspectra.selection.selection import select
+from suspectra_recorder.log import compaction
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, split_json
+from suspectra_recorder.log.frames import frames as log_frames
 
 PROJECT = Path(__file__).parents[1] / "fixtures" / "affected"
 ALL = {
@@ -497,7 +498,7 @@ def test_what_an_interrupted_run_did_not_come_to_stays_chosen(project):
 
 
 def test_another_python_runs_all(project, monkeypatch):
-    from suspectra.recording import selection
+    from suspectra.selection import selection
 
     asked = selection.select
 

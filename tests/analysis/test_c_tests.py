@@ -11,14 +11,9 @@ import time
 import numpy as np
 import pytest
 
-from suspectra.errors import EvidenceError, UsageError
-from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.c_store import FOLDER, CRecorder, CRecording
-from suspectra.evidence.evidence import Verdict
-from suspectra.localizer import Localizer
-from suspectra.location import Location
-from suspectra.recording.c_case import CCase, Ending, cmake_pattern, judge
-from suspectra.recording.c_suites import (
+from suspectra.c_recording.case import CCase, Ending, cmake_pattern, judge
+from suspectra.c_recording.run import modify, record_c
+from suspectra.c_recording.suites import (
     CSuite,
     catch2_suite,
     command_suite,
@@ -26,7 +21,12 @@ from suspectra.recording.c_suites import (
     gtest_suite,
     shell_suite,
 )
-from suspectra.recording.c_tests import modify, record_c
+from suspectra.errors import EvidenceError, UsageError
+from suspectra.evidence.c_recording import CRecordingSource
+from suspectra.evidence.c_store import FOLDER, CRecorder, CRecording
+from suspectra.evidence.evidence import Verdict
+from suspectra.localizer import Localizer
+from suspectra.location import Location
 from suspectra.techniques import make_technique
 
 
@@ -415,7 +415,7 @@ def test_a_plain_assert_keeps_its_profile_and_says_why(tmp_path, tool):
 
 
 def test_the_handler_can_be_linked_instead(build_c):
-    from suspectra.recording.c_process import HANDLER
+    from suspectra.c_recording.process import HANDLER
 
     workspace = build_c().workspace
     sources = {name: (workspace / name).read_text() for name in ("flow.c", "other.c")}
@@ -455,7 +455,7 @@ def test_cancelling_keeps_what_ended(build_c):
 
 
 def test_too_much_output_ends_a_test(build_c, monkeypatch):
-    monkeypatch.setattr("suspectra.recording.c_process.MOST_OUTPUT", 1000)
+    monkeypatch.setattr("suspectra.c_recording.process.MOST_OUTPUT", 1000)
     run = shell(build_c(), "loud\tyes\nquiet\ttrue\n")
     assert messages(run)["loud"] == "wrote too much output"
 
@@ -611,8 +611,8 @@ def test_a_recorder_that_is_killed_leaves_every_finished_test(build_c):
     program = build_c()
     (program.workspace / "tests.sh").write_text(TESTS + "long\tsleep 100\n")
     script = (
-        "import sys; from suspectra.recording.c_tests import record_c; "
-        "from suspectra.recording.c_suites import shell_suite; "
+        "import sys; from suspectra.c_recording.run import record_c; "
+        "from suspectra.c_recording.suites import shell_suite; "
         "record_c(sys.argv[1], shell_suite(sys.argv[1], 'tests.sh'), build=['build'], jobs=1, "
         "progress=lambda done, total, test: print(done, flush=True))"
     )

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording.collection import LONGEST_MESSAGE, CollectionError
-from suspectra.recording.compaction import compact
 from suspectra.recording.endings import in_words
 from suspectra.recording.launch import run
-from suspectra.recording.log import FrameKind, LogWriter
 from suspectra.recording.merging import merge
+from suspectra_recorder.log.collection import LONGEST_MESSAGE, CollectionError
+from suspectra_recorder.log.compaction import compact
+from suspectra_recorder.log.frames import FrameKind, LogWriter
 
 GOOD = "def f(x):\n    if x:\n        return 1\n    return 2\n"
 TESTS = "from good import f\n\ndef test_one():\n    assert f(1) == 1\n\ndef test_two():\n    assert f(0) == 1\n"

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from suspectra.complete_file import complete_file
+from suspectra_recorder.complete_file import complete_file
 
 
 def test_readers_see_the_old_file_until_the_new_one_is_complete(tmp_path):

@@ -18,16 +18,16 @@ import pytest
 
 from suspectra.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
-from suspectra.instrumentation.cells import with_cells
-from suspectra.instrumentation.imports import ImportHook, LoadedFile
-from suspectra.instrumentation.probes import Kind
-from suspectra.instrumentation.rewriting import instrument
-from suspectra.instrumentation.source import LogicalLines
 from suspectra.localizer import Localizer
 from suspectra.program import Program
-from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
 from suspectra.spectrum import FIRST_OUTCOME, Edges
 from suspectra.techniques import make_technique
+from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.imports import ImportHook, LoadedFile
+from suspectra_recorder.instrumentation.probes import Kind
+from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.source import LogicalLines
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "recording" / "zoo"
 ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)

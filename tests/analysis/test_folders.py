@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from suspectra.evidence.c_store import CRecorder
-from suspectra.instrumentation.cache import CodeCache, Instrumented
-from suspectra.recording import folders
-from suspectra.recording.folders import RecordingError, cache_folder, make_recording_folder
+from suspectra_recorder import folders
+from suspectra_recorder.folders import RecordingError, cache_folder, make_recording_folder
+from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
 
 APP = "def half(n):\n    return n // 3\n"
 TESTS = (

@@ -14,19 +14,19 @@ import pytest
 
 from suspectra.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
-from suspectra.instrumentation.cells import with_cells
-from suspectra.instrumentation.imports import LoadedFile
-from suspectra.instrumentation.rewriting import instrument
 from suspectra.localizer import Localizer
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.program.calls import Calls
 from suspectra.program.dynamic_flow import DynamicFlow
-from suspectra.recording.compaction import compact
-from suspectra.recording.log import FrameKind, LogWriter, pack_rows, with_json
 from suspectra.techniques import make_technique, technique_infos, technique_names
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.cp import Propagation
 from suspectra.techniques.flow_report import FlowReport
+from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.log.compaction import compact
+from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
 from suspectra_server.features.diagnostics import Published
 from suspectra_server.state.documents import Disk, Texts, Units
 from suspectra_server.state.ranking import Ranking

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from suspectra.instrumentation.cache import CodeCache
-from suspectra.instrumentation.cells import with_cells
-from suspectra.instrumentation.imports import ImportHook, LoadedFile
-from suspectra.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.cache import CodeCache
+from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.imports import ImportHook, LoadedFile
+from suspectra_recorder.instrumentation.rewriting import instrument
 
 CELLS = "__suspectra_behaviour_cells__"
 
@@ -319,7 +319,7 @@ def test_code_comes_from_the_cache_until_the_source_changes(tmp_path, hooked, mo
     calls = []
     real = instrument
     monkeypatch.setattr(
-        "suspectra.instrumentation.rewriting.instrument", lambda *a, **k: calls.append(a[1]) or real(*a, **k)
+        "suspectra_recorder.instrumentation.rewriting.instrument", lambda *a, **k: calls.append(a[1]) or real(*a, **k)
     )
     hooked(cache=cache)
     assert load(path).x == 1
@@ -362,7 +362,7 @@ def test_what_cannot_be_instrumented_runs_as_it_is_and_is_reported(tmp_path, hoo
     def refuse(*_, **__):
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("suspectra.instrumentation.rewriting.instrument", refuse)
+    monkeypatch.setattr("suspectra_recorder.instrumentation.rewriting.instrument", refuse)
     (tmp_path / "a.py").write_text("x = 1\n")
     hook = hooked()
     assert load(tmp_path / "a.py").x == 1

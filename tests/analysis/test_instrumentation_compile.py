@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.instrumentation.cache import CodeCache
-from suspectra.instrumentation.imports import ImportHook
+from suspectra_recorder.instrumentation.cache import CodeCache
+from suspectra_recorder.instrumentation.imports import ImportHook
 
 SOURCE = "def f(x):\n    if x:\n        return 1\n    return 2\n\n\nvalue = f(1)\n"
 

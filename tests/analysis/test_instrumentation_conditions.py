@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from suspectra.instrumentation.cells import with_cells
-from suspectra.instrumentation.imports import LoadedFile
-from suspectra.instrumentation.probes import Kind
-from suspectra.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.probes import Kind
+from suspectra_recorder.instrumentation.rewriting import instrument
 
 CELLS = "__suspectra_condition_cells__"
 

@@ -9,10 +9,10 @@ import coverage
 import pytest
 from coverage.parser import PythonParser
 
-from suspectra.instrumentation.cells import with_cells
-from suspectra.instrumentation.imports import LoadedFile
-from suspectra.instrumentation.probes import Kind
-from suspectra.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.probes import Kind
+from suspectra_recorder.instrumentation.rewriting import instrument
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "recording" / "zoo"
 CELLS = "__suspectra_test_cells__"

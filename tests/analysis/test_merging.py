@@ -10,9 +10,9 @@ from click.testing import CliRunner
 from suspectra.cli import cli
 from suspectra.errors import EvidenceError, UsageError
 from suspectra.evidence.recording import RecordingSource
-from suspectra.instrumentation.rewriting import instrument
-from suspectra.recording.log import FrameKind, LogWriter, pack_rows, with_json
 from suspectra.recording.merging import merge
+from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
 
 SOURCE = b"def f(a):\n    if a:\n        return 1\n    return 2\n"
 NEWER = b"# new\n" + SOURCE

@@ -12,7 +12,7 @@ import pytest
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.evidence.sources import Sources
-from suspectra.recording.log import MAGIC, FrameKind, LogWriter, frame, frames, split_json, with_json
+from suspectra_recorder.log.frames import MAGIC, FrameKind, LogWriter, frame, frames, split_json, with_json
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 APP = "def f(a):\n    if a % 2:\n        return a\n    return -a\n"

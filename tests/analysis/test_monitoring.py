@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.instrumentation.cells import with_cells
-from suspectra.instrumentation.imports import LoadedFile
-from suspectra.instrumentation.monitoring import Monitor, unavailable
-from suspectra.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.cells import with_cells
+from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.monitoring import Monitor, unavailable
+from suspectra_recorder.instrumentation.rewriting import instrument
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 CELLS = "__suspectra_monitoring_cells__"

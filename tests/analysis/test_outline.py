@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.instrumentation.outline import Outline, difference
-from suspectra.instrumentation.rewriting import instrument
+from suspectra_recorder.instrumentation.outline import Outline, difference
+from suspectra_recorder.instrumentation.rewriting import instrument
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "python_source_zoo.py"
 SOURCE = '''

@@ -8,8 +8,8 @@ from coverage.parser import PythonParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suspectra.instrumentation.source import parse
 from suspectra.program.python_source import PythonSource
+from suspectra_recorder.instrumentation.source import parse
 
 ZOO = Path(__file__).parents[1] / "fixtures" / "python_source_zoo.py"
 
@@ -71,7 +71,7 @@ def test_functions_have_qualified_names_and_own_their_statements():
 
 
 def test_statements_and_functions_are_those_of_the_recorder():
-    from suspectra.instrumentation.rewriting import instrument
+    from suspectra_recorder.instrumentation.rewriting import instrument
 
     data = ZOO.read_bytes()
     source, (_, recorded) = PythonSource.parse(data), instrument(data, str(ZOO), "zoo.py")

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording.choice import MICROSECONDS_PER_PROBE, Choice, choose, microseconds_per_probe
 from suspectra.recording.launch import run
-from suspectra.recording.log import MAGIC, FrameKind, frame, frames, pack_rows, with_json
+from suspectra_recorder.choice import MICROSECONDS_PER_PROBE, Choice, choose, microseconds_per_probe
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, with_json
 
 KINDS = Path(__file__).parents[1] / "fixtures" / "recording" / "kinds"
 MONITORING = sys.version_info >= (3, 12)

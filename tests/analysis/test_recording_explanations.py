@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.recording.selection import select
+from suspectra.selection.selection import select
 
 # the comment names what a test has executed that ran the line
 APP = """

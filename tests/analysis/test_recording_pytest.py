@@ -270,9 +270,9 @@ def test_rows_recorded_before_a_change_keep_the_lines_that_stayed(tmp_path):
 
 FAILING_RECORDER = """
 import pytest
-from suspectra.recording.foundations import SharedSetup
-from suspectra.recording.recorder import Recorder
-from suspectra.recording.progress import Progress
+from suspectra_recorder.fixture_dependencies import SharedSetup
+from suspectra_recorder.recorder import Recorder
+from suspectra_recorder.progress import Progress
 
 def fail(*arguments):
     raise RuntimeError("a fault of the recorder")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from suspectra.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
-from suspectra.instrumentation.rewriting import instrument
-from suspectra.recording.compaction import compact
-from suspectra.recording.log import FRAME, MAGIC, FrameKind, LogWriter, frame, frames, pack_rows, with_json
-from suspectra.recording.memory import remember
+from suspectra.selection.recorded_tests import remember
+from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.log.compaction import compact
+from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, LogWriter, frame, frames, pack_rows, with_json
 
 SOURCE = b"""\
 def f(a):

@@ -267,8 +267,8 @@ def test_which_commands_run_unittest(tmp_path):
 
 FAILING_RECORDER = """
 import unittest
-from suspectra.recording.foundations import TestFiles
-from suspectra.recording.recorder import Recorder
+from suspectra_recorder.fixture_dependencies import TestFiles
+from suspectra_recorder.recorder import Recorder
 
 def fail(*arguments):
     raise RuntimeError("a fault of the recorder")

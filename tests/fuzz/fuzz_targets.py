@@ -31,18 +31,18 @@ from suspectra.evidence.junit import read_junit
 from suspectra.evidence.lcov import LcovSource
 from suspectra.evidence.outcomes import read_outcomes
 from suspectra.evidence.recording import RecordingSource
-from suspectra.instrumentation.cache import CodeCache, Instrumented
 from suspectra.program.c_flow import CFlow
 from suspectra.program.c_object import parse_notes, parse_profile
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.python_source import PythonSource
-from suspectra.recording.children import Child
-from suspectra.recording.compaction import compact
-from suspectra.recording.log import DAMAGE, FRAME, MAGIC
-from suspectra.recording.memory import remember
 from suspectra.recording.merging import merge
-from suspectra.recording.selection import select
-from suspectra.recording.settings import Settings as RecorderSettings
+from suspectra.selection.recorded_tests import remember
+from suspectra.selection.selection import select
+from suspectra_recorder.children import Child
+from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
+from suspectra_recorder.log.compaction import compact
+from suspectra_recorder.log.frames import DAMAGE, FRAME, MAGIC
+from suspectra_recorder.settings import Settings as RecorderSettings
 from suspectra_server.session.learned_moves import Learned
 from suspectra_server.settings import SETTINGS, read_settings
 from suspectra_server.transport.wire import read_message

@@ -7,7 +7,7 @@ import zlib
 import fuzz_targets
 import pytest
 
-from suspectra.recording.log import MAGIC, FrameKind, frame, with_json
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, with_json
 
 DEEP = 100_000
 DEEP_JSON = b"[" * DEEP

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.recording.log import FrameKind, frame
+from suspectra_recorder.log.frames import FrameKind, frame
 
 WARNING, INFORMATION = 2, 3
 FAULT = "off = off - amount"

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from suspectra.cli import main
-from suspectra.recording.log import MAGIC, FrameKind, frame, frames, split_json, with_json
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranker import Ranker
 

@@ -60,7 +60,7 @@ def test_a_guide_holds_nothing_that_only_its_own_thread_can_free(shop):
 
 
 def test_records_that_are_replaced_unread_are_not_kept(shop):
-    from suspectra.recording.log import FrameKind, frame, frames, split_json, with_json
+    from suspectra_recorder.log.frames import FrameKind, frame, frames, split_json, with_json
 
     source = RecordingSource(shop)
     tests = len(source.read().tests)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from suspectra.recording.log import FrameKind, LogWriter
+from suspectra_recorder.log.frames import FrameKind, LogWriter
 from suspectra_server.session import watching
 from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.jobs import Cancelled, Jobs

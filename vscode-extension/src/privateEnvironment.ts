@@ -23,6 +23,7 @@ const HALF_MADE = 'making-';
 
 export interface Making {
   base: NonNullable<NotFound['base']>;
+  /** The server's; the other wheels in its folder are what it stands on. */
   wheel: string;
   /** The folder of all environments. */
   storage: string;
@@ -49,6 +50,13 @@ export function wheelIn(folder: string): string | undefined {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const name = names.find((entry) => entry.startsWith('suspectra-') && entry.endsWith('.whl'));
   return name && path.join(folder, name);
+}
+
+/** All wheels that the extension was packaged with: none of them is looked for in an index. */
+function bundledWith(wheel: string): string[] {
+  const folder = path.dirname(wheel);
+  const names = readdirSync(folder).filter((entry) => entry.endsWith('.whl'));
+  return names.sort().map((name) => path.join(folder, name));
 }
 
 /** The environment for this wheel and this Python if it was made before and still works. */
@@ -84,9 +92,9 @@ export async function make(making: Making): Promise<Interpreter> {
       throw notMade(signal, error, venvFailed(base.interpreter));
     });
     const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--retries', '2'];
-    await run(pythonIn(building), [...pip, '--timeout', '20', '--prefer-binary', wheel], cwd, signal, say).catch(
+    await run(pythonIn(building), [...pip, '--timeout', '20', '--prefer-binary', ...bundledWith(wheel)], cwd, signal, say).catch(
       (error: unknown) => {
-        throw notMade(signal, error, (said) => pipFailed(said, wheel));
+        throw notMade(signal, error, (said) => pipFailed(said, bundledWith(wheel)));
       },
     );
     await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, say).catch((error: unknown) => {
@@ -114,11 +122,12 @@ async function settle(building: string, folder: string): Promise<void> {
   }
 }
 
-/** One environment for each wheel and each Python. */
+/** One environment for each version of the wheels and each Python. */
 function folderFor(base: Making['base'], wheel: string, storage: string): string {
   const digest = (data: string | Buffer) => createHash('sha256').update(data).digest('hex').slice(0, 8);
   const version = path.basename(wheel).split('-')[1];
-  const names = [version, digest(readFileSync(wheel)), `py${base.python}`, digest(base.executable)];
+  const content = Buffer.concat(bundledWith(wheel).map((file) => readFileSync(file)));
+  const names = [version, digest(content), `py${base.python}`, digest(base.executable)];
   return path.join(storage, PREFIX + names.join('-'));
 }
 
@@ -163,7 +172,7 @@ function venvFailed(interpreter: Interpreter): Reason {
   });
 }
 
-function pipFailed(said: string, wheel: string) {
+function pipFailed(said: string, wheels: string[]) {
   if (/No space left|Errno 28/.test(said)) {
     return {
       problem: t('There is no space left to install the server'),
@@ -175,7 +184,7 @@ function pipFailed(said: string, wheel: string) {
       problem: t('What the server needs could not be downloaded from the package index'),
       cure: t(
         'Go online, or name your index to pip (pip config set global.index-url …), then run “Suspectra: Restart Server”. Without an index: python -m pip install --find-links FOLDER "{0}" in your environment',
-        wheel,
+        wheels.join('" "'),
       ),
     };
   }

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 import numpy as np
 
 from suspectra import __version__
-from suspectra.complete_file import complete_file
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.corpus import Subject
 from suspectra.markov.debugging_model import DebuggingModel
@@ -30,6 +29,7 @@ from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS, Formula
 from suspectra.techniques.technique import Technique
 from suspectra.techniques.tie_breaking import TieBroken
+from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
     from suspectra.cluster import Cluster

@@ -23,13 +23,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suspectra.complete_file import complete_file
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.sources import open_regular, read_regular
 from suspectra.location import Location
-from suspectra.recording.folders import make_recording_folder, refuse_links
+from suspectra_recorder.complete_file import complete_file
+from suspectra_recorder.folders import make_recording_folder, refuse_links
 
 FOLDER = Path(".suspectra", "recording-c")
 """Below the workspace."""

@@ -16,8 +16,8 @@ from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
-from suspectra.recording.collection import CollectionError
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
+from suspectra_recorder.log.collection import CollectionError
 
 if TYPE_CHECKING:
     from suspectra.program.flow_graph import FlowGraph

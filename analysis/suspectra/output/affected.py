@@ -6,7 +6,7 @@ import json
 from typing import TextIO
 
 from suspectra.output.terminal import safe
-from suspectra.recording.selection import FAILED, Selection
+from suspectra.selection.selection import FAILED, Selection
 
 
 def write_table(selection: Selection, out: TextIO) -> None:

@@ -17,8 +17,8 @@ from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.output.ranking import Entry, Ranking
 from suspectra.output.table import rank_text, score_text
-from suspectra.recording.collection import CollectionError
 from suspectra.technique_info import TechniqueInfo
+from suspectra_recorder.log.collection import CollectionError
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"

@@ -12,11 +12,11 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.cancellation import checked
-from suspectra.instrumentation.source import parse
 from suspectra.program import Program
 from suspectra.program.control_flow import SourcesAsRun
 from suspectra.program.remembered import Remembered
 from suspectra.spectrum import Elements, PerTest, Spectrum
+from suspectra_recorder.instrumentation.source import parse
 
 # a method of one of these may be meant whenever its name is called on something
 _COMMON = frozenset(

@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 
 from suspectra.arrays import Bools, Ints
-from suspectra.instrumentation.source import LogicalLines, parse, without_collecting
 from suspectra.program.file_parts import arc_codes
 from suspectra.program.python_source import Positioned, last_line, start_line
+from suspectra_recorder.instrumentation.source import LogicalLines, parse, without_collecting
 
 Arc = tuple[int, int]
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

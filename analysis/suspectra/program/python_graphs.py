@@ -10,13 +10,13 @@ import numpy as np
 
 from suspectra.cancellation import check
 from suspectra.errors import Problem
-from suspectra.instrumentation.source import without_collecting
 from suspectra.program.basic_blocks import join_blocks, scope_graphs
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import FlowGraph, GraphTable
 from suspectra.program.python_flow import Arc, PythonFlow, of_expression
 from suspectra.program.remembered import Remembered
 from suspectra.spectrum import Edges, Elements
+from suspectra_recorder.instrumentation.source import without_collecting
 
 SourceOf = Callable[[str], bytes | None]
 """The bytes of a file as it was when the tests ran, None when they are not at hand."""

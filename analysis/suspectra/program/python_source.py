@@ -1,6 +1,7 @@
 """Python source text as statements and functions, on the lines coverage.py would name.
 
-What a statement is, the recorder decides (:mod:`suspectra.instrumentation.source`), and it decides as coverage.py
+What a statement is, the recorder decides (:mod:`suspectra_recorder.instrumentation.source`), and it decides as
+coverage.py
 does, so evidence of both kinds speaks of the same columns.
 """
 
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.arrays import Ints
-from suspectra.instrumentation.source import LogicalLines, parse, statement_lines
+from suspectra_recorder.instrumentation.source import LogicalLines, parse, statement_lines
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Positioned = ast.stmt | ast.expr | ast.excepthandler | ast.pattern

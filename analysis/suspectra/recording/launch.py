@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from suspectra.errors import Problem, UsageError
-from suspectra.recording.collection import CollectionError, describe_output, summary
 from suspectra.recording.endings import in_words
-from suspectra.recording.failure import record_failure
-from suspectra.recording.folders import refuse_links
-from suspectra.recording.log import SUFFIX
-from suspectra.recording.settings import Settings, carry, recording_folder
 from suspectra.recording.watchdog import Watchdog
+from suspectra_recorder.failure import record_failure
+from suspectra_recorder.folders import refuse_links
+from suspectra_recorder.log.collection import CollectionError, describe_output, summary
+from suspectra_recorder.log.frames import SUFFIX
+from suspectra_recorder.settings import Settings, carry, recording_folder
 
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
 NOT_RECORDED = 2
@@ -98,7 +98,7 @@ def run(
     only : path, optional
         A file that names the tests to run, one a line; the others that the command collects are left out.
     progress : path, optional
-        An existing file that takes a line for each test that ends; see :mod:`suspectra.recording.progress`.
+        An existing file that takes a line for each test that ends; see :mod:`suspectra_recorder.progress`.
     report : text stream, optional
         Where a few lines about the recording go, stderr by default; the command's own output is its own.
 
@@ -165,7 +165,7 @@ def run(
 
 def _selection(root: str, since: str | None, report: TextIO) -> str:
     """Decide which tests to run, say so, and write it down for the plugin."""
-    from suspectra.recording.selection import select
+    from suspectra.selection.selection import select
 
     selection = select(root, since)
     print(f"suspectra: {selection.summary()}", file=report, flush=True)
@@ -176,7 +176,7 @@ def _selection(root: str, since: str | None, report: TextIO) -> str:
 
 def _selected(only: Path, workspace: str | None) -> str:
     """Write down for the plugin which tests a file names, with all that are recorded where a workspace is given."""
-    from suspectra.recording.memory import remember
+    from suspectra.selection.recorded_tests import remember
 
     known = list(remember(recording_folder(workspace)).tests) if workspace else []
     return _written({"left_out": {}, "chosen": [], "only": named_tests(only), "known": known})

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suspectra.complete_file import complete_file
 from suspectra.errors import EvidenceError, Problem, UsageError
-from suspectra.recording.collection import CollectionError
-from suspectra.recording.folders import refuse_links
-from suspectra.recording.history import WholeFiles, newest, newest_errors
-from suspectra.recording.log import (
+from suspectra_recorder.complete_file import complete_file
+from suspectra_recorder.folders import refuse_links
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import (
     DAMAGE,
     MAGIC,
     SUFFIX,
@@ -31,6 +30,7 @@ from suspectra.recording.log import (
     read_json,
     split_json,
 )
+from suspectra_recorder.log.history import WholeFiles, newest, newest_errors
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from suspectra.evidence.boundary import Boundary
-from suspectra.recording.log import SUFFIX, held
+from suspectra_recorder.log.frames import SUFFIX, held
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.pace import Pace
 from suspectra_server.session.ranker import Ranked

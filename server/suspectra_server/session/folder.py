@@ -17,8 +17,8 @@ from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.markov.learning import JumpHabit
 from suspectra.measured_file import MeasuredFile
-from suspectra.recording.collection import CollectionError
 from suspectra.report import Suspect
+from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
 from suspectra_server.session.evidence_files import EvidenceFiles

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import platformdirs
 
-from suspectra.complete_file import complete_file
 from suspectra.errors import UsageError
 from suspectra.markov.learning import JumpHabit
+from suspectra_recorder.complete_file import complete_file
 
 log = logging.getLogger(__name__)
 

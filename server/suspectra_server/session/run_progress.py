@@ -46,7 +46,7 @@ class Counts:
 
 
 class Events:
-    """Reads what the recorder adds to the file that :mod:`suspectra.recording.progress` writes.
+    """Reads what the recorder adds to the file that :mod:`suspectra_recorder.progress` writes.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suspectra.location import Location
-from suspectra.recording.collection import CollectionError
 from suspectra.report import Suspect
+from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.ranking import Band, RecordedLine
 

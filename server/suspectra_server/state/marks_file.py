@@ -15,11 +15,11 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import Any
 
-from suspectra.complete_file import complete_file
 from suspectra.errors import SuspectraError
 from suspectra.evidence.sources import SourceText, read_regular, reason
-from suspectra.recording.folders import make_recording_folder
-from suspectra.recording.settings import FOLDER
+from suspectra_recorder.complete_file import complete_file
+from suspectra_recorder.folders import make_recording_folder
+from suspectra_recorder.settings import FOLDER
 from suspectra_server.state.code_lines import code_lines
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,10 @@ from functools import cached_property, lru_cache
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.measured_file import MeasuredFile
-from suspectra.recording.collection import CollectionError
 from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
 from suspectra.techniques.technique import Technique
+from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State
 from suspectra_server.text import many
 

@@ -16,8 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from suspectra.complete_file import complete_file
 from suspectra.errors import Problem, UsageError
+from suspectra_recorder.complete_file import complete_file
 
 _ENTROPY = 32  # bytes
 

@@ -12,7 +12,7 @@ from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Rows, Section
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.recording.versions import remapped
-from suspectra.recording.history import inflate
+from suspectra_recorder.log.history import inflate
 
 _EMPTY = np.zeros(0, np.int32)
 _COUNT = np.dtype("<u8")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.records import Record, Section
-from suspectra.recording.history import current, newest
+from suspectra_recorder.log.history import current, newest
 
 
 class LiveRecords:

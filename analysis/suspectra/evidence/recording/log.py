@@ -14,9 +14,8 @@ from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.recording.records import Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.location import Location
-from suspectra.recording.collection import CollectionError
-from suspectra.recording.history import WholeFiles
-from suspectra.recording.log import (
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import (
     DAMAGE,
     MAGIC,
     Frame,
@@ -27,6 +26,7 @@ from suspectra.recording.log import (
     read_json,
     split_json,
 )
+from suspectra_recorder.log.history import WholeFiles
 
 _MAX_LOG = 1 << 30
 _AGAIN = "run the tests again"

@@ -11,7 +11,7 @@ from suspectra.arrays import Ints, Row
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
-from suspectra.recording.collection import CollectionError
+from suspectra_recorder.log.collection import CollectionError
 
 _EMPTY = np.zeros(0, np.int32)
 

@@ -30,13 +30,13 @@ from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.records import Record, Rows, Section, damaged
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.sources import SourceReader
-from suspectra.recording.collection import CollectionError
-from suspectra.recording.history import newest_errors
-from suspectra.recording.log import (
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import (
     SUFFIX,
     held,
 )
-from suspectra.recording.settings import recording_folder
+from suspectra_recorder.log.history import newest_errors
+from suspectra_recorder.settings import recording_folder
 
 T = TypeVar("T")
 _EMPTY = np.zeros(0, np.int32)

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from suspectra.arrays import Bools, Ints
-from suspectra.instrumentation.outline import Outline
-from suspectra.instrumentation.probes import Kind
 from suspectra.measured_file import MeasuredFile
-from suspectra.recording.history import inflate
-from suspectra.recording.log import (
+from suspectra.spectrum import FIRST_OUTCOME
+from suspectra_recorder.instrumentation.outline import Outline
+from suspectra_recorder.instrumentation.probes import Kind
+from suspectra_recorder.log.frames import (
     inside,
     split_json,
 )
-from suspectra.spectrum import FIRST_OUTCOME
+from suspectra_recorder.log.history import inflate
 
 _MAX_MAP = 1 << 27
 _ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)

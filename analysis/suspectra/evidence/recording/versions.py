@@ -10,7 +10,7 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.evidence.recording.source_map import SourceMap
-from suspectra.instrumentation.outline import difference
+from suspectra_recorder.instrumentation.outline import difference
 
 _EMPTY = np.zeros(0, np.int32)
 

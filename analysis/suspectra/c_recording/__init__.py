@@ -1,0 +1,1 @@
+"""Recording tests of C and C++ programs."""

@@ -1,0 +1,444 @@
+"""Running C and C++ tests one by one, and keeping what each of them executed.
+
+The programs must be built with ``--coverage``. Every test gets a folder of its own in memory as ``GCOV_PREFIX``, so
+its profile never mixes with another's; what it left there goes into the workspace's recording as soon as it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+from suspectra.c_recording.case import CCase, Ending, judge
+from suspectra.c_recording.process import HANDLER, build_crash_handler, memory_folder, run
+from suspectra.c_recording.suites import CSuite, located
+from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.evidence.c_evidence import merged
+from suspectra.evidence.c_store import CRecorder
+from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.evidence.gcov_raw import NotesFolder, optimisation_problems, profile_files, source_digests
+from suspectra.evidence.outcomes import Outcomes, read_outcomes
+from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
+from suspectra.location import Location
+from suspectra.program.c_object import CObject, parse_profile
+from suspectra_recorder.folders import cache_folder
+
+DEFAULT_TIMEOUT = 300.0
+"""Seconds for a test that sets no limit itself."""
+
+Progress = Callable[[int, int, TestResult], None]
+"""Told after each test: how many are done, how many there are, how it ended."""
+
+
+@dataclass(frozen=True)
+class CRun:
+    """What a call of :func:`record_c` did.
+
+    Parameters
+    ----------
+    tests : tuple of TestResult
+        In the order they ended.
+    problems : tuple of Problem
+    cancelled : bool
+    seconds : float
+    folder : str
+        Where the recording is.
+    """
+
+    tests: tuple[TestResult, ...]
+    problems: tuple[Problem, ...]
+    cancelled: bool
+    seconds: float
+    folder: str
+
+
+def record_c(
+    workspace: str | os.PathLike[str],
+    suite: CSuite,
+    *,
+    build: Sequence[str | os.PathLike[str]] = (),
+    junit: str | os.PathLike[str] | None = None,
+    select: Collection[str] | None = None,
+    timeout: float | None = None,
+    jobs: int = 2,
+    mapping: Iterable[tuple[str, str]] = (),
+    test_patterns: Sequence[str] = TEST_PATTERNS,
+    crash_handler: bool = True,
+    progress: Progress | None = None,
+    cancel: threading.Event | None = None,
+) -> CRun:
+    """Run tests and record what each of them executed, in ``.suspectra/recording-c`` of the workspace.
+
+    Parameters
+    ----------
+    workspace : path
+        The folder that holds the sources.
+    suite : CSuite
+        From one of the functions of :mod:`suspectra.c_recording.suites`; suites can be added up.
+    build : sequence of path
+        More folders in which the compiler left ``.gcno`` files.
+    junit : path, optional
+        JUnit XML that says how tests ended; it is believed rather than the exit code.
+    select : collection of str, optional
+        Run only these tests, with the fixtures they need; the others keep what was recorded before.
+    timeout : float, optional
+        Seconds for tests that set no limit themselves; 300 if left out.
+    jobs : int
+        Tests that run at the same time.
+    mapping : iterable of (str, str)
+        Folders of the machine that built the programs and what they are here.
+    test_patterns : sequence of str
+        Source files that hold test code.
+    crash_handler : bool
+        Load a handler into programs that are built with ``--coverage``, which keeps the profile of those that crash.
+    progress : callable, optional
+    cancel : threading.Event, optional
+        Set it to stop; tests that ended stay recorded.
+
+    Raises
+    ------
+    UsageError
+        A selected test does not exist, or another recording is under way.
+    EvidenceError
+        `junit` can't be read.
+    """
+    begun = time.monotonic()
+    workspace = os.path.abspath(workspace)  # tests run in folders of their own
+    cases = _selected(suite.cases, select)
+    outcomes = read_outcomes(os.path.join(workspace, junit)) if junit is not None else {}
+    pairs = tuple(mapping)
+    paths = SourcePaths(workspace, pairs, test_patterns)
+    fields = {"mapping": [list(pair) for pair in pairs], "test_patterns": list(test_patterns)}
+    stop = cancel or threading.Event()
+    with CRecorder(workspace, fields) as recorder, tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
+        preload, unbuilt = _crash_handler(workspace, scratch) if crash_handler else (None, None)
+        notes = NotesFolder(paths, [*suite.build, *build])
+        session = _Session(recorder, paths, notes, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop)
+        results, problems = session.run(cases, jobs, progress)
+        if not stop.is_set() and select is None:
+            recorder.end([case.name for case in suite.cases])
+        problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
+        if not session.objects and results:
+            problems.append(_nothing_measured())
+        folder = str(recorder.folder)
+    seconds = time.monotonic() - begun
+    return CRun(tuple(results), tuple(merged(problems)), stop.is_set(), seconds, folder)
+
+
+def _crash_handler(workspace: str, scratch: str) -> tuple[str | None, Problem | None]:
+    """The crash handler out of the user's cache, built anew where they have none."""
+    return build_crash_handler(cache_folder(os.path.realpath(workspace)) or scratch)
+
+
+class _Session:
+    """One run of the recorder."""
+
+    def __init__(
+        self,
+        recorder: CRecorder,
+        paths: SourcePaths,
+        notes: NotesFolder,
+        outcomes: Outcomes,
+        preload: str | None,
+        timeout: float,
+        stop: threading.Event,
+    ):
+        self.recorder, self.paths, self.notes, self.outcomes = recorder, paths, notes, outcomes
+        self.preload, self.timeout, self.stop = preload, timeout, stop
+        self.objects: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def run(
+        self, cases: Sequence[CCase], jobs: int, progress: Progress | None
+    ) -> tuple[list[TestResult], list[Problem]]:
+        """Run all cases; returns how they ended."""
+        schedule = _Schedule(cases)
+        results: list[TestResult] = []
+        problems: list[Problem] = []
+        running: dict[Future, CCase] = {}
+        with ThreadPoolExecutor(max(1, jobs)) as pool:
+            while True:
+                while len(running) < max(1, jobs) and not self.stop.is_set() and (case := schedule.next()):
+                    running[pool.submit(self._test, case, schedule.unable(case))] = case
+                if not running:
+                    break
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    case = running.pop(future)
+                    result, found = future.result()
+                    schedule.ended(case, result)
+                    problems += found
+                    if result is not None:
+                        results.append(result)
+                        if progress is not None:
+                            progress(len(results), len(cases), result)
+        return results, problems
+
+    def _test(self, case: CCase, unable: str) -> tuple[TestResult | None, list[Problem]]:
+        """Run one test and record it; no result if it was cancelled."""
+        case = replace(case, timeout=case.timeout or self.timeout)
+        if unable:
+            result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {unable}")
+            problems = []
+            if not case.disabled:
+                problems = [Problem(case.name, "", f"this test was not run: {unable}", "fix that and record it again")]
+            self._store(result, problems, {})
+            return result, problems
+        scratch = tempfile.mkdtemp(prefix="suspectra-", dir=memory_folder())
+        try:
+            return self._run(case, scratch)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _run(self, case: CCase, scratch: str) -> tuple[TestResult | None, list[Problem]]:
+        prefix = os.path.join(scratch, "profile")
+        os.mkdir(prefix)
+        argv = [word.replace("{scratch}", scratch) for word in case.argv]
+        try:
+            ending = run(argv, case.folder, self._environment(case, prefix), scratch, case.timeout, self.stop)
+        except EvidenceError as error:
+            result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {error.problem.cause}")
+            self._store(result, [error.problem], {})
+            return result, [error.problem]
+        if ending.cancelled:
+            return None, []
+        problems: list[Problem] = _complaints(case, ending)
+        counters = self._profile(prefix, problems)
+        result = self._result(case, ending, scratch)
+        problems += _about_the_end(case, ending, result, counters, self.preload is not None)
+        self._store(result, problems, counters)
+        return result, problems
+
+    def _environment(self, case: CCase, prefix: str) -> dict[str, str]:
+        environment = {**os.environ, **case.environment}
+        for modification in case.modifications:
+            modify(environment, modification)
+        environment["GCOV_PREFIX"] = prefix
+        environment.pop("GCOV_PREFIX_STRIP", None)
+        if self.preload is not None:
+            given = environment.get("LD_PRELOAD", "")
+            environment["LD_PRELOAD"] = f"{given}:{self.preload}" if given else self.preload
+        return environment
+
+    def _profile(self, prefix: str, problems: list[Problem]) -> dict[int, bytes]:
+        """The counters of every object a test ran, by the object's number."""
+        counters: dict[int, bytes] = {}
+        for path in profile_files(prefix):
+            there = os.sep + os.path.relpath(path, prefix)
+            try:
+                with self._lock:
+                    notes = self.notes.find(there)
+                    number = self._number(notes, problems)
+                with open(path, "rb") as file:
+                    profile = parse_profile(file.read(), notes, there)
+            except EvidenceError as error:
+                problems.append(error.problem)
+                continue
+            problems += profile.problems
+            values = profile.counters
+            if sys.byteorder == "big":
+                values.byteswap()
+            counters[number] = values.tobytes()
+        return counters
+
+    def _number(self, notes: CObject, problems: list[Problem]) -> int:
+        if notes.name not in self.objects:
+            digests, stale = source_digests({notes.name: notes}, self.paths)
+            problems += [*stale, *optimisation_problems({notes.name: notes})]
+            with open(notes.name, "rb") as file:
+                self.objects[notes.name] = self.recorder.add_object(notes.name, file.read(), digests)
+        return self.objects[notes.name]
+
+    def _result(self, case: CCase, ending: Ending, scratch: str) -> TestResult:
+        verdict, message = judge(case, ending)
+        location = case.location
+        report = case.report.replace("{scratch}", scratch)
+        if report and os.path.exists(report):
+            said, place = _own_report(report, self.paths.workspace)
+            location = location or place
+            if said.verdict is Verdict.SKIPPED and not verdict.failing:
+                verdict, message = said.verdict, said.message
+            elif verdict.failing and said.message and not ending.signal:
+                message = said.message
+        known = self.outcomes.get(case.name)
+        if known is not None:
+            verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
+        return TestResult(case.name, verdict, location, message=message, seconds=round(ending.seconds, 4))
+
+    def _store(self, result: TestResult, problems: Sequence[Problem], counters: Mapping[int, bytes]) -> None:
+        place = result.location
+        fields = {
+            "verdict": result.verdict.value,
+            "message": result.message,
+            "seconds": result.seconds,
+            "location": [place.file, place.line, place.end_line] if place else None,
+            "problems": [[p.file, p.place, p.cause, p.cure] for p in problems],
+        }
+        with self._lock:
+            self.recorder.add_test(result.name, fields, list(counters), list(counters.values()))
+
+
+class _Schedule:
+    """Which test may run next: after those it depends on, never beside one that uses the same resource."""
+
+    def __init__(self, cases: Sequence[CCase]):
+        self._waiting = list(cases)
+        self._names = {case.name for case in cases}
+        self._done: dict[str, TestResult | None] = {}
+        self._active: dict[str, CCase] = {}
+        self._setup: dict[str, list[str]] = {}
+        for case in cases:
+            for fixture in case.setup:
+                self._setup.setdefault(fixture, []).append(case.name)
+
+    def next(self) -> CCase | None:
+        """A test that may start now; None if none may."""
+        case = next(filter(self._may_start, self._waiting), None)
+        if case is None:
+            if self._active or not self._waiting:
+                return None
+            case = self._waiting[0]  # tests that wait for each other in a circle run in their order
+        self._waiting.remove(case)
+        self._active[case.name] = case
+        return case
+
+    def _may_start(self, case: CCase) -> bool:
+        active = self._active.values()
+        if active and (case.serial or any(other.serial for other in active)):
+            return False
+        if any(set(case.locks) & set(other.locks) for other in active):
+            return False
+        return all(name in self._done or name not in self._names for name in self._before(case))
+
+    def _before(self, case: CCase) -> set[str]:
+        setup = {name for fixture in case.required for name in self._setup.get(fixture, ())}
+        users = {other.name for other in self._waiting for f in case.cleanup if f in other.required}
+        users |= {other.name for other in self._active.values() for f in case.cleanup if f in other.required}
+        return ({*case.depends} | setup | users) - {case.name}
+
+    def ended(self, case: CCase, result: TestResult | None) -> None:
+        """Note that a test ended."""
+        del self._active[case.name]
+        self._done[case.name] = result
+
+    def unable(self, case: CCase) -> str:
+        """Why a test can't be run, empty if it can."""
+        if case.disabled:
+            return "it is disabled"
+        if case.problem:
+            return case.problem
+        missing = [path for path in case.required_files if not os.path.exists(os.path.join(case.folder, path))]
+        if missing:
+            return f"the file {missing[0]} it requires is missing"
+        for fixture in case.required:
+            for name in self._setup.get(fixture, ()):
+                result = self._done.get(name)
+                if result is None or result.verdict is not Verdict.PASSED:
+                    return f"its fixture {fixture} was not set up by {name}"
+        return ""
+
+
+def modify(environment: dict[str, str], modification: str) -> None:
+    """Apply one entry of CTest's ``ENVIRONMENT_MODIFICATION`` (``NAME=operation:value``).
+
+    Examples
+    --------
+    >>> environment = {"PATH": "/bin"}
+    >>> modify(environment, "PATH=path_list_prepend:/opt/bin")
+    >>> environment["PATH"]
+    '/opt/bin:/bin'
+    """
+    name, _, rest = modification.partition("=")
+    operation, _, value = rest.partition(":")
+    old = environment.get(name, "")
+    if operation == "unset":
+        environment.pop(name, None)
+    elif operation == "reset":
+        environment.pop(name, None)
+        if name in os.environ:
+            environment[name] = os.environ[name]
+    elif operation == "set":
+        environment[name] = value
+    elif match := re.fullmatch(r"(string|path_list|cmake_list)_(append|prepend)", operation):
+        separator = {"string": "", "path_list": os.pathsep, "cmake_list": ";"}[match[1]]
+        parts = [old, value] if match[2] == "append" else [value, old]
+        environment[name] = separator.join(part for part in parts if part or not separator)
+
+
+def _selected(cases: Sequence[CCase], select: Collection[str] | None) -> list[CCase]:
+    """The selected tests, with the fixtures they require."""
+    if select is None:
+        return list(cases)
+    unknown = sorted(set(select) - {case.name for case in cases})
+    if unknown:
+        problem = Problem("", f"test {unknown[0]}", "there is no such test", "look up its name in the list of tests")
+        raise UsageError(problem)
+    wanted = set(select)
+    while True:
+        fixtures = {fixture for case in cases if case.name in wanted for fixture in case.required}
+        more = {case.name for case in cases if fixtures & {*case.setup, *case.cleanup}} - wanted
+        if not more:
+            return [case for case in cases if case.name in wanted]
+        wanted |= more
+
+
+def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]:
+    """What the test's own XML says: its first failure, and where the test stands."""
+    try:
+        cases = list(read_outcomes(path).values())
+    except EvidenceError:
+        return TestResult("", Verdict.PASSED), None
+    order = sorted(cases, key=lambda case: not case.verdict.failing)
+    skipped = all(case.verdict is Verdict.SKIPPED for case in cases)
+    said = order[0] if not skipped else cases[0]
+    if said.verdict is Verdict.SKIPPED and not skipped:
+        said = replace(said, verdict=Verdict.PASSED)
+    with open(path, encoding="utf-8", errors="replace") as file:
+        found = re.search(r'<testcase [^>]*?file="([^"]+)"[^>]*? line="(\d+)"', file.read(1 << 20))
+    return said, located(found[1], int(found[2]), workspace) if found else None
+
+
+_LIBGCOV = re.compile(rb"^(?:libgcov )?profiling(?: error)?:(.+)$", re.MULTILINE)
+
+
+def _complaints(case: CCase, ending: Ending) -> list[Problem]:
+    """What the profiling runtime said on standard error: a profile it could not write or merge."""
+    found = dict.fromkeys(match[1].decode("utf-8", "replace").strip() for match in _LIBGCOV.finditer(ending.stderr))
+    cure = "build everything again with one compiler; let no two programs share an object that they build differently"
+    return [
+        Problem(case.name, "", f"its coverage is not complete, says the profiling runtime: {text}", cure)
+        for text in found
+    ]
+
+
+def _about_the_end(
+    case: CCase, ending: Ending, result: TestResult, counters: Mapping[int, bytes], handled: bool
+) -> list[Problem]:
+    if not (ending.signal or ending.expired) or not result.verdict.counted:
+        return []
+    ended = result.message.removeprefix("crashed: ").partition(":")[0]
+    if counters:
+        cause = (
+            f"this test ended by {ended}; its profile reaches up to there, but the "
+            "lines after that point in the same straight piece of code, and on the way out, may count as executed"
+        )
+        return [Problem(case.name, "", cause, "read the ranking of these lines with care")]
+    cause = f"this test ended by {ended} and left no profile"
+    cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
+    if not handled:
+        cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"
+    return [Problem(case.name, "", cause, cure)]
+
+
+def _nothing_measured() -> Problem:
+    cause = "no test left a profile"
+    cure = "compile and link with --coverage, keep the .gcno files, and name the build folder with --build"
+    return Problem("", "", cause, cure)

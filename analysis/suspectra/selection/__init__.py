@@ -1,0 +1,1 @@
+"""Choosing the tests that a change can affect."""

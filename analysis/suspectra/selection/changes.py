@@ -1,0 +1,234 @@
+"""How the sources of a workspace differ from those that tests ran."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from suspectra.selection.recorded_tests import Version
+from suspectra.selection.revision import Revision, project_files
+from suspectra_recorder.instrumentation.outline import EVERYTHING, Difference, Outline, difference, mentions
+from suspectra_recorder.instrumentation.source import parse
+from suspectra_recorder.scope import Scope
+
+_LARGEST = 1 << 26
+_NOTHING = Difference()
+_GENERATOR = b'<meta name="generator" content="Suspectra">'  # in pages of `suspectra report`
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is different now.
+
+    Parameters
+    ----------
+    differences : dict of Version to Difference
+        Of the versions that differ from what the file does now. Nothing is left in `plain`.
+    gone : frozenset of str
+        Paths of recorded files that are not there any more.
+    imports : dict of str to tuple of str
+        What each file imports, by path: what it did when tests ran it, and what it does now.
+    conftests : frozenset of str
+        The ``conftest.py`` files that are there.
+    """
+
+    differences: Mapping[Version, Difference] = field(default_factory=dict)
+    gone: frozenset[str] = frozenset()
+    imports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    conftests: frozenset[str] = frozenset()
+
+
+class Workspace:
+    """The present state of a project's files.
+
+    Parameters
+    ----------
+    root : str
+    """
+
+    def __init__(self, root: str):
+        self.root = os.path.realpath(root)
+        self._contents: dict[str, bytes | None] = {}
+        self._digests: dict[str, str | None] = {}
+        self._trees: dict[str, ast.Module | None] = {}
+        self._ages: dict[str, int] = {}
+
+    def content(self, path: str) -> bytes | None:
+        """What a file holds, None when it is gone, leads out of the workspace, or can't be read."""
+        if path not in self._contents:
+            self._contents[path] = self._read(path)
+        return self._contents[path]
+
+    def digest(self, path: str) -> str | None:
+        """The SHA-256 of a file, as the recording names it."""
+        if path not in self._digests:
+            data = self.content(path)
+            self._digests[path] = None if data is None else hashlib.sha256(data).hexdigest()
+        return self._digests[path]
+
+    def tree(self, path: str) -> ast.Module | None:
+        """The syntax tree of a file, None when it has none."""
+        if path not in self._trees:
+            self._trees[path] = _parsed(self.content(path))
+        return self._trees[path]
+
+    def outline(self, path: str, *, tests: bool) -> Outline | None:
+        """What a file does now."""
+        return _outline(self.tree(path), tests=tests)
+
+    def age(self, path: str) -> int:
+        """When a file last changed, in nanoseconds since the epoch; -1 when it is not there."""
+        if path not in self._ages:
+            try:
+                status = os.lstat(os.path.join(self.root, path))
+                regular = stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)
+                self._ages[path] = max(status.st_mtime_ns, status.st_ctime_ns) if regular else -1
+            except (OSError, ValueError):
+                self._ages[path] = -1
+        return self._ages[path]
+
+    def _read(self, path: str) -> bytes | None:
+        full = os.path.realpath(os.path.join(self.root, path))
+        try:
+            if os.path.commonpath((full, self.root)) != self.root:
+                return None
+            status = os.stat(full)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+                return None
+            with open(full, "rb") as stream:
+                return stream.read()
+        except (OSError, ValueError):
+            return None
+
+
+def changes(workspace: Workspace, versions: Sequence[Version], since: Revision | None = None) -> Changes:
+    """Compare the versions that tests ran with the workspace.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    versions : sequence of Version
+    since : Revision, optional
+        Count what differs from this revision as changed too, also where tests have run it since.
+    """
+    found = _Found(workspace, versions, since)
+    gone = frozenset(v.path for v in versions if workspace.digest(v.path) is None)
+    differences = {v: d for v in versions if (d := found.difference(v))}
+    imports: dict[str, dict[str, None]] = {}
+    for version in versions:
+        names = version.outline.imports if version.outline else ()
+        imports.setdefault(version.path, {}).update(dict.fromkeys(names))
+    for version in differences:
+        if now := workspace.outline(version.path, tests=not version.traced):
+            imports[version.path].update(dict.fromkeys(now.imports))
+    return Changes(
+        differences, gone, {path: tuple(names) for path, names in imports.items()}, _conftests(workspace, versions)
+    )
+
+
+class _Found:
+    """Differences of versions, each looked at once."""
+
+    def __init__(self, workspace: Workspace, versions: Sequence[Version], since: Revision | None):
+        self.workspace = workspace
+        self.known = {v.path for v in versions}
+        self.before: dict[str, ast.Module | None] = {}  # where it is another than now
+        if since is not None:
+            changed = self.known.intersection(since.changed(project_files(workspace.root) or ()))
+            contents = since.contents(sorted(changed))
+            self.before = {path: _parsed(contents.get(path)) for path in changed}
+
+    def difference(self, version: Version) -> Difference:
+        """Between a version and the present, and between the revision and the present."""
+        path, tests = version.path, not version.traced
+        digest = self.workspace.digest(path)
+        if digest is None:
+            return EVERYTHING
+        now = self.workspace.outline(path, tests=tests) if digest != version.digest or path in self.before else None
+        found = difference(version.outline, now) if digest != version.digest else _NOTHING
+        if path in self.before:
+            found |= difference(_outline(self.before[path], tests=tests), now) if version.outline else EVERYTHING
+        return self._settled(path, found)
+
+    def _settled(self, path: str, found: Difference) -> Difference:
+        """Without functions that came or went and whose names nobody uses but who has changed as well."""
+        if not found.plain or found.whole:
+            return replace(found, plain=frozenset())
+        used = any(name.startswith("__") for name in found.plain) or self._used(path, found)
+        if used:
+            return replace(found, plain=frozenset(), around=True)
+        units, helpers = found.units - found.plain, found.helpers - found.plain
+        return replace(found, plain=frozenset(), units=units, helpers=helpers)
+
+    def _used(self, path: str, found: Difference) -> bool:
+        tree = self.workspace.tree(path)
+        if tree is None or mentions(tree, found.plain, found.bodies):
+            return True
+        word = re.compile(rb"\b(?:%s)\b" % b"|".join(re.escape(name.encode()) for name in sorted(found.plain)))
+        others = (self.workspace.content(other) for other in self.known if other != path)
+        return any(word.search(content) for content in others if content)
+
+
+def other_files(workspace: Workspace, known: Iterable[str], after: int, since: Revision | None = None) -> list[str]:
+    """Files that no test is known to have run, and that changed: data, configuration; no page of `suspectra report`.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    known : iterable of str
+        The paths of recorded files.
+    after : int
+        Files that changed later than this, in nanoseconds since the epoch; without meaning where a revision is given.
+    since : Revision, optional
+        Files that differ from it instead.
+    """
+    listed = project_files(workspace.root)
+    files = _walk(workspace.root) if listed is None else listed
+    if since is not None:
+        changed = set(since.changed(files))
+    else:
+        changed = {path for path in files if workspace.age(path) > after}
+    hidden = re.compile(r"(^|/)\.")
+    others = (path for path in changed.difference(known) if not path.endswith(".py") and not hidden.search(path))
+    return sorted(path for path in others if not (path.endswith(".html") and _is_report(workspace.content(path))))
+
+
+def _is_report(page: bytes | None) -> bool:
+    return page is not None and _GENERATOR in page[:2048]
+
+
+def _walk(root: str) -> list[str]:
+    scope, found = Scope(root), []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [name for name in folders if scope.holds(os.path.join(folder, name))]
+        found += [os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/") for name in files]
+    return found
+
+
+def _conftests(workspace: Workspace, versions: Iterable[Version]) -> frozenset[str]:
+    folders = {""}
+    for version in versions:
+        folder = version.path
+        while not version.traced and folder:
+            folder = folder.rpartition("/")[0]
+            folders.add(folder)
+    paths = (f"{folder}/conftest.py" if folder else "conftest.py" for folder in folders)
+    return frozenset(path for path in paths if workspace.age(path) >= 0)
+
+
+def _parsed(data: bytes | None) -> ast.Module | None:
+    if data is None:
+        return None
+    try:
+        return parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _outline(tree: ast.Module | None, *, tests: bool) -> Outline | None:
+    return None if tree is None else Outline.of(tree, tests=tests)

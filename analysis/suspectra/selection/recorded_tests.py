@@ -1,0 +1,312 @@
+"""What a recording knows of its tests, for deciding which of them to run again.
+
+Unlike a reader for rankings this one looks only into the sources and rows that it is asked about, so that it is quick
+with any number of tests. Nothing that is damaged is an error: a test of which something can't be read is one of which
+nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import sys
+import zlib
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from suspectra_recorder.instrumentation.outline import Outline, numbered
+from suspectra_recorder.log.frames import (
+    DAMAGE,
+    SUFFIX,
+    Frame,
+    FrameKind,
+    LogDamage,
+    frames,
+    inside,
+    read_json,
+    split_json,
+)
+from suspectra_recorder.log.history import WholeFiles, inflate, inflate_head, newest
+
+_FAILING = frozenset({"failed", "error"})
+_MAX_LOG = 1 << 30
+_MAX_MAP = 1 << 27
+_MAX_ROWS = 1 << 28
+_MAX_CELLS = 1 << 24  # of one source
+
+
+@dataclass(eq=False)
+class Version:
+    """One version of a source that tests ran.
+
+    Parameters
+    ----------
+    path, digest : str
+    traced : bool
+        Whether it had probes; if not it is a file in which tests stand, or their fixtures.
+    blob : bytes
+        The compressed map.
+    """
+
+    path: str
+    digest: str
+    traced: bool
+    cells: int
+    blob: bytes = field(repr=False)
+
+    @cached_property
+    def _map(self) -> tuple[dict[str, Any], bytes]:
+        return split_json(inflate(self.blob, _MAX_MAP))
+
+    @cached_property
+    def outline(self) -> Outline | None:
+        """What it did, None where that is not known."""
+        try:
+            return Outline.from_json(self._map[0].get("outline"))
+        except DAMAGE:
+            return None
+
+    @cached_property
+    def units(self) -> frozenset[str]:
+        """The names of its functions."""
+        return frozenset(f.name for f in self.outline.functions) if self.outline else frozenset()
+
+    def masks(self) -> dict[tuple[str, int], int]:
+        """For each function its cells, as bits of the integer that the bits of a row are.
+
+        Raises
+        ------
+        ValueError, struct.error, KeyError, TypeError
+            When the map is damaged.
+        """
+        head, body = self._map
+        keys = numbered(str(name) for name, _, _ in head["functions"])
+        statements, probes = int(head["statements"]), int(head["probes"])
+        columns = array("i", body)
+        if sys.byteorder == "big":
+            columns.byteswap()
+        if min(statements, probes) < 0 or len(columns) != 4 * statements + 5 * probes:
+            raise ValueError("sizes that do not fit")
+        cell, function = (columns[4 * statements + i * probes :][:probes] for i in (1, 4))
+        masks = dict.fromkeys(keys, 0)
+        for place, number in zip(cell, function, strict=True):
+            if number >= 0:
+                masks[keys[number]] |= 1 << (8 * self.size - 1 - place)
+        return masks
+
+    @property
+    def size(self) -> int:
+        """Bytes of a row's bits."""
+        return -(-self.cells // 8)
+
+
+@dataclass(eq=False)
+class Section:
+    """One process's run."""
+
+    python: str
+    started: int = 0
+    versions: list[Version | None] = field(default_factory=list)
+    outside: list[Rows] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was executed in some stretch of a run.
+
+    Parameters
+    ----------
+    section : Section
+    packed : bytes
+    """
+
+    section: Section
+    packed: bytes = field(repr=False)
+
+    def touched(self) -> tuple[int, ...]:
+        """Numbers of the sources in which anything was executed, or that it depends on otherwise.
+
+        Raises
+        ------
+        ValueError, struct.error
+            When the rows are damaged.
+        """
+        head = inflate_head(self.packed, 4 + 4 * len(self.section.versions))
+        (count,) = struct.unpack_from("<I", head)
+        numbers = struct.unpack_from(f"<{count}I", head, 4)
+        if any(number >= len(self.section.versions) for number in numbers):
+            raise ValueError("sources that are not there")
+        return numbers
+
+    def bits(self) -> Iterator[tuple[Version, int]]:
+        """Each source with its cells.
+
+        Raises
+        ------
+        ValueError, struct.error
+            When the rows are damaged.
+        """
+        numbers = self.touched()
+        data = inflate(self.packed, _MAX_ROWS)
+        start = 4 + 4 * len(numbers)
+        for number in numbers:
+            version = self.section.versions[number]
+            if version is None:
+                raise ValueError("a source whose map is damaged")
+            yield version, int.from_bytes(data[start : start + version.size], "big")
+            start += version.size
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """What ran while modules were imported.
+
+    Parameters
+    ----------
+    rows : Rows
+    module : str
+        The path of the module, empty where there were many, or one that lies elsewhere.
+    """
+
+    rows: Rows
+    module: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownTest:
+    """A test of the recording.
+
+    Parameters
+    ----------
+    name : str
+    failing : bool
+    time : int
+        When it ended, in nanoseconds since the epoch.
+    rows : Rows
+    shares : tuple of str
+        Names of what earlier tests ran for it, and of what explained its failed assertions.
+    """
+
+    name: str
+    failing: bool
+    time: int
+    rows: Rows
+    shares: tuple[str, ...] = ()
+
+
+@dataclass
+class Memory:
+    """A recording.
+
+    Parameters
+    ----------
+    tests : dict of str to KnownTest
+    shared : dict of str to Rows
+        What tests rest on and did not execute themselves, by name.
+    imported : list of Imported
+    """
+
+    tests: dict[str, KnownTest] = field(default_factory=dict)
+    shared: dict[str, Rows] = field(default_factory=dict)
+    imported: list[Imported] = field(default_factory=list)
+
+    def versions(self) -> list[Version]:
+        """All sources of the tests' runs, each version once, the newest run's last."""
+        sections = dict.fromkeys(test.rows.section for test in self.tests.values())
+        found = {(v.path, v.digest, v.traced): v for s in sections for v in s.versions if v is not None}
+        return list(found.values())
+
+
+def remember(folder: str | os.PathLike[str]) -> Memory:
+    """What the logs in a folder tell; an empty memory when there are none."""
+    tests: list[KnownTest] = []
+    collections: list[WholeFiles] = []
+    memory = Memory()
+    versions: dict[tuple[str, str, bool, int], Version] = {}
+    for data in _logs(folder):
+        log = _Log(memory, tests, collections, versions)
+        try:
+            for frame in frames(data):
+                log.add(frame)
+        except LogDamage:
+            continue
+    times = newest(((t.name, t.time) for t in tests), collections)
+    memory.tests = {t.name: t for t in sorted(tests, key=lambda t: t.time) if times.get(t.name) == t.time}
+    return memory
+
+
+def _logs(folder: str | os.PathLike[str]) -> Iterator[bytes]:
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(SUFFIX))
+    except OSError:
+        return
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    for name in names:
+        try:
+            with open(os.open(os.path.join(folder, name), flags), "rb") as stream:
+                if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                    yield stream.read(_MAX_LOG)
+        except OSError:
+            continue
+
+
+class _Log:
+    """Takes in the frames of one log."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        tests: list[KnownTest],
+        collections: list[WholeFiles],
+        versions: dict[tuple[str, str, bool, int], Version],
+    ):
+        self.memory = memory
+        self.tests = tests
+        self.collections = collections
+        self.versions = versions
+        self.section = Section("")
+
+    def add(self, frame: Frame) -> None:
+        if frame.kind == FrameKind.FILE:
+            self.section.versions.append(None)  # keeps the numbers right when the frame is damaged
+        try:
+            self._add(frame.kind, frame.payload)
+        except DAMAGE:
+            return
+
+    def _add(self, kind: int, payload: bytes) -> None:
+        if kind == FrameKind.RUN:
+            head = read_json(payload)
+            self.section = Section(str(head.get("python", "")), int(head["started"]))
+        elif kind == FrameKind.FILE:
+            self.section.versions[-1] = self._version(*split_json(payload))
+        elif kind == FrameKind.TEST:
+            head, rows = split_json(payload)
+            failing = head["verdict"] in _FAILING
+            shares = tuple(map(str, head.get("shares", ())))
+            test = KnownTest(str(head["name"]), failing, int(head["time"]), Rows(self.section, rows), shares)
+            self.tests.append(test)
+        elif kind == FrameKind.SHARED:
+            head, rows = split_json(payload)
+            if name := str(head["name"]):
+                self.memory.shared[name] = Rows(self.section, rows)
+            else:
+                self.memory.imported.append(Imported(Rows(self.section, rows), str(head.get("module", ""))))
+        elif kind == FrameKind.OUTSIDE:
+            self.memory.imported.append(Imported(Rows(self.section, payload)))
+        elif kind == FrameKind.SCOPE:
+            self.collections.append(WholeFiles.from_payload(payload))
+
+    def _version(self, head: Mapping[str, Any], blob: bytes) -> Version:
+        traced = bool(head.get("traced", True))
+        key = (inside(head["path"]), str(head["digest"]), traced, zlib.crc32(blob))
+        if key not in self.versions:
+            cells = int(head["cells"])
+            if not 0 <= cells <= _MAX_CELLS:
+                raise ValueError("more cells than there can be")
+            self.versions[key] = Version(*key[:3], cells, blob)
+        return self.versions[key]

@@ -1,0 +1,417 @@
+"""Which tests to run again after a change: those that failed, and those that the change can reach.
+
+A test is reached when it executed a function that does something else now, when its own file or a ``conftest.py``
+above it changed in more than other tests, when a file it executed is gone, and when code that runs at import changed
+in a module that a file of the test imports, directly or not. Tests that the recording does not know are not in here;
+they are run because nothing is known of them.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import struct
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from suspectra.errors import Problem, UsageError
+from suspectra.selection.changes import Changes, Workspace, changes, other_files
+from suspectra.selection.recorded_tests import KnownTest, Memory, Rows, Section, Version, remember
+from suspectra.selection.revision import Revision
+from suspectra_recorder.instrumentation.outline import ANYTHING, Difference
+from suspectra_recorder.log.frames import DAMAGE
+from suspectra_recorder.settings import recording_folder
+
+FAILED = "failed last time"
+_NAMED = 3
+_EVERY = -1  # a mask that every cell meets
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The tests to run again.
+
+    Parameters
+    ----------
+    known : int
+        How many tests the recording holds.
+    failed : tuple of str
+        Those that failed last time.
+    affected : dict of str to tuple of str
+        The others that the change reaches, each with the reasons.
+    left_out : dict of str to str
+        Those that need not run, each with the version of Python it ran in.
+    others : tuple of str
+        Files that changed of which it can't be told who reads them.
+    """
+
+    known: int = 0
+    failed: tuple[str, ...] = ()
+    affected: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """What is going to run, in a line."""
+        if not self.known:
+            return "nothing was recorded before, so all tests run"
+        reasons = dict.fromkeys(reason for reasons in self.affected.values() for reason in reasons)
+        why = f" ({_some(list(reasons), '; ')})" if reasons else ""
+        return (
+            f"{_count(self.known, 'known test')}: {len(self.failed)} failed last time, {len(self.affected)} reached by "
+            f"what changed{why}; {_count(len(self.failed) + len(self.affected), 'test')} and new ones run"
+        )
+
+    def notice(self) -> str:
+        """What the selection can't know, empty when there is no such thing."""
+        if not self.others:
+            return ""
+        return (
+            f"{_count(len(self.others), 'other file')} changed ({_some(self.others, ', ')}); which tests read "
+            f"{'it' if len(self.others) == 1 else 'them'} can't be told: run without --failed-and-affected if any does"
+        )
+
+
+def select(root: str, since: str | None = None) -> Selection:
+    """Decide for a workspace.
+
+    Parameters
+    ----------
+    root : str
+        The workspace, with its recording.
+    since : str, optional
+        A git revision: count what differs from it as changed, too.
+
+    Raises
+    ------
+    UsageError
+        When the revision can't be had.
+    """
+    root = os.path.realpath(root)
+    revision = Revision.of(root, since) if since is not None else None
+    folder = os.path.realpath(recording_folder(root))
+    if os.path.commonpath((folder, root)) != root:
+        cause = "the folder of the recording leads outside the workspace"
+        raise UsageError(Problem(recording_folder(root), "", cause, "remove the link and record again"))
+    memory = remember(folder)
+    workspace = Workspace(root)
+    versions = memory.versions()
+    selection = chosen(memory, changes(workspace, versions, revision), workspace.age)
+    after = min((memory.tests[name].time for name in selection.left_out), default=None)
+    if after is None:
+        return selection
+    others = other_files(workspace, {v.path for v in versions}, after, revision)
+    return Selection(selection.known, selection.failed, selection.affected, selection.left_out, tuple(others))
+
+
+def chosen(memory: Memory, changed: Changes, age: Callable[[str], int] = lambda path: -1) -> Selection:
+    """Decide from what is known.
+
+    Parameters
+    ----------
+    memory : Memory
+    changed : Changes
+    age : callable
+        When a file last changed, in nanoseconds since the epoch; -1 for one that is not there.
+    """
+    importers = _Importers(changed.imports, {v.path for v in memory.versions()})
+    views = {s: _View(s, memory, changed, importers, age) for s in {t.rows.section for t in memory.tests.values()}}
+    failed: list[str] = []
+    affected: dict[str, tuple[str, ...]] = {}
+    left_out: dict[str, str] = {}
+    for name, test in memory.tests.items():
+        if changed.gone and views[test.rows.section].lost(test):
+            continue
+        if test.failing:
+            failed.append(name)
+        elif reasons := tuple(dict.fromkeys(views[test.rows.section].reasons(test))):
+            affected[name] = reasons
+        else:
+            left_out[name] = test.rows.section.python
+    return Selection(len(failed) + len(affected) + len(left_out), tuple(failed), affected, left_out)
+
+
+class _View:
+    """The changes as one run sees them, by the versions that it ran."""
+
+    def __init__(
+        self,
+        section: Section,
+        memory: Memory,
+        changed: Changes,
+        importers: _Importers,
+        age: Callable[[str], int],
+    ):
+        self.section = section
+        self.memory = memory
+        self.changed = changed
+        self.importers = importers
+        self.age = age
+        self.paths = {v.path for v in section.versions if v is not None}
+        self.differences: dict[int, Difference] = {
+            number: changed.differences[v]
+            for number, v in enumerate(section.versions)
+            if v is not None and v in changed.differences
+        }
+        self.gone = {n for n, v in enumerate(section.versions) if v is not None and v.path in changed.gone}
+        self.blind: set[str] = set()  # files with changed functions that no cell stands for
+        traced = [n for n in self.differences if section.versions[n].traced and n not in self.gone]
+        self.masks = {n: self._masks(n, self.differences[n]) for n in traced}
+        self._shared: dict[str, tuple[str, ...]] = {}
+
+    def lost(self, test: KnownTest) -> bool:
+        """Whether the file that the test stood in is gone."""
+        try:
+            own = [self.section.versions[n].path for n in self._own(test.rows.touched())]
+        except (ValueError, struct.error):
+            return False
+        return any(p in self.changed.gone for p in own if posixpath.basename(p) != "conftest.py")
+
+    def reasons(self, test: KnownTest) -> Iterator[str]:
+        """Why a test is reached."""
+        try:
+            touched = test.rows.touched()
+            if any(self.section.versions[number] is None for number in touched):
+                raise ValueError("a source whose map is damaged")
+            yield from self._executed(test.rows, touched)
+            for name in test.shares:
+                yield from self._shared_reasons(name)
+            yield from self._files(test, touched)
+            yield from self._imports(touched, self.reached_by_import, "{}: what runs at import")
+        except (ValueError, struct.error):
+            yield "what it executed is not known"
+
+    def _masks(self, number: int, difference: Difference) -> dict[str, int]:
+        """The functions of a source that do something else, with their cells."""
+        version = self.section.versions[number]
+        if difference.whole:
+            return {"": _EVERY}
+        try:
+            masks = version.masks()
+        except DAMAGE:
+            return {"": _EVERY}
+        found = {key: masks[key] for key in sorted(difference.bodies) if key in masks}
+        if not all(found.values()):
+            self.blind.add(version.path)
+        named: dict[str, int] = {}
+        for (name, _), mask in found.items():
+            named[name] = named.get(name, 0) | mask
+        return named
+
+    def _executed(self, rows: Rows, touched: Iterable[int]) -> Iterator[str]:
+        """The changed functions in rows, and the files in them that are gone."""
+        versions = self.section.versions
+        for number in self.gone.intersection(touched):
+            yield f"{versions[number].path} is gone"
+        for version, name in self._changed_functions(rows, touched):
+            yield f"{version.path}: {name}" if name else version.path
+
+    def _changed_functions(self, rows: Rows, touched: Iterable[int]) -> Iterator[tuple[Version, str]]:
+        if self.masks.keys().isdisjoint(touched):
+            return
+        masks = {self.section.versions[n]: self.masks[n] for n in self.masks}
+        for version, bits in rows.bits():
+            for name, mask in masks.get(version, {}).items():
+                if bits & mask:
+                    yield version, name
+
+    def _shared_reasons(self, name: str) -> tuple[str, ...]:
+        if name not in self._shared:
+            rows = self.memory.shared.get(name)
+            if rows is None or rows.section is not self.section:
+                self._shared[name] = ("what its fixtures executed is not known",)
+            else:
+                self._shared[name] = tuple(self._executed(rows, rows.touched()))
+        return self._shared[name]
+
+    def _files(self, test: KnownTest, touched: tuple[int, ...]) -> Iterator[str]:
+        """Changes of the file that a test stands in, and of the fixtures above it."""
+        own = self._own(touched)
+        unit = test.name.partition("::")[2].partition("[")[0].replace("::", ".")
+        if not own:
+            yield "the file it stands in was not recorded"
+        for number in own:
+            version = self.section.versions[number]
+            difference = self.differences.get(number)
+            conftest = posixpath.basename(version.path) == "conftest.py"
+            if difference and (conftest or _concerns(difference, unit)):
+                yield f"{version.path} changed"
+            elif not conftest and version.outline and unit not in version.units:
+                yield from self._imports(touched, self.reached_by_tests, "{} changed")  # it is inherited
+        known = {self.section.versions[n].path for n in own}
+        for path in self.changed.conftests - known:
+            folder = posixpath.dirname(path)
+            if any(not folder or k.startswith(f"{folder}/") for k in known):
+                yield f"{path} is new"
+
+    def _own(self, touched: Iterable[int]) -> list[int]:
+        return [n for n in touched if (v := self.section.versions[n]) is not None and not v.traced]
+
+    def _imports(self, touched: Iterable[int], reached: Mapping[str, str], reason: str) -> Iterator[str]:
+        if reached:
+            paths = (v.path for n in touched if (v := self.section.versions[n]) is not None)
+            yield from (reason.format(reached[path]) for path in paths if path in reached)
+
+    @cached_property
+    def reached_by_import(self) -> dict[str, str]:
+        """For each file that imports a module whose import does something else now that module."""
+        seeds = {self.section.versions[n].path for n, d in self.differences.items() if self._runs_at_import(n, d)}
+        seeds |= self.blind | self._imported()
+        return self.importers.of({**self._appeared(), **{seed: seed for seed in seeds}})
+
+    @cached_property
+    def reached_by_tests(self) -> dict[str, str]:
+        """The same for files of tests that changed in anything."""
+        versions = (self.section.versions[n] for n in self.differences)
+        return self.importers.of({v.path: v.path for v in versions if not v.traced and v.outline})
+
+    def _runs_at_import(self, number: int, difference: Difference) -> bool:
+        version = self.section.versions[number]
+        if version.traced:
+            return difference.around and version.path not in self._own_paths
+        if version.outline is None:
+            return False  # a document, or a module with tests in its docstrings, whose probes say more
+        used_elsewhere = not self.importers.names.isdisjoint(unit.partition(".")[0] for unit in difference.units)
+        return difference.around or bool(difference.helpers) or used_elsewhere
+
+    @cached_property
+    def _own_paths(self) -> set[str]:
+        """Files of tests, which are told apart test by test even where they have probes."""
+        return {v.path for v in self.section.versions if v is not None and not v.traced and v.outline}
+
+    def _imported(self) -> set[str]:
+        """Modules whose import called changed functions; where it is not known which module did, the functions' own."""
+        found: set[str] = set()
+        for imported in self.memory.imported:
+            rows = imported.rows
+            if rows.section is self.section:
+                try:
+                    changed = {version.path for version, _ in self._changed_functions(rows, rows.touched())}
+                except (ValueError, struct.error):
+                    return self.paths  # anything may have run
+                if changed and imported.module in self.paths:
+                    changed = {imported.module}
+                found |= changed
+        return found
+
+    def _appeared(self) -> dict[str, str]:
+        """Files that import a module that could not be imported then and can be now, with that module."""
+        if not self.section.started:
+            return {}
+        wanted = self.importers.elsewhere(self.paths)
+        return {
+            importer: path
+            for path, importers in wanted.items()
+            if self.age(path) > self.section.started
+            for importer in importers
+        }
+
+
+class _Importers:
+    """Who imports whom, by paths.
+
+    A dotted name may mean any file whose path ends like it, where the folder above can be a place that modules are
+    imported from: one that is no package itself.
+    """
+
+    def __init__(self, imports: Mapping[str, tuple[str, ...]], paths: set[str]):
+        self.imports = imports
+        self.paths = paths
+        self.names = {name.rpartition(".")[2] for names in imports.values() for name in names}
+        self.packages = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "__init__.py"}
+
+    def of(self, seeds: Mapping[str, str]) -> dict[str, str]:
+        """The seeds and all files that import any of them, directly or not, each with what a seed stands for."""
+        found = dict(sorted(seeds.items()))
+        waiting = list(found)
+        while waiting:
+            path = waiting.pop()
+            for importer in self._direct[path] | self._direct[ANYTHING]:
+                if importer not in found:
+                    found[importer] = found[path]
+                    waiting.append(importer)
+        return found
+
+    def elsewhere(self, paths: set[str]) -> dict[str, set[str]]:
+        """Files that are not among these, if there are such files, and which of these would import them."""
+        roots = {root for path in self.paths for root in self._roots(path)}
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for path in paths:
+            for file in self._relative(path):
+                found[file].add(path)
+            for name in self.imports.get(path, ()):
+                if not name.startswith((".", ANYTHING)):
+                    for file in _files_of(name):
+                        for root in roots:
+                            found[f"{root}/{file}" if root else file].add(path)
+        return {file: importers for file, importers in found.items() if file not in paths}
+
+    @cached_property
+    def _direct(self) -> defaultdict[str, set[str]]:
+        known: defaultdict[str, set[str]] = defaultdict(set)
+        for path in self.paths:
+            for root in self._roots(path):
+                known[path[len(root) + 1 :] if root else path].add(path)
+        direct: defaultdict[str, set[str]] = defaultdict(set)
+        for path, names in self.imports.items():
+            for name in names:
+                if name == ANYTHING:
+                    direct[ANYTHING].add(path)
+                elif not name.startswith("."):
+                    for file in _files_of(name):
+                        for imported in known.get(file, ()):
+                            direct[imported].add(path)
+            for file in self._relative(path):
+                direct[file].add(path)
+        return direct
+
+    def _relative(self, path: str) -> Iterator[str]:
+        for name in self.imports.get(path, ()):
+            if name.startswith("."):
+                bare = name.lstrip(".")
+                folder = path
+                for _ in range(len(name) - len(bare)):
+                    folder = posixpath.dirname(folder)
+                yield posixpath.join(folder, "__init__.py")
+                yield from (posixpath.join(folder, file) for file in _files_of(bare))
+
+    def _roots(self, path: str) -> Iterator[str]:
+        """The folders above a file that it may be imported from."""
+        folder = posixpath.dirname(path)
+        while True:
+            if folder not in self.packages:
+                yield folder
+            if not folder:
+                return
+            folder = posixpath.dirname(folder)
+
+
+def _files_of(name: str) -> Iterator[str]:
+    """The files that importing a dotted name may run: those of its packages, and its own."""
+    parts = [part for part in name.split(".") if part]
+    for length in range(1, len(parts) + 1):
+        base = "/".join(parts[:length])
+        yield f"{base}.py"
+        yield f"{base}/__init__.py"
+
+
+def _concerns(difference: Difference, unit: str) -> bool:
+    """Whether a change of a file of tests concerns this test of it."""
+    return difference.whole or difference.around or bool(difference.helpers) or unit in difference.units
+
+
+def _some(names: Iterable[str], glue: str) -> str:
+    names = [visible(name) for name in names]
+    more = f"{glue}{len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return glue.join(names[:_NAMED]) + more
+
+
+def visible(text: str) -> str:
+    """A name from a recording or a folder as it can be shown: it may not steer a terminal."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,212 @@
+"""Starts the recorder where Python starts: in the process that runs the tests, and in processes that tests start.
+
+The folder of this file is on PYTHONPATH, so Python imports it before it puts the script's folder on the path. It lets
+the module of this name run that it hides. The environment says what to do besides:
+
+- SUSPECTRA_RECORD: record the tests, before any module of the workspace is imported. It waits for pytest, which costs
+  other processes one comparison for each module that they import; where the command line names pytest it does not wait.
+- SUSPECTRA_CHILD: let this process, which a test started, record itself once it loads a file of the workspace. It takes
+  itself off the path and puts one function in front of the loader of sources; processes that load nothing of the
+  workspace do no more than that.
+"""
+
+import os
+import sys
+from _frozen_importlib import module_from_spec  # which is there already, whatever the path says
+from _frozen_importlib_external import PathFinder, SourceFileLoader, spec_from_file_location
+
+_PYTEST = "_pytest.assertion.rewrite"
+_WORKER = "exec(eval(sys.stdin.readline()))"  # what pytest-xdist starts its workers with
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+started_with = frozenset(sys.modules)
+"""The modules that lines in .pth files imported."""
+
+customized_with = frozenset()
+"""Those that were there when the hidden ``sitecustomize`` had run, too."""
+
+
+def _run_hidden():
+    """Import the ``sitecustomize`` that would have been found without this one."""
+    spec = PathFinder.find_spec("sitecustomize", _others_on_path())
+    if spec is not None and spec.loader is not None:
+        sys.modules["sitecustomize"] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
+def _others_on_path():
+    return [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
+
+
+def _standard_library():
+    """What the recorder is imported under; it is found by its path, and nothing else of where it lives."""
+    if "suspectra_recorder" not in sys.modules:
+        package = os.path.dirname(_HERE)
+        init = os.path.join(package, "__init__.py")
+        spec = spec_from_file_location("suspectra_recorder", init, submodule_search_locations=[package])
+        sys.modules["suspectra_recorder"] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+    from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
+    return StandardLibrary()
+
+
+def _method(name):
+    """The class of loaders that defines a method, and the method."""
+    cls = next(cls for cls in SourceFileLoader.__mro__ if name in vars(cls))
+    return cls, getattr(cls, name)
+
+
+def _as_part_of(method, function):
+    """Let a function be left out of tracebacks, as Python leaves out what is in its place."""
+    function.__code__ = function.__code__.replace(co_filename=method.__code__.co_filename)
+
+
+# the process that runs the tests
+
+
+def _script():
+    return next((word for word in sys.orig_argv[1:] if not word.startswith("-")), "")
+
+
+def _mentions(word):
+    """Whether the script that this interpreter runs speaks of something."""
+    try:
+        with open(_script(), encoding="utf-8", errors="replace") as stream:
+            return word in stream.read(1 << 20)
+    except OSError:
+        return False
+
+
+def _runs(runner):
+    """Whether this is the process that runs the tests, not one that starts it, such as ``uv run``."""
+    words = sys.orig_argv
+    return any(words[i : i + 2] == ["-m", runner] for i in range(len(words)))
+
+
+def _runs_pytest():
+    words = sys.orig_argv
+    code = words[words.index("-c") + 1] if "-c" in words[:-1] else ""
+    if code:
+        return "pytest" in code or _WORKER in code
+    script = _script()
+    name = os.path.basename(script)
+    return _runs("pytest") or name in ("pytest", "py.test") or (name.endswith(".py") and _mentions("pytest"))
+
+
+def _start():
+    """Instrument what is imported from now on; whatever fails, the program must not hear of it."""
+    try:
+        with _standard_library():
+            from suspectra_recorder import early
+
+            early.start(sys.modules.pop("suspectra_start"))
+    except Exception as error:
+        print(f"suspectra: the recording begins late: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+def _wait():
+    """Do something as soon as pytest is there, and before it loads its plugins."""
+    loader, execute = _method("exec_module")
+    waiting = True
+
+    def exec_module(self, module):
+        nonlocal waiting
+        execute(self, module)
+        if waiting and module.__name__ == _PYTEST:
+            waiting = False
+            if loader.exec_module is exec_module:
+                loader.exec_module = execute
+            if "SUSPECTRA_RECORD" in os.environ:
+                _start()
+
+    _as_part_of(execute, exec_module)
+    loader.exec_module = exec_module
+
+
+def _record_unittest():
+    import unittest  # noqa: F401 - the program's own, which the recorder is to watch
+
+    with _standard_library():
+        from suspectra_recorder import unittest_session
+
+        unittest_session.start()
+
+
+# a process that a test started
+
+
+def _attach_later(place):
+    """Record this process from the first file of the workspace on."""
+    folder, _, number = place.rpartition(os.sep)
+    try:
+        with open(os.path.join(folder, "state"), "rb") as state:
+            installed = state.read()[16:17] == b"\1"
+    except OSError:
+        return  # the run that started this process is over
+    workspace = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(folder))), "")
+    packages = f"{os.sep}site-packages{os.sep}"
+    source_loader, original = _method("get_code")
+    executor, execute = _method("exec_module")
+
+    def wanted(path):
+        try:
+            return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
+        except OSError:
+            return False  # a relative path, in a folder that is gone
+
+    def get_code(loader, fullname):
+        if source_loader.get_code is get_code and wanted(loader.get_filename(fullname)):
+            attach()
+            return loader.get_code(fullname)
+        return original(loader, fullname)
+
+    def exec_module(loader, module):
+        path = getattr(loader, "path", None)
+        if path and wanted(path):
+            attach()
+            executor.exec_module(loader, module)
+        else:
+            execute(loader, module)
+
+    def attach(script=False):
+        source_loader.get_code = original
+        executor.exec_module = execute
+        try:
+            with _standard_library():
+                from suspectra_recorder import child
+
+                child.attach(folder, int(number))
+                if script:
+                    child.record_script()
+        except Exception:  # whatever it is, the program must not hear of it
+            pass
+
+    _as_part_of(original, get_code)
+    source_loader.get_code = get_code
+    _as_part_of(execute, exec_module)
+    executor.exec_module = exec_module
+    script = sys.argv[0] if sys.argv else ""
+    if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
+        attach()  # it is about to run the script it belongs to once more
+    elif script.endswith(".py") and wanted(script) and not sys.flags.inspect:
+        attach(script=True)
+
+
+if "SUSPECTRA_RECORD" not in os.environ:
+    sys.path[:] = _others_on_path()
+    _run_hidden()
+    if "SUSPECTRA_CHILD" in os.environ:
+        _attach_later(os.environ["SUSPECTRA_CHILD"])
+elif "suspectra_bootstrap" not in os.environ.get("PYTEST_PLUGINS", ""):
+    _run_hidden()
+    if _runs("unittest") or _mentions("unittest"):
+        _record_unittest()
+else:
+    sys.modules["suspectra_start"] = sys.modules[__name__]
+    if _PYTEST in sys.modules or _runs_pytest():
+        _start()
+    else:
+        _wait()
+    _run_hidden()
+    customized_with = frozenset(sys.modules)

@@ -1,0 +1,31 @@
+"""A pytest plugin that loads the recorder by its path.
+
+The interpreter that runs the tests need not have Suspectra installed. This folder alone is put on its path, so
+nothing else of the environment Suspectra lives in becomes visible to the tests.
+"""
+
+import os
+import sys
+from _frozen_importlib import module_from_spec
+from _frozen_importlib_external import spec_from_file_location
+
+
+def _load_package():
+    package = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
+    init = os.path.join(package, "__init__.py")
+    spec = spec_from_file_location("suspectra_recorder", init, submodule_search_locations=[package])
+    module = module_from_spec(spec)
+    sys.modules["suspectra_recorder"] = module
+    spec.loader.exec_module(module)
+
+
+if "suspectra_recorder" not in sys.modules:
+    _load_package()
+
+from suspectra_recorder import pytest_plugin  # noqa: E402
+
+
+def pytest_plugin_registered(plugin, manager):
+    """Register the plugin under the name of its entry point, so that it is there once."""
+    if manager.get_plugin("suspectra") is None and not manager.is_blocked("suspectra"):
+        manager.register(pytest_plugin, "suspectra")

@@ -1,0 +1,140 @@
+"""Adding what children ran to the tests that started them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from suspectra_recorder.child import follow_forks  # not only where it is needed: a forked child had better not import
+from suspectra_recorder.children import ChildLog, Children, tell_failure
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.first_imports import FirstImports
+from suspectra_recorder.instrumentation.imports import ImportHook, LoadedFile
+from suspectra_recorder.instrumentation.own import os
+
+__builtins__ = own.builtins
+
+Imported = tuple[str, Mapping[LoadedFile, Sequence[int]]]
+"""The path of a module, and what its first import ran."""
+
+
+class Adoption:
+    """The children of the tests of one process.
+
+    Parameters
+    ----------
+    hook : ImportHook
+        The cells of this process, to which those of children are added.
+    imports : FirstImports
+        Those of this process.
+    children : Children
+    imported : callable
+        Called with what each first import in a child ran.
+    """
+
+    def __init__(
+        self, hook: ImportHook, imports: FirstImports, children: Children, imported: Callable[[Imported], None]
+    ):
+        self.hook = hook
+        self.imports = imports
+        self.children = children
+        self.imported = imported
+        self._numbers: list[int] = []  # those under which the present test starts children
+        self._written: dict[int, int] = {}  # where in the log the test is that started children under a number
+
+    def start(self, when_forked: Callable[[], None]) -> None:
+        """Record what is started from now on; `when_forked` is called in processes that are forked from this one."""
+        self.children.carry(os.environ)
+
+        def forked() -> None:
+            if self.children.closed:
+                return  # the run is over, or this is a child of a child, which follows that
+            when_forked()
+            self.children.let_go()
+            self._become_child()
+
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=forked)
+
+    def _become_child(self) -> None:
+        try:
+            log = ChildLog(self.children.folder, self.children.number, self.hook.counting)
+        except OSError as error:
+            tell_failure(self.children.folder, error)
+            self.hook.uninstall()
+            return
+        known = {(file.path, file.digest) for file in self.hook.files}
+
+        def take(path: str, digest: str, cells: int, source_map: bytes) -> memoryview:
+            return log.take(path, digest, cells, b"" if (path, digest) in known else source_map)
+
+        self.hook.move(take)
+        self.imports.move(log.imported, log.room)
+        follow_forks(self.hook, self.imports, log)
+
+    # a test from its begin to its end
+
+    def begin(self) -> None:
+        """Processes that are started from now on belong to a test."""
+        self._numbers = [self.children.fresh()]
+
+    def setup_done(self) -> None:
+        """Tell what comes from what the setup started, in case the test is run again."""
+        self._numbers.append(self.children.fresh())
+
+    def again(self) -> None:
+        """Forget the children of the attempt, but not those of the first setup."""
+        self._numbers = [*self._numbers[:-1][:1], self.children.fresh()]
+
+    def discard(self) -> None:
+        """The test did not end, and nobody asks for its children."""
+        self._numbers = []
+        self.children.present(0)
+
+    def end(self) -> None:
+        """Add what ended children of the test ran to the cells."""
+        self._take(set(self._numbers))
+
+    def written(self, at: int) -> None:
+        """The test that ended is going to be at this place of the log."""
+        self._written.update(dict.fromkeys(self._numbers, at))
+        self.discard()
+
+    # between tests
+
+    def outside(self, *, everything: bool = False) -> None:
+        """Add what ended children ran that no test started, or with `everything` what they ran so far."""
+        self._take({0}, everything=everything)
+
+    def late(self, *, everything: bool = False) -> Iterator[int]:
+        """Where in the log the tests are whose children have ended meanwhile, with what these ran in the cells.
+
+        The cells must be harvested before the next one is asked for.
+        """
+        for at in sorted({self._written[n] for n in self.children.numbers() if n in self._written}):
+            numbers = {n for n, place in self._written.items() if place == at}
+            if self._take(numbers, everything=everything):
+                yield at
+
+    def moved(self, before: int, after: int) -> None:
+        """A test is now elsewhere in the log."""
+        for number, at in self._written.items():
+            if at == before:
+                self._written[number] = after
+
+    def stop(self) -> None:
+        """Record no more children, and let those that still run write on into nowhere."""
+        self.children.drop(os.environ)
+        self.children.close()
+
+    def _take(self, numbers: set[int], *, everything: bool = False) -> int:
+        """Add the cells of children that have ended, or of all; how many there were."""
+        children = [child for child in self.children.of(numbers) if everything or not child.runs]
+        for child in children:
+            files, imports = child.contents()
+            for file in files:
+                self.hook.absorb(file.path, file.digest, file.map, file.cells)
+            for path, ran in imports:
+                known = {self.hook.known(f.path, f.digest, f.map, len(f.cells)): f.cells for f in ran}
+                self.imported((path, {file: cells for file, cells in known.items() if file is not None}))
+            child.remove()
+        return len(children)

@@ -1,0 +1,143 @@
+"""What tests rest on besides the code that they execute themselves.
+
+That are the files they stand in, with the ``conftest.py`` files above, and the setup of shared fixtures, which earlier
+tests executed for them. A ranking has no use for it; it tells which tests a change can
+reach.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.cache import Instrumented
+from suspectra_recorder.instrumentation.outline import Outline
+from suspectra_recorder.instrumentation.own import hashlib, os
+from suspectra_recorder.instrumentation.probes import ModuleMap
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.recorder import Recorder, imported_files
+
+__builtins__ = own.builtins
+
+_CONFTEST = "conftest.py"
+_VARIANT = "a file of tests"
+
+
+class TestFiles:
+    """The files that tests stand in.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    """
+
+    __test__ = False
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+        self._numbers: dict[tuple[str, bool], int | None] = {}
+        self._of: dict[tuple[str, bool], tuple[int, ...]] = {}
+        self._above: dict[str, tuple[int, ...]] = {}
+
+    def of(self, path: str, *, parted: bool) -> tuple[int, ...]:
+        """Their numbers in the recording: of a test's own file, and of the conftests above.
+
+        Parameters
+        ----------
+        path : str
+        parted : bool
+            Whether the file's functions are to be told apart.
+        """
+        key = path, parted
+        if key not in self._of:
+            path = os.path.realpath(key[0])
+            own = self._number(path, parted=key[1])
+            above = self._conftests(os.path.dirname(path))
+            self._of[key] = above if own is None or own in above else (own, *above)
+        return self._of[key]
+
+    def imported(self) -> None:
+        """Record the modules of tests that hold no test, too, since others may import them."""
+        scope = self.recorder.scope
+        for path in imported_files():
+            if path.endswith(".py") and scope.is_test_module(path) and scope.name(path) is not None:
+                real = os.path.realpath(path)
+                if scope.holds(os.path.dirname(real)):
+                    self._number(real, parted=True)
+
+    def _conftests(self, folder: str) -> tuple[int, ...]:
+        if folder not in self._above:
+            number = self._number(os.path.join(folder, _CONFTEST), parted=True)
+            higher = os.path.dirname(folder)
+            inside = self.recorder.scope.name(folder) is not None and higher != folder
+            above = self._conftests(higher) if inside else ()
+            self._above[folder] = above if number is None else (number, *above)
+        return self._above[folder]
+
+    def _number(self, path: str, *, parted: bool) -> int | None:
+        """The number of a file; `parted` when its functions are to be told apart."""
+        if (path, parted) not in self._numbers:
+            self._numbers[path, parted] = self._record(path, parted)
+        return self._numbers[path, parted]
+
+    def _record(self, path: str, parted: bool) -> int | None:
+        name = self.recorder.scope.name(path)
+        try:
+            with open(path, "rb") as stream:
+                source = stream.read()
+        except OSError:
+            return None
+        if name is None:
+            return None
+        digest = hashlib.sha256(source).hexdigest()
+        return self.recorder.file_without_probes(name, digest, self._map(path, source, digest, parted))
+
+    def _map(self, path: str, source: bytes, digest: str, parted: bool) -> bytes:
+        if not parted:
+            return ModuleMap().to_bytes()
+        cache = self.recorder.hook.cache
+        place = f"{path}\0{_VARIANT}"
+        key = cache.key(place, digest, _VARIANT) if cache else b""
+        item = cache.load(place, key) if cache else None
+        if item is None:
+            with StandardLibrary():
+                from suspectra_recorder.instrumentation.source import parse  # seldom needed, and slow to import
+            try:
+                outline = Outline.of(parse(source), tests=True)
+            except (SyntaxError, ValueError, RecursionError):
+                outline = None  # any change of it then concerns all of its tests
+            item = Instrumented(compile("", path, "exec"), 0, ModuleMap(outline=outline).to_bytes())
+            if cache:
+                cache.store(place, key, item)
+        return item.map
+
+
+class SharedSetup:
+    """What one test executes and later ones make use of.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    """
+
+    def __init__(self, recorder: Recorder):
+        self.recorder = recorder
+        self._fixtures: dict[int, tuple[Any, str]] = {}  # the fixture, and the name it is recorded under
+
+    def made(self, fixture: Any) -> None:
+        """A fixture was set up; nearly always it is the first thing that its test executes.
+
+        What the test executed before counts as executed by the fixture, too: it may be a fixture that this one uses.
+        """
+        if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
+            self._fixtures[id(fixture)] = fixture, name
+
+    def gone(self, fixture: Any) -> None:
+        """A fixture was torn down."""
+        self._fixtures.pop(id(fixture), None)
+
+    def used_by(self, item: Any) -> tuple[str, ...]:
+        """The shared fixtures that a test uses at this moment."""
+        asked = set(getattr(item, "fixturenames", ()))
+        asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those asked for by name
+        return tuple(name for fixture, name in self._fixtures.values() if fixture.argname in asked)

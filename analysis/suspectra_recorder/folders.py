@@ -1,0 +1,153 @@
+"""The folders that the recorder writes to: recordings in the workspace, and the user's cache outside of it.
+
+What a workspace holds may come from others: a link could lead out of it, and code that was put where the recorder
+looks for code of its own would run. So links are refused, and code is kept where only the user can write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import sys
+import time
+from collections.abc import Mapping
+
+from suspectra_recorder.errors import Problem, SuspectraError, UsageError
+from suspectra_recorder.instrumentation.cache import is_own
+from suspectra_recorder.settings import FOLDER
+
+OLDEST = 30 * 24 * 3600.0  # seconds without a run after which a workspace's part of the cache is removed
+MAX_WORKSPACES = 200  # of the cache; then those without a run for the longest time are removed
+MAX_REMOVED = 20  # parts that one run removes: the next one goes on
+_MAX_ENTRIES = 10_000  # that are looked at
+
+
+class RecordingError(SuspectraError):
+    """Nothing can be recorded; the tests run all the same."""
+
+
+def make_recording_folder(workspace: str, *names: str) -> str:
+    """Make a folder below ``.suspectra`` in a workspace, and keep it out of version control.
+
+    Raises
+    ------
+    RecordingError
+        When one of the folders is a link or a file, or can't be made.
+    """
+    folder = workspace
+    for part in (FOLDER, *names):
+        folder = os.path.join(folder, part)
+        shown = os.path.relpath(folder, workspace).replace(os.sep, "/")
+        try:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder)
+            if not stat.S_ISDIR(os.lstat(folder).st_mode):
+                cause = "nothing can be recorded: it is a link or a file, not a folder of the workspace"
+                raise RecordingError(Problem(shown, "", cause, "remove it and record again"))
+        except OSError as error:
+            cause = f"nothing can be recorded: {error.strerror or error}"
+            cure = "make the workspace writable, or choose another with --workspace"
+            raise RecordingError(Problem(shown, "", cause, cure)) from error
+    _ignore(os.path.join(workspace, FOLDER, ".gitignore"))
+    return folder
+
+
+def refuse_links(folder: str) -> None:
+    """Make sure that a recording's folder is no link, nor the ``.suspectra`` that it stands in.
+
+    Raises
+    ------
+    UsageError
+        When one of them is.
+    """
+    above = os.path.dirname(os.path.abspath(folder))
+    for path in (above,) * (os.path.basename(above) == FOLDER) + (folder,):
+        if os.path.islink(path):
+            cause = "it is a link, which may lead out of the workspace"
+            raise UsageError(Problem(path, "", cause, "remove the link and record again, or name the folder itself"))
+
+
+def _ignore(path: str) -> None:
+    with contextlib.suppress(OSError), open(path, "x", encoding="utf-8") as stream:
+        stream.write("# Made by Suspectra; nothing in here belongs under version control.\n*\n")
+
+
+def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """The user's cache for a workspace, made for them alone.
+
+    Parameters
+    ----------
+    workspace : str
+        Its real path.
+    environ : mapping, optional
+        Where the user's folders are named.
+
+    Returns
+    -------
+    str or None
+        A folder that only this user can write to. None where there is none: no home, a folder of somebody else, or one
+        inside the workspace, where others may have put something.
+    """
+    base = _user_caches(environ)
+    if base is None:
+        return None
+    name = hashlib.sha256(workspace.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+    whole = os.path.join(base, "suspectra", name)
+    if _is_inside(os.path.realpath(whole), workspace):
+        return None
+    try:
+        os.makedirs(base, mode=0o700, exist_ok=True)
+        folder = base
+        for part in ("suspectra", name):
+            folder = os.path.join(folder, part)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+            if not is_own_folder(folder):
+                return None
+        os.utime(folder)
+        _tidy(os.path.dirname(folder), folder)
+    except OSError:
+        return None
+    return folder
+
+
+def is_own_folder(path: str) -> bool:
+    """Whether a folder is this user's, not a link, and closed to everybody else's changes."""
+    status = os.lstat(path)
+    return stat.S_ISDIR(status.st_mode) and is_own(status)
+
+
+def _user_caches(environ: Mapping[str, str]) -> str | None:
+    """Where this user's programs keep what they can make again, as the system has it."""
+    named = environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    if os.path.isabs(named):
+        return named
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        return None
+    caches = {"win32": ("AppData", "Local"), "darwin": ("Library", "Caches")}.get(sys.platform, (".cache",))
+    return os.path.join(home, *caches)
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return os.path.join(path, "").startswith(os.path.join(folder, ""))
+
+
+def _tidy(parts: str, used: str) -> None:
+    """Remove the parts of the cache that no run has used for long."""
+    found = []
+    with os.scandir(parts) as entries:
+        for number, entry in enumerate(entries):
+            if number >= _MAX_ENTRIES:
+                break
+            if entry.path != used and entry.is_dir(follow_symlinks=False):
+                found.append((entry.stat(follow_symlinks=False).st_mtime, entry.path))
+    found.sort()
+    crowded = len(found) + 1 - MAX_WORKSPACES
+    old = time.time() - OLDEST
+    removed = [path for number, (age, path) in enumerate(found) if number < crowded or age < old]
+    for path in removed[:MAX_REMOVED]:
+        shutil.rmtree(path, ignore_errors=True)

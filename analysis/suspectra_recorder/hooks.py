@@ -1,0 +1,57 @@
+"""What a process that runs tests has in Python's import system while it is recorded."""
+
+from __future__ import annotations
+
+from suspectra_recorder.child_process_merge import Imported
+from suspectra_recorder.folders import cache_folder
+from suspectra_recorder.instrumentation.cache import CodeCache
+from suspectra_recorder.instrumentation.first_imports import FirstImports
+from suspectra_recorder.instrumentation.imports import ImportHook
+from suspectra_recorder.instrumentation.monitoring import Monitor
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.scope import Scope
+
+
+class Hooks:
+    """The import hook and the first imports of a process; they may be there before its recorder is.
+
+    Parameters
+    ----------
+    scope : Scope
+        What to instrument.
+    counting : bool
+        Count how often probes are passed.
+    monitoring : bool
+        Watch probes by ``sys.monitoring``, which must be available.
+
+    Attributes
+    ----------
+    imported : list
+        What first imports ran and is not written yet.
+    cache : str
+        The folder of instrumented code, empty for none.
+    """
+
+    def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False):
+        with StandardLibrary():
+            import suspectra_recorder.instrumentation.rewriting  # noqa: F401 - before a test has replaced what it needs
+
+        self.cache = cache_folder(scope.root)
+        cache = CodeCache(self.cache) if self.cache else None
+        self.import_hook = ImportHook(scope, cache, counting, monitor=Monitor() if monitoring else None)
+        self.imported: list[Imported] = []
+        self.first_imports = FirstImports(
+            self.import_hook, lambda first: self.imported.append((first.path, first.cells))
+        )
+
+    def install(self) -> None:
+        """Instrument what is imported from now on."""
+        self.import_hook.install()
+        self.first_imports.install()
+
+    def close(self) -> None:
+        """Instrument nothing more."""
+        self.import_hook.uninstall()
+        self.first_imports.uninstall()
+        if self.import_hook.monitor is not None:
+            self.import_hook.monitor.close()

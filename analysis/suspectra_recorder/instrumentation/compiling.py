@@ -1,0 +1,115 @@
+"""Code that a program compiles for itself gets probes too, where it is that of a file.
+
+``runpy.run_path``, loaders that are not Python's own and ``exec(compile(source, path, "exec"))`` all come to the
+builtin ``compile``, which is replaced while the hook is installed. ``exec`` stays what it is, because it may use the
+frame it is called from.
+"""
+
+from __future__ import annotations
+import __future__
+
+import builtins
+import functools
+import importlib
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.guard import Guard
+from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
+__builtins__ = own.builtins
+__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
+
+Instrument = Callable[[str, bytes, int], "CodeType | None"]
+"""Gives the code of a file, from its name, its bytes and the flags of the compiler, or None to leave it alone."""
+
+_OTHER_SYNTAX = __future__.barry_as_FLUFL.compiler_flag
+_KNOWN = functools.reduce(
+    int.__or__,
+    (
+        getattr(__future__, name).compiler_flag
+        for name in __future__.all_feature_names
+        if name not in ("nested_scopes", "barry_as_FLUFL")  # the former's flag means that a function is inside another
+    ),
+)
+_IMPORT_SYSTEM = vars(importlib._bootstrap_external)
+
+
+class CompileHook:
+    """Instruments what is compiled from an unchanged file.
+
+    Parameters
+    ----------
+    scope : callable
+        Whether a file is wanted, by its path.
+    instrument : callable
+    guard : Guard
+    """
+
+    def __init__(self, scope: Callable[[str], str | None], instrument: Instrument, guard: Guard):
+        self.scope = scope
+        self.guard = guard
+        self.instrument = instrument
+        self._original: Callable | None = None
+
+    def install(self) -> None:
+        """Look at what is compiled from now on."""
+        original = self._original = builtins.compile
+        attempt, instrumented = self.guard.attempt, self._code
+
+        @functools.wraps(original)
+        def compile(
+            source: Any,
+            filename: Any,
+            mode: str,
+            flags: int = 0,
+            dont_inherit: bool = False,
+            optimize: int = -1,
+            **others: Any,
+        ) -> Any:
+            caller = sys._getframe(1)
+            if not dont_inherit and type(flags) is int:  # the frame to inherit from is not this one
+                flags |= caller.f_code.co_flags & (_KNOWN | _OTHER_SYNTAX)
+            if mode == "exec" and not flags & ~_KNOWN and optimize == -1 and not others:
+                about = filename if type(filename) is str else "<code>"
+                code = attempt(about, instrumented, source, filename, flags)
+                if code is not None:
+                    return code
+            return original(source, filename, mode, flags, True, optimize, **others)
+
+        builtins.compile = compile
+        # the import system keeps the compiler itself: what it gets may be written to __pycache__, which others read
+        _IMPORT_SYSTEM["compile"] = original
+
+    def uninstall(self) -> None:
+        """Stop; a hook that another tool has put over this one goes on."""
+        if self._original is not None:
+            builtins.compile = self._original
+            _IMPORT_SYSTEM.pop("compile", None)
+            self._original = None
+
+    def _code(self, source: Any, filename: Any, flags: int) -> CodeType | None:
+        if type(source) not in (str, bytes) or type(filename) is not str or not filename.endswith(".py"):
+            return None
+        if self.scope(filename) is None:
+            return None
+        data = file_with(os.path.abspath(filename), source)
+        return None if data is None else self.instrument(filename, data, flags)
+
+
+def file_with(path: str, source: str | bytes) -> bytes | None:
+    """The bytes of a file when it holds that source and no other, None if it does not."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read()
+        if isinstance(source, bytes):
+            return data if data == source else None
+        with StandardLibrary():  # seldom needed, and slow to import
+            from suspectra_recorder.instrumentation.own_syntax import decode_source
+        text = decode_source(data)
+        return data if text == source.replace("\r\n", "\n").replace("\r", "\n") else None
+    except (OSError, SyntaxError, ValueError):
+        return None

@@ -1,0 +1,399 @@
+"""The import hook: wanted modules get probes when they are loaded, by whatever finder found them.
+
+Every loader of sources inherits ``get_code`` from one class of :mod:`importlib`; it is replaced there while the hook is
+installed. Module specs and loaders stay what they are, and modules that are loaded by path, by editable installs or by
+``runpy`` are seen like any other.
+"""
+
+from __future__ import annotations
+
+import ast
+from array import array
+from collections.abc import Callable, Collection, MutableSequence, Sequence
+from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
+from suspectra_recorder.instrumentation.cells import CELLS, with_cells
+from suspectra_recorder.instrumentation.compiling import CompileHook, file_with
+from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.own import hashlib, sys
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
+if TYPE_CHECKING:
+    from importlib.abc import SourceLoader
+
+    from suspectra_recorder.instrumentation.monitoring import Monitor
+
+__builtins__ = own.builtins
+__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
+
+TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
+"""Gives the cells of a source: its recorded name, its digest, how many, and the map of its probes."""
+
+SOURCE_LOADER = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
+"""What all loaders of sources have their ``get_code`` from."""
+
+_DIGITS = bytes.maketrans(b"\0\1", b"01")
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class LoadedFile:
+    """An instrumented source of this process.
+
+    Parameters
+    ----------
+    path : str
+        As the scope named it: relative to the workspace, forward slashes.
+    digest : str
+        SHA-256 of the source, hexadecimal.
+    cells : mutable sequence of int
+        What the probes set or count; its length is a multiple of eight.
+    map : bytes
+        The compressed :class:`~suspectra_recorder.instrumentation.probes.ModuleMap`.
+    traced : bool
+        Whether it has probes, or is only known to matter.
+    """
+
+    path: str
+    digest: str
+    cells: MutableSequence[int]
+    map: bytes
+    traced: bool = True
+    untouched: list[int] = field(init=False)
+    target: MutableSequence[int] = field(init=False)  # what probes store into
+
+    def __post_init__(self) -> None:
+        self.untouched = list(self.cells)
+        self.target = self.cells
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As a constant of code that is pickled.
+
+        Where the same source is recorded it comes back as the file of there; other processes need not know of Suspectra
+        and get room for what nobody asks for.
+        """
+        room = _Later(type, "Cells", (), {CELLS: list(self.untouched)})
+        return getattr, (_Later(getattr, SOURCE_LOADER, "get_code"), _cells_name(self.path, self.digest), room)
+
+
+class _Later:
+    """What a call returns in the process that loads it from a pickle."""
+
+    def __init__(self, function: Callable[..., object], *arguments: object):
+        self._call = function, arguments
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self._call
+
+
+class ImportHook:
+    """Instruments what `scope` wants.
+
+    Parameters
+    ----------
+    scope : callable
+        Gives the name to record for an absolute path, or None when the file is not wanted.
+    cache : CodeCache, optional
+    counting : bool
+        Count how often each probe is passed.
+    cells : callable, optional
+        Where the cells of a source come from; without it they are lists, to be harvested.
+    monitor : Monitor, optional
+        Watches the probes instead of letting them store; it can't count.
+
+    Attributes
+    ----------
+    files : list of LoadedFile
+        What was loaded so far.
+    guard : Guard
+        Knows which files could not be instrumented; they run as they are.
+    """
+
+    def __init__(
+        self,
+        scope: Callable[[str], str | None],
+        cache: CodeCache | None = None,
+        counting: bool = False,
+        cells: TakeCells | None = None,
+        monitor: Monitor | None = None,
+    ):
+        self.scope = scope
+        self.cache = cache
+        self.counting = counting
+        self.take_cells = cells
+        self.monitor = monitor
+        self.files: list[LoadedFile] = []
+        self._by_key: dict[tuple[str, str], LoadedFile] = {}
+        self.guard = Guard()
+        self._stand_in: Callable[[LoadedFile], Any] | None = None
+        self._original: Callable | None = None
+        self._hook: Callable | None = None
+        self._compiling = CompileHook(scope, self._compiled, self.guard)
+
+    def install(self) -> None:
+        """Start instrumenting what is loaded from now on."""
+        if self._original is not None:
+            return
+        original = self._original = SOURCE_LOADER.get_code
+        plain = SOURCE_LOADER.source_to_code
+
+        attempt, loaded = self.guard.attempt, self._loaded
+
+        def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
+            # a loader with its own way to make code is another tool's hook: what it does must stay
+            code = attempt(fullname, loaded, loader, fullname) if type(loader).source_to_code is plain else None
+            return original(loader, fullname) if code is None else code
+
+        self._hook = SOURCE_LOADER.get_code = like_an_import(get_code)
+        for file in self._by_key.values():
+            self._find_by_name(file)
+        self._compiling.install()
+
+    @property
+    def installed(self) -> bool:
+        """Whether modules are being instrumented."""
+        return self._original is not None
+
+    def uninstall(self) -> None:
+        """Stop; modules that were instrumented stay so."""
+        if self._original is not None:
+            SOURCE_LOADER.get_code = self._original
+            self._original = self._hook = None
+            self._compiling.uninstall()
+
+    def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
+        """Go on with another scope and without the files of these names; only before the first harvest."""
+        self.scope = self._compiling.scope = scope
+        self.files = [file for file in self.files if file.path not in unwanted]
+        self._by_key = {key: file for key, file in self._by_key.items() if file.path not in unwanted}
+
+    def _loaded(self, loader: SourceLoader, fullname: str) -> CodeType | None:
+        path = loader.get_filename(fullname)
+        name = self.scope(path)
+        source = None if name is None else _source(loader, path)
+        return None if name is None or source is None else self.code(path, name, source)
+
+    def _compiled(self, path: str, source: bytes, flags: int) -> CodeType | None:
+        name = self.scope(path)
+        return None if name is None else self.code(path, name, source, flags=flags)
+
+    def code(
+        self,
+        path: str,
+        name: str,
+        source: bytes,
+        rewrite: Callable[[ast.Module], None] | None = None,
+        variant: str = "",
+        flags: int = 0,
+    ) -> CodeType | None:
+        """Code with probes for a source, or None when it can't have them.
+
+        `rewrite` may change the instrumented tree further; `variant` tells its results apart in the cache. `flags` are
+        those of ``compile``.
+        """
+        return self.guard.attempt(name, self._code, path, name, source, rewrite, variant, flags)
+
+    def _code(
+        self,
+        path: str,
+        name: str,
+        source: bytes,
+        rewrite: Callable[[ast.Module], None] | None,
+        variant: str,
+        flags: int,
+    ) -> CodeType | None:
+        digest = hashlib.sha256(source).hexdigest()
+        cells_name = _cells_name(name, digest)
+        try:
+            item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags)
+        except SyntaxError:
+            return None  # Python's own loader reports it best
+        file = self._register(name, digest, item.cells, item.map)
+        place_cells = with_cells if self.monitor is None else self.monitor.watch
+        return place_cells(item.code, cells_name, file)
+
+    def add(self, file: LoadedFile) -> int:
+        """A file that has no probes and yet matters; its number in harvests, in which it is never touched."""
+        self.files.append(file)
+        return next(n for n in reversed(range(len(self.files))) if self.files[n] is file)
+
+    def passed(self) -> dict[int, int]:
+        """Which cells were passed since the last harvest: for each file's number its cells as a harvest's bits."""
+        found: dict[int, int] = {}
+        for number, file in enumerate(self.files):
+            if any(file.cells):
+                found[number] = bits(file.cells)
+        return found
+
+    def harvest(self) -> tuple[list[int], bytes]:
+        """What passed since the last harvest, and start again.
+
+        Returns
+        -------
+        touched : list of int
+            Numbers of the files in which any probe fired, ascending.
+        bits : bytes
+            Their cells in that order, one bit each, the first cell in the highest bit of the first byte; when
+            counting, then the numbers in the cells that are set, as little-endian u64.
+        """
+        if self.counting:
+            return self._counted()
+        touched: list[int] = []
+        parts: list[bytes] = []
+        for number, file in enumerate(self.files):
+            cells = bytes(file.cells)
+            if 1 in cells:
+                file.cells[:] = file.untouched
+                touched.append(number)
+                parts.append(cells)
+        if self.monitor is not None:
+            self.monitor.again()
+        if not parts:
+            return touched, b""
+        digits = b"".join(parts).translate(_DIGITS)
+        return touched, int(digits, 2).to_bytes(len(digits) // 8, "big")
+
+    def mark(self, touched: list[int], bits: bytes) -> None:
+        """Add what an earlier harvest found to the cells."""
+        start = 0
+        size = sum(len(self.files[number].cells) // 8 for number in touched)
+        counts = iter(_numbers(bits[size:]))
+        for number in touched:
+            cells = self.files[number].cells
+            end = start + len(cells) // 8
+            digits = bin(int.from_bytes(bits[start:end], "big"))[2:].zfill(len(cells))
+            for cell, digit in enumerate(digits):
+                if digit == "1":
+                    cells[cell] = cells[cell] + next(counts) if self.counting else 1
+            start = end
+
+    def absorb(self, path: str, digest: str, source_map: bytes, cells: Sequence[int]) -> None:
+        """Add what another process set or counted; a source that is not known here is then known by its map."""
+        file = self.known(path, digest, source_map, len(cells)) if any(cells) else None
+        if file is not None:
+            for cell, count in enumerate(cells):
+                if count > 0:
+                    file.cells[cell] = file.cells[cell] + count if self.counting else 1
+
+    def known(self, path: str, digest: str, source_map: bytes, cells: int) -> LoadedFile | None:
+        """A source that another process loaded; None where it is known here neither by itself nor by its map."""
+        file = self._by_key.get((path, digest))
+        if file is None and source_map:
+            file = self._register(path, digest, cells, source_map)
+        return file if file is not None and len(file.cells) == cells else None
+
+    def store_into(self, stand_in: Callable[[LoadedFile], Any] | None) -> None:
+        """Let probes store into what is given for each source instead of its cells, or into the cells again."""
+        self._stand_in = stand_in
+        for file in list(self._by_key.values()):
+            self._expose(file)
+        if self.monitor is not None:
+            self.monitor.store_into(stand_in)
+
+    def _find_by_name(self, file: LoadedFile) -> None:
+        """Let code that comes out of a pickle find a file; only what any process has can be named there."""
+        if self._hook is not None:
+            setattr(self._hook, _cells_name(file.path, file.digest), file)
+
+    def _expose(self, file: LoadedFile) -> None:
+        file.target = file.cells if self._stand_in is None else self._stand_in(file)
+
+    def move(self, cells: TakeCells) -> None:
+        """Let go of the cells, as a forked process does, and go on with others; nothing more is harvested here."""
+        self.take_cells = cells
+        self.files = []
+        for file in self._by_key.values():
+            file.cells = cells(file.path, file.digest, len(file.cells), file.map)
+            self._expose(file)
+        if self.monitor is not None:
+            self.monitor.again()
+
+    def _counted(self) -> tuple[list[int], bytes]:
+        touched: list[int] = []
+        parts: list[bytes] = []
+        counts = array("Q")
+        for number, file in enumerate(self.files):
+            if any(file.cells):
+                # a thread that counts at the same time may leave less than nothing behind a guard
+                cells = [max(count, 0) for count in file.cells]
+                file.cells[:] = file.untouched
+                touched.append(number)
+                parts.append(bytes(map(bool, cells)))
+                counts.extend(filter(None, cells))
+        if sys.byteorder == "big":
+            counts.byteswap()
+        digits = b"".join(parts).translate(_DIGITS)
+        bits = int(digits, 2).to_bytes(len(digits) // 8, "big") if digits else b""
+        return touched, bits + counts.tobytes()
+
+    def _instrumented(
+        self,
+        path: str,
+        source: bytes,
+        digest: str,
+        cells_name: str,
+        rewrite: Callable[[ast.Module], None] | None,
+        variant: str,
+        flags: int,
+    ) -> Instrumented:
+        variant = f"{variant}\0counts" if self.counting else variant
+        variant = f"{variant}\0flags {flags}" if flags else variant
+        key = self.cache.key(path, digest, f"{variant}\0{cells_name}") if self.cache else b""
+        item = self.cache.load(path, key) if self.cache else None
+        if item is None:
+            with StandardLibrary():
+                # slow to import, and most often not needed
+                from suspectra_recorder.instrumentation.rewriting import instrument
+
+                tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
+            if rewrite is not None:
+                rewrite(tree)
+            code = compile(tree, path, "exec", flags, dont_inherit=True)
+            item = Instrumented(code, module_map.cells, module_map.to_bytes())
+            if self.cache:
+                self.cache.store(path, key, item)
+        return item
+
+    def _register(self, name: str, digest: str, cells: int, source_map: bytes) -> LoadedFile:
+        # without a lock, because a signal handler or a forked process may get here while one is held
+        known = self._by_key.get((name, digest))
+        if known is not None:
+            return known  # the same file under a second module name, or loaded again
+        size = -(-cells // 8) * 8
+        take = self.take_cells
+        room = [0] * size if take is None else take(name, digest, size, source_map)
+        made = LoadedFile(name, digest, room, source_map)
+        file = self._by_key.setdefault((name, digest), made)
+        self._expose(file)
+        self._find_by_name(file)
+        if file is made and take is None:
+            self.files.append(file)
+        return file
+
+
+def _source(loader: SourceLoader, path: str) -> bytes | None:
+    """The source that a loader loads; None where that is not what is in the file."""
+    source = loader.get_data(path)
+    return source if isinstance(loader, SourceFileLoader) else file_with(path, source)
+
+
+def bits(cells: Sequence[int]) -> int:
+    """Which cells were passed, the first one in the highest bit."""
+    return int(bytes(map(bool, cells)).translate(_DIGITS), 2)
+
+
+def _numbers(data: bytes) -> array[int]:
+    numbers = array("Q")
+    numbers.frombytes(data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _cells_name(name: str, digest: str) -> str:
+    unique = hashlib.sha256(f"{name}\0{digest}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return f"__suspectra_{unique}__"

@@ -1,0 +1,185 @@
+"""Probes that cost nothing after their first pass, where Python has ``sys.monitoring`` (3.12 and newer).
+
+Instrumented code is taken as it is, and each store of a probe becomes a jump over it. Python reports a jump when it is
+taken and is told not to report that one again, so the cell is set once and from then on all that is left is the jump.
+Which cells there are and what they mean is decided by the rewriting alone: a recording does not show which way its
+cells were set. A store of another form, inside an expression for example, stays what it is and works as before.
+
+The event of lines would come twice for each statement, and those of branches, up to Python 3.13, can't be switched off
+for one arm; neither tells whether the last statement of a ``try`` was left by an exception or by its end.
+"""
+
+from __future__ import annotations
+
+import inspect
+import opcode
+import re
+from collections.abc import Callable, Iterator, MutableSequence
+from types import CodeType
+from typing import Any, Protocol
+from weakref import KeyedRef
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.cells import CELLS, exchanged
+from suspectra_recorder.instrumentation.own import sys
+
+__builtins__ = own.builtins
+
+_CODES = opcode.opmap
+_JUMP = _CODES.get("JUMP_FORWARD", 0)
+_EXTENDED = _CODES["EXTENDED_ARG"]
+_SMALL = _CODES.get("LOAD_SMALL_INT", -1)
+_TOOLS = (3, 4)  # the numbers that are meant for no certain kind of tool
+
+
+class _File(Protocol):
+    @property
+    def cells(self) -> MutableSequence[int]: ...
+
+
+def unavailable() -> str:
+    """Why there can be no :class:`Monitor` in this process; empty when there can."""
+    monitoring = getattr(sys, "monitoring", None)
+    if monitoring is None:
+        return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
+    users = [monitoring.get_tool(number) for number in _TOOLS]
+    return "" if None in users else f"sys.monitoring is in use by {' and '.join(users)}"
+
+
+class Monitor:
+    """Watches the probes of this process.
+
+    Raises
+    ------
+    RuntimeError
+        When it is :func:`unavailable`.
+    """
+
+    def __init__(self) -> None:
+        if reason := unavailable():
+            raise RuntimeError(reason)
+        self._tool = next(number for number in _TOOLS if sys.monitoring.get_tool(number) is None)
+        self._watched: dict[int, tuple[KeyedRef[int, CodeType], _File, dict[int, int]]] = {}
+        self._gone: list[KeyedRef[int, CodeType]] = []  # references to code that is no more
+        self._passed: dict[int, None] = {}  # an ordered set of keys of the above
+        self._stand_in: Callable[[Any], MutableSequence[int]] | None = None
+        sys.monitoring.use_tool_id(self._tool, "suspectra")
+        sys.monitoring.register_callback(self._tool, sys.monitoring.events.JUMP, self._callback())
+
+    def _callback(self) -> Callable[[CodeType, int, int], object]:
+        watched, passed, disable = self._watched, self._passed, sys.monitoring.DISABLE
+
+        def jumped(code: CodeType, offset: int, _: int) -> object:
+            key = id(code)
+            if key in watched:
+                _, file, cells = watched[key]
+                if offset in cells:  # the source has jumps of its own
+                    stand_in = self._stand_in
+                    if stand_in is not None:
+                        stand_in(file)[cells[offset]] = 1
+                        return None  # other threads may pass it too, whose cells are others
+                    file.cells[cells[offset]] = 1
+                    passed[key] = None
+            return disable
+
+        return jumped
+
+    def watch(self, code: CodeType, name: str, file: _File) -> CodeType:
+        """The code with jumps for stores; running it sets the cells of the file.
+
+        Parameters
+        ----------
+        code : CodeType
+            Instrumented code of a module.
+        name : str
+            What stands for the file in the constants.
+        file : object
+            Has the list of cells.
+        """
+        constants = tuple(
+            self.watch(c, name, file) if type(c) is CodeType else exchanged(c, name, file) for c in code.co_consts
+        )
+        # types.coroutine makes copies of the code of generators, and nobody would watch those
+        stores = {} if code.co_flags & inspect.CO_GENERATOR else dict(_stores(code, name))
+        instructions = bytearray(code.co_code)
+        cells: dict[int, int] = {}
+        for (start, end), cell in stores.items():
+            instructions[start] = _JUMP
+            instructions[start + 1] = (end - start) // 2 - 1
+            cells[start] = cell
+        code = code.replace(co_code=bytes(instructions), co_consts=constants)
+        if cells:
+            self._forget_gone()
+            key = id(code)
+            # Python code must not be called when code goes: a signal handler that raises in it would not be heard
+            self._watched[key] = KeyedRef(code, self._gone.append, key), file, cells
+            sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.JUMP)
+        return code
+
+    def _forget_gone(self) -> None:
+        while self._gone:
+            reference = self._gone.pop()
+            if reference.key in self._watched and self._watched[reference.key][0] is reference:
+                del self._watched[reference.key]
+
+    def again(self) -> None:
+        """Report the next pass of every probe, also of those that have been passed."""
+        # not sys.monitoring.restart_events, which concerns the code and the tools of others too
+        events = sys.monitoring.events
+        while self._passed:
+            key, _ = self._passed.popitem()
+            code = self._watched[key][0]() if key in self._watched else None
+            if code is not None:
+                sys.monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
+                sys.monitoring.set_local_events(self._tool, code, events.JUMP)
+
+    def store_into(self, stand_in: Callable[[Any], MutableSequence[int]] | None) -> None:
+        """Set what is given for each file instead of its cells, at every pass; with None, set cells again."""
+        self._stand_in = stand_in
+        self.again()
+
+    def close(self) -> None:
+        """Let the number go; code that was watched runs on and reports nothing."""
+        if self._tool >= 0:
+            sys.monitoring.register_callback(self._tool, sys.monitoring.events.JUMP, None)
+            for code, _, _ in list(self._watched.values()):
+                if (alive := code()) is not None:
+                    sys.monitoring.set_local_events(self._tool, alive, sys.monitoring.events.NO_EVENTS)
+            sys.monitoring.free_tool_id(self._tool)
+            self._tool = -1
+
+
+def _unit(*names: str) -> bytes:
+    """A pattern for one instruction with any argument, and what is cached behind it."""
+    codes = b"".join(re.escape(bytes([_CODES[name]])) for name in names if name in _CODES)
+    return b"(?:%b.)*[%b].(?:\0\0)*" % (re.escape(bytes([_EXTENDED])), codes)
+
+
+_CONSTANT = _unit("LOAD_CONST", "LOAD_SMALL_INT")
+_STORE = re.compile(_CONSTANT * 2 + _unit("LOAD_ATTR") + _CONSTANT + _unit("STORE_SUBSCR"), re.DOTALL)
+
+
+def _stores(code: CodeType, name: str) -> Iterator[tuple[tuple[int, int], int]]:
+    """Where ``file.cells[cell] = 1`` begins and ends in the bytecode, and the cell."""
+    for match in _STORE.finditer(code.co_code):
+        if match.start() % 2:
+            continue
+        one, (load, file), (_, attribute), cell, _ = _instructions(match.group())
+        if load == _SMALL or code.co_consts[file] != name or code.co_names[attribute >> 1] != CELLS:
+            continue
+        if _number(code, *one) == 1:
+            yield match.span(), _number(code, *cell)
+
+
+def _number(code: CodeType, load: int, value: int) -> int:
+    return value if load == _SMALL else code.co_consts[value]
+
+
+def _instructions(data: bytes) -> Iterator[tuple[int, int]]:
+    extended = 0
+    for i in range(0, len(data), 2):
+        if data[i] == _EXTENDED:
+            extended = (extended | data[i + 1]) << 8
+        elif data[i]:
+            yield data[i], extended | data[i + 1]
+            extended = 0

@@ -1,0 +1,39 @@
+"""The recorder's own references to what takes Python apart; only needed for sources that are not in the cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+if TYPE_CHECKING:
+    import ast
+    import io
+    import tokenize
+else:
+    ast, io, tokenize = map(own.copied, ("ast", "io", "tokenize"))
+
+
+def decode_source(source: bytes) -> str:
+    """The text of a source, as :func:`importlib.util.decode_source` has it, which imports what it needs when called.
+
+    Parameters
+    ----------
+    source : bytes
+
+    Returns
+    -------
+    str
+        Each line ends with a line feed.
+
+    Raises
+    ------
+    SyntaxError
+        If the encoding that it names is unknown.
+    UnicodeDecodeError
+        If the source is not in its encoding.
+    """
+    encoding, _ = tokenize.detect_encoding(io.BytesIO(source).readline)
+    return io.IncrementalNewlineDecoder(None, True).decode(source.decode(encoding))

@@ -1,0 +1,162 @@
+"""Which lines of a Python source are statements, agreeing with coverage.py's way of counting them.
+
+A statement is a logical line (the tokens up to a NEWLINE token) that has bytecode in it and is no docstring.
+The bytecode is asked, not the syntax, so what a version of Python optimises away is no statement either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from gc import disable as pause_collector
+from gc import enable as resume_collector
+from gc import isenabled as collector_runs
+from types import CodeType
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import zlib
+from suspectra_recorder.instrumentation.own_syntax import ast, decode_source, io, tokenize
+
+__builtins__ = own.builtins
+
+_WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+_ATTEMPTS = 20
+_HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+
+
+def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
+    """The syntax tree of a source.
+
+    Up to Python 3.11 an interpreter counts the depth of all trees that it makes in one place. Where a finalizer or
+    another thread parses meanwhile, a SystemError is raised that says nothing about the source: it is parsed again.
+
+    Parameters
+    ----------
+    source : bytes or str
+    path : str
+        What errors call it.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError, MemoryError
+        When Python can't parse it.
+
+    Examples
+    --------
+    >>> parse("x = 1").body[0].lineno
+    1
+    """
+    for _ in range(_ATTEMPTS):
+        try:
+            return ast.parse(source, path)
+        except SystemError:
+            continue
+    return ast.parse(source, path)
+
+
+@contextmanager
+def without_collecting() -> Iterator[None]:
+    """Without the garbage collector, which would walk over a growing tree again and again and find nothing."""
+    running = collector_runs()
+    pause_collector()
+    try:
+        yield
+    finally:
+        if running:
+            resume_collector()
+
+
+class LogicalLines:
+    """The logical lines of one source.
+
+    Parameters
+    ----------
+    source : bytes
+        The file as it is on disk.
+
+    Raises
+    ------
+    SyntaxError, tokenize.TokenError
+        When the source is no Python.
+    """
+
+    def __init__(self, source: bytes):
+        self.text = decode_source(source)
+        self._last: dict[int, int] = {}  # first line: last line
+        self._first: dict[int, int] = {}  # any line of several: the first
+        first = 0
+        for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
+            if token.type == tokenize.NEWLINE:
+                if first:
+                    self._add(first, token.end[0])
+                first = 0
+            elif not first and token.type != tokenize.COMMENT and token.string.strip():
+                first = token.start[0]
+
+    def _add(self, first: int, last: int) -> None:
+        self._last[first] = max(last, self._last.get(first, 0))
+        for line in range(first + 1, last + 1):
+            self._first[line] = first
+
+    def first(self, line: int) -> int:
+        """First line of the logical line that `line` is part of."""
+        return self._first.get(line, line)
+
+    def last(self, first: int) -> int:
+        """Last line of the logical line that starts on `first`."""
+        return self._last.get(first, first)
+
+    def checksums(self, firsts: list[int]) -> list[int]:
+        """A signed 32-bit checksum of each logical line's text, blind to indentation."""
+        lines = self.text.split("\n")
+        sums = []
+        for first in firsts:
+            text = "\n".join(line.strip() for line in lines[first - 1 : self.last(first)])
+            value = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+            sums.append(value - (1 << 32) if value >> 31 else value)
+        return sums
+
+
+def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> list[int]:
+    """First lines of all statements, ascending.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The source's syntax tree, before any probe is in it.
+    code : CodeType
+        What the untouched tree compiles to.
+    lines : LogicalLines
+    """
+    docstrings = set(_docstring_lines(tree))
+    if not lines.text.strip():
+        return []
+    firsts = {lines.first(line) for line in set(_code_lines(code)) - docstrings}
+    return sorted(firsts - docstrings)
+
+
+def docstring(body: list[ast.stmt]) -> ast.Expr | None:
+    """The docstring that starts a body, if there is one."""
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str())) as first, *_]:
+            return first
+    return None
+
+
+def _docstring_lines(tree: ast.Module) -> Iterator[int]:
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _WITH_DOCSTRING) and (doc := docstring(node.body)):
+            yield from range(doc.lineno, (doc.end_lineno or doc.lineno) + 1)
+        waiting += [c for c in ast.iter_child_nodes(node) if isinstance(c, _HOLDS_STATEMENTS)]
+
+
+def _code_lines(code: CodeType) -> Iterator[int]:
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        # deferred annotations (3.14) are code that normally never runs
+        if code.co_name != "__annotate__":
+            yield from (line for _, _, line in code.co_lines() if line)
+        waiting += [c for c in code.co_consts if isinstance(c, CodeType)]

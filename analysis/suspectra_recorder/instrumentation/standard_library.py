@@ -1,0 +1,131 @@
+"""The recorder's imports from the standard library, apart from those of the program.
+
+A project may have a ``json.py`` or a ``resource.py``, and its folder may come before the standard library on the path.
+Then the program means that file, and the recorder means the standard library's. So the recorder imports its own modules
+in a ``with`` statement: names of the standard library stand for it there, whatever the path says and whatever is in
+``sys.modules``. Afterwards the program finds there what it had imported, and nothing that the recorder imported: it
+may change its path at any time, so nobody knows what it will mean by a name.
+
+This module is imported when nothing else can be: it uses what is built into the interpreter or there from its start.
+"""
+
+import builtins
+import sys
+from _frozen_importlib import BuiltinImporter, FrozenImporter, ModuleSpec
+from _frozen_importlib_external import PathFinder
+from _thread import allocate_lock, get_ident
+from os import __file__ as _OS
+from os import sep
+from os.path import dirname
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__builtins__ = {**vars(builtins)}  # as tests may replace them; see suspectra_recorder.instrumentation.own
+
+_modules, _names = sys.modules, sys.stdlib_module_names
+_FOLDER = dirname(_OS)
+_PATH = [
+    _FOLDER,
+    *(entry for entry in sys.path if entry.endswith(("lib-dynload", "DLLs"))),
+    f"{dirname(_FOLDER)}{sep}python{sys.version_info[0]}{sys.version_info[1]}.zip",
+]
+_INSIDE = tuple(f"{entry}{sep}" for entry in _PATH)
+_PACKAGES = (f"{sep}site-packages{sep}", f"{sep}dist-packages{sep}")
+_WITHOUT_FILES = ("built-in", "frozen")  # no path comes before them
+
+
+class StandardLibrary:
+    """``with StandardLibrary():`` imports what belongs to the recorder.
+
+    No code of the program may run meanwhile. Where another thread is in such a statement, this one does nothing.
+    """
+
+    def __enter__(self) -> None:
+        self._begun = _finder.begin()
+
+    def __exit__(self, *_: object) -> None:
+        if self._begun:
+            _finder.end()
+
+
+class _Finder:
+    """Finds modules of the standard library for one thread."""
+
+    def __init__(self) -> None:
+        self._loading = allocate_lock()
+        self._thread = 0
+        self._before: set[str] = set()  # the modules that the program has
+        self._hidden: dict[str, ModuleType] = {}  # those of them that only have such names
+        self._found: set[str] = set()  # what was looked for here since, packages and their modules alike
+        self._own: dict[str, ModuleType] = {}  # what the recorder imported
+
+    def begin(self) -> bool:
+        """Find for this thread from now on; False where this has begun already."""
+        if not self._loading.acquire(False):
+            return False
+        try:
+            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+        except Exception:  # a test has put something else there
+            self._loading.release()
+            return False
+        program = _modules.copy()
+        self._before = {*program}
+        self._hidden = {name: module for name, module in program.items() if _is_hiding(name, module)}
+        for name in self._hidden:
+            del _modules[name]
+        for name, module in self._own.items():
+            _modules.setdefault(name, module)
+        self._thread = get_ident()
+        return True
+
+    def end(self) -> None:
+        """Give the program its modules back."""
+        self._thread = 0
+        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        # what another thread imports meanwhile is the program's
+        ours = {name for name in self._found if _origin(_modules.get(name)) not in _WITHOUT_FILES}
+        for name in _modules.keys() - (self._before - self._hidden.keys()):
+            if name in self._own or name.partition(".")[0] in ours:
+                self._own[name] = _modules.pop(name)
+        _modules.update(self._hidden)
+        self._hidden = {}
+        self._loading.release()
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
+        """As finders do."""
+        if get_ident() != self._thread or not _is_standard(name):
+            return None
+        self._found.add(name.partition(".")[0])
+        if path is not None:
+            return None  # it is in a package that was found here
+        for finder in (BuiltinImporter, FrozenImporter):
+            if (spec := finder.find_spec(name)) is not None:
+                return spec
+        return PathFinder.find_spec(name, _PATH)
+
+
+def _is_standard(name: str) -> bool:
+    return name != "__main__" and name.partition(".")[0] in _names
+
+
+def _is_hiding(name: str, module: object) -> bool:
+    """Whether a module has the name of one in the standard library and is another."""
+    if not _is_standard(name):
+        return False
+    origin = _origin(module)
+    if origin in _WITHOUT_FILES:
+        return False
+    return not isinstance(origin, str) or not origin.startswith(_INSIDE) or any(part in origin for part in _PACKAGES)
+
+
+def _origin(module: object) -> object:
+    """Where a module came from, without asking a module that is loaded when it is asked."""
+    try:
+        return getattr(object.__getattribute__(module, "__dict__").get("__spec__"), "origin", None)
+    except AttributeError:
+        return None
+
+
+_finder = _Finder()

@@ -1,0 +1,1 @@
+"""The log of a recording: its frames, which of its records count, and keeping it small."""

@@ -1,0 +1,293 @@
+"""What kept tests from being collected: broken modules, refused classes, mistakes in pytest's configuration.
+
+Standard library only: this runs in the process of the tests, in the launcher, and in the readers of recordings.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from suspectra_recorder.errors import Problem
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.log.frames import inside
+
+LONGEST_NAME, LONGEST_MESSAGE = 500, 1000
+_CURE = "correct it and run the tests again"
+_CURE_OF_A_MISSING_MODULE = (
+    "install it where the tests run, or correct the import; a module at the root of the project is found by"
+    " `suspectra record -- python -m pytest`"
+)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
+# where pytest's own messages name a place: "FILE:LINE: …", "FILE: … (at line LINE, column 1)", "FILE: …"
+_PLACE = re.compile(r"^(?:ERROR: )?(?P<file>.+?\.(?:ini|toml|cfg|py)):(?:(?P<line>\d+):)? ", re.M)
+_AT_LINE = re.compile(r"\(at line (\d+)")
+
+
+@dataclass(frozen=True)
+class CollectionError:
+    """One thing that pytest could not collect.
+
+    Parameters
+    ----------
+    collector : str
+        Node id of the file, folder or class; empty where the whole run failed.
+    exception : str
+        The name of the exception's type.
+    message : str
+        One line.
+    file : str
+        Where the error is: the innermost place in the workspace, relative to it; empty where it is elsewhere.
+    line : int
+        Counted from 1, 0 without a file.
+    digest : str
+        SHA-256 (hexadecimal) of the file's bytes as they were.
+    home : str
+        The file or folder that can't be collected, relative to the workspace; empty where it is outside or unknown.
+    time : int
+        Nanoseconds since the epoch.
+    """
+
+    collector: str
+    exception: str
+    message: str
+    file: str = ""
+    line: int = 0
+    digest: str = ""
+    home: str = ""
+    time: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, as a recording holds them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, head: dict[str, Any]) -> CollectionError:
+        """Out of a recording, with everything that is shown bounded and on one line.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            When it is anything else.
+        """
+        file, line = str(head["file"]), int(head["line"])
+        if file:
+            inside(file)
+        return cls(
+            one_line(str(head["collector"]), LONGEST_NAME),
+            one_line(str(head["exception"]), LONGEST_NAME),
+            one_line(str(head["message"])),
+            file,
+            max(line, 1) if file else 0,
+            str(head["digest"]),
+            inside(head["home"]) if head["home"] else "",
+            int(head["time"]),
+        )
+
+    @property
+    def what(self) -> str:
+        """The exception and its message."""
+        return f"{self.exception}: {self.message}" if self.message else self.exception
+
+    @property
+    def place(self) -> str:
+        """File and line, empty where they are not known."""
+        return f"{self.file}:{self.line}" if self.file else ""
+
+    @property
+    def cure(self) -> str:
+        """What helps."""
+        return _CURE_OF_A_MISSING_MODULE if self.exception == "ModuleNotFoundError" else _CURE
+
+    def __str__(self) -> str:
+        place = f"{self.place}: " if self.place else ""
+        where = f" (in {self.collector})" if self.collector and self.collector != self.file else ""
+        return f"{place}{self.what}{where}"
+
+    def problem(self) -> Problem:
+        """As a problem of the evidence."""
+        what = self.what.rstrip(".")
+        if not self.collector:
+            return Problem(self.file, _line(self.line), f"the test run failed: {what}", self.cure)
+        subject = "it" if self.collector == self.file else self.collector
+        cause = f"{subject} could not be collected: {what}"
+        return Problem(self.file or self.collector, _line(self.line), cause, self.cure)
+
+
+def _line(line: int) -> str:
+    return f"line {line}" if line else ""
+
+
+def summary(errors: Iterable[CollectionError]) -> str:
+    """How many there are and the first of them, in one sentence; empty without any.
+
+    Examples
+    --------
+    >>> summary([CollectionError("test_a.py", "NameError", "x", "test_a.py", 3)])
+    'test_a.py could not be collected: test_a.py:3: NameError: x'
+    """
+    errors = list(errors)
+    if not errors:
+        return ""
+    whole = next((error for error in errors if not error.collector), None)
+    if whole is not None:
+        return f"the test run failed: {whole}"
+    if len(errors) == 1:
+        place = f"{errors[0].place}: " if errors[0].place else ""
+        return f"{errors[0].collector} could not be collected: {place}{errors[0].what}"
+    return f"{len(errors)} test files or classes could not be collected, the first: {errors[0]}"
+
+
+def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Text of foreign origin without control characters, cut when overlong."""
+    text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def describe(
+    error: BaseException,
+    workspace_name: Callable[[str], str | None],
+    root: str,
+    *,
+    collector: str = "",
+    home: str | None = None,
+) -> CollectionError:
+    """The record of an exception.
+
+    Parameters
+    ----------
+    error : BaseException
+    workspace_name : callable
+        The name of a path in the workspace, None for one outside.
+    root : str
+        The workspace.
+    collector : str
+        Node id of what could not be collected.
+    home : str, optional
+        The path of its file.
+    """
+    error = _cause(error)
+    message = _message(error)
+    place = _place_of(error, workspace_name)
+    return _described(type(error).__qualname__, message, place, workspace_name, root, collector, home)
+
+
+def describe_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
+    """The record of a usage error that pytest printed."""
+    return _described("UsageError", output, None, workspace_name, root, "", None)
+
+
+def _described(
+    exception: str,
+    message: str,
+    place: tuple[str, int] | None,
+    workspace_name: Callable[[str], str | None],
+    root: str,
+    collector: str,
+    home: str | None,
+) -> CollectionError:
+    name = workspace_name(home) if home else None
+    if place is None and (place := _place_in(message, workspace_name)) is not None:
+        message = _PLACE.sub("", message, count=1)
+    if place is None and name is not None and name.endswith(".py"):
+        place = name, _definition(os.path.join(root, name), [*collector.split("::")[1:], message])
+    file, line = place or ("", 0)
+    return CollectionError(
+        one_line(collector, LONGEST_NAME),
+        one_line(exception, LONGEST_NAME),
+        one_line(_shortened(message)),
+        file,
+        line,
+        _digest(os.path.join(root, file)) if file else "",
+        name or "",
+    )
+
+
+def _cause(error: BaseException) -> BaseException:
+    """The exception itself, out of those that pytest wraps it in."""
+    for _ in range(20):
+        inner = getattr(error, "cause", None) if type(error).__name__ == "ConftestImportFailure" else None
+        if type(error).__name__ in ("CollectError", "PluginImportFailure"):
+            inner = error.__cause__
+        if type(inner).__name__ == "Skipped":  # the error is that a module is skipped where it can't be
+            break
+        if not isinstance(inner, BaseException):
+            break
+        error = inner
+    return error
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SyntaxError):
+        return str(error.msg)
+    try:
+        return str(getattr(error, "msg", None) or error)
+    except Exception:  # an exception of foreign code
+        return ""
+
+
+def _shortened(message: str) -> str:
+    """The line that says what is wrong: argparse puts the usage before it, pytest its settings behind."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    wrong = next((line.partition(": error: ")[2] for line in lines if ": error: " in line), None)
+    if wrong or not lines:
+        return wrong or ""
+    return (" ".join(lines) if lines[0].endswith(":") else lines[0]).removeprefix("ERROR: ")
+
+
+def _place_of(error: BaseException, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        name = workspace_name(error.filename) if os.path.isfile(error.filename) else None
+        if name is not None:
+            return name, error.lineno
+    return innermost(error.__traceback__, workspace_name)
+
+
+def innermost(traceback: TracebackType | None, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
+    """File and line of the innermost frame in the workspace's own code, None without any."""
+    found = None
+    while traceback is not None:
+        path = traceback.tb_frame.f_code.co_filename
+        if path.endswith(".py") and "site-packages" not in path and "dist-packages" not in path:
+            name = workspace_name(path)
+            if name is not None and os.path.isfile(path):
+                found = name, max(traceback.tb_lineno or 1, 1)
+        traceback = traceback.tb_next
+    return found
+
+
+def _place_in(message: str, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
+    match = _PLACE.search(message)
+    if match is None or not os.path.isfile(match["file"]):
+        return None
+    name = workspace_name(match["file"])
+    line = match["line"] or next(iter(_AT_LINE.findall(message)), "1")
+    return None if name is None else (name, max(int(line), 1))
+
+
+def _definition(path: str, words: list[str]) -> int:
+    """The line of the class or function that a message names, the innermost one; 1 where it names none."""
+    with StandardLibrary():
+        from suspectra_recorder.instrumentation.source import parse  # seldom needed, and slow to import
+    try:
+        tree = parse(Path(path).read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return 1
+    named = {name for word in words for name in re.findall(r"[^\W\d]\w*", word)}
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    # in the order of levels, so that the last one is the innermost
+    return next((n.lineno for n in reversed(list(ast.walk(tree))) if isinstance(n, definitions) and n.name in named), 1)
+
+
+def _digest(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,151 @@
+"""Which of all recorded tests still count, over any number of logs."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import read_json
+
+MAX_SCOPE = 1 << 26
+
+
+@dataclass(frozen=True)
+class WholeFiles:
+    """The test files a run collected as a whole: those of their tests it did not see are gone.
+
+    Parameters
+    ----------
+    time : int
+        When, in nanoseconds since the epoch.
+    files : dict of str to frozenset of str
+        Names of the tests by test file.
+    tried : frozenset of str
+        Node ids of what the run tried to collect, whether it could or not: files and folders as a whole, and ``""`` for
+        all of it. Of files that were collected in part ``file::``, and the classes and tests that were collected.
+    run : str
+    """
+
+    time: int
+    files: dict[str, frozenset[str]]
+    tried: frozenset[str] = frozenset()
+    run: str = ""
+
+    @classmethod
+    def from_payload(cls, payload: bytes, run: str = "") -> WholeFiles:
+        """Out of a ``SCOPE`` frame.
+
+        Raises
+        ------
+        ValueError
+            When the payload is anything else.
+        """
+        data = read_json(inflate(payload, MAX_SCOPE))
+        if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
+            raise ValueError("no list of collected files")
+        files = {str(file): frozenset(map(str, names)) for file, names in data["files"].items()}
+        return cls(int(data["time"]), files, frozenset(map(str, data.get("tried", ()))), run)
+
+    def payload(self) -> bytes:
+        """What a ``SCOPE`` frame holds of it; the run is that of its section."""
+        files = {file: sorted(names) for file, names in self.files.items()}
+        data = {"files": files, "tried": sorted(self.tried), "time": self.time}
+        return zlib.compress(json.dumps(data).encode(), 1)
+
+    def forgets(self, name: str, time: int) -> bool:
+        """Whether a test recorded at `time` is gone by this collection."""
+        names = self.files.get(name.partition("::")[0])
+        return names is not None and time < self.time and name not in names
+
+
+def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
+    """What counts of collections, the oldest first: of each file, and of all that was tried, the last one."""
+    of_file: dict[str, WholeFiles] = {}
+    of_try: dict[str, WholeFiles] = {}
+    ordered = sorted(collections, key=lambda collection: collection.time)
+    for collection in ordered:
+        of_file.update(dict.fromkeys(collection.files, collection))
+        of_try.update(dict.fromkeys(collection.tried, collection))
+    found = []
+    for collection in ordered:
+        files = {file: names for file, names in collection.files.items() if of_file[file] is collection}
+        tried = frozenset(node for node in collection.tried if of_try[node] is collection)
+        if files or tried:
+            found.append(replace(collection, files=files, tried=tried))
+    return found
+
+
+def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) -> Mapping[str, int]:
+    """The time of each test's last record, without the tests that a later collection no longer found."""
+    last: dict[str, int] = {}
+    for name, time in times:
+        if time >= last.get(name, -1):
+            last[name] = time
+    of_file = {file: collection for collection in current(collections) for file in collection.files}
+    return {
+        name: time
+        for name, time in last.items()
+        if (collection := of_file.get(name.partition("::")[0])) is None or not collection.forgets(name, time)
+    }
+
+
+def newest_errors(
+    errors: Iterable[tuple[str, CollectionError]], collections: Iterable[WholeFiles]
+) -> list[CollectionError]:
+    """What the last run that tried could not collect, each once, the oldest first.
+
+    Parameters
+    ----------
+    errors : iterable of (str, CollectionError)
+        With the run that met each; the workers of pytest-xdist all meet the same ones.
+    collections : iterable of WholeFiles
+    """
+    errors = sorted(errors, key=lambda pair: pair[1].time)
+    tries: dict[str, tuple[int, str]] = {}  # time and run of the last one, by node id
+    for run, error in errors:
+        tries[error.collector] = error.time, run
+    for collection in collections:
+        for collector in collection.tried:
+            tries[collector] = max(tries.get(collector, (0, "")), (collection.time, collection.run))
+    last: dict[str, CollectionError] = {}
+    for run, error in errors:
+        file, _, inner = error.collector.partition("::")
+        later = [error.collector, file, *([] if inner else [f"{file}::"])]
+        if max(tries.get(collector, (0, "")) for collector in later)[1] == run:
+            last.setdefault(error.collector, error)
+    return list(last.values())
+
+
+def inflate(data: bytes, limit: int) -> bytes:
+    """Decompress at most `limit` bytes.
+
+    Raises
+    ------
+    ValueError
+        When the data is damaged or holds more.
+    """
+    stream = zlib.decompressobj()
+    try:
+        out = stream.decompress(data, limit + 1)
+    except zlib.error as error:
+        raise ValueError(f"damaged compression ({error})") from None
+    if len(out) > limit or not stream.eof:
+        raise ValueError("more data than there can be" if len(out) > limit else "compression cut off")
+    return out
+
+
+def inflate_head(data: bytes, size: int) -> bytes:
+    """The first `size` bytes of what was compressed, or fewer if there are no more.
+
+    Raises
+    ------
+    ValueError
+        When the data is damaged.
+    """
+    try:
+        return zlib.decompressobj().decompress(data, size)
+    except zlib.error as error:
+        raise ValueError(f"damaged compression ({error})") from None

@@ -1,0 +1,425 @@
+"""pytest's hooks, once recording is switched on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from _pytest.assertion import rewrite
+
+from suspectra_recorder import early
+from suspectra_recorder.assertions import instrument_rewritten
+from suspectra_recorder.choice import Choice, choose
+from suspectra_recorder.errors import Problem
+from suspectra_recorder.explanations import Explanations, in_pytest, in_unittest
+from suspectra_recorder.failure import record_failure, tell
+from suspectra_recorder.fixture_dependencies import SharedSetup, TestFiles
+from suspectra_recorder.hook_errors import HookErrors, contained, failed
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.guard import named
+from suspectra_recorder.instrumentation.own import json, os, sys
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.log.collection import describe
+from suspectra_recorder.progress import Progress
+from suspectra_recorder.recorder import Recorder, RecordingError, TestRecord
+from suspectra_recorder.scope import Scope
+from suspectra_recorder.settings import VARIABLE, Settings, carry, drop, recording_folder
+from suspectra_recorder.verdict import Attempts, failure_message
+
+__builtins__ = own.builtins
+
+_FAILING = ("failed", "error")
+_RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
+
+
+def start(config: pytest.Config) -> None:
+    """Record this process."""
+    began = early.take()
+    asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
+    drop(asked, os.environ)
+    options = getattr(config, "known_args_namespace", config.option)
+    settings = Settings(
+        workspace=asked.workspace or str(config.rootpath),
+        sources=(
+            *asked.sources,
+            *getattr(options, "suspectra_source", ()),
+            *config.getini("suspectra_source"),
+        ),
+        include_tests=asked.include_tests
+        or getattr(options, "suspectra_include_tests", False)
+        or config.getini("suspectra_include_tests"),
+        counts=asked.counts or getattr(options, "suspectra_counts", False) or config.getini("suspectra_counts"),
+        run=asked.run or os.urandom(16).hex(),
+        children=asked.children
+        and config.getini("suspectra_children")
+        and not getattr(options, "suspectra_no_children", False),
+        status=asked.status,
+        recorder=asked.recorder or getattr(options, "suspectra_recorder", None) or config.getini("suspectra_recorder"),
+        selection=asked.selection,
+        progress=asked.progress,
+        environment=asked.environment,
+    )
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if began is not None and began.suits(settings.recorder, counting=settings.counts):
+        choice = began.choice
+    else:
+        choice = choose(settings.recorder, recording_folder(settings.workspace), counting=settings.counts)
+    settings = replace(settings, recorder=choice.recorder)  # for the workers of pytest-xdist too
+    scope = Scope(
+        settings.workspace,
+        settings.sources,
+        include_tests=settings.include_tests,
+        patterns=config.getini("python_files"),
+    )
+    about = {"pytest": pytest.__version__, "arguments": [str(a) for a in config.invocation_params.args]}
+    try:
+        recorder = Recorder(
+            scope, settings.run, worker, about, counting=settings.counts, monitoring=choice.monitoring, early=began
+        )
+        session = _Session(config, settings, recorder, worker, choice)
+    except Exception as error:
+        if began is not None:
+            began.close()
+        problem = error.problem if isinstance(error, RecordingError) else failed("the start", named(error))
+        config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
+        return
+    config.pluginmanager.register(session, "suspectra-session")
+    config.pluginmanager.register(_Reports(session.explanations), "suspectra-reports")
+    config.add_cleanup(session.end)
+    session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
+
+
+def failed_to_start(config: pytest.Config, error: BaseException) -> None:
+    """Record that pytest ended by an exception before the recording began."""
+    settings = Settings.from_json(os.environ.get(VARIABLE, ""))
+    drop(settings, os.environ)
+    if (began := early.take()) is not None:
+        began.close()
+    if settings.workspace:
+        record_failure(settings, lambda scope: describe(error, scope.name, scope.root))
+
+
+def failure_of_pytest(around: BaseException | None) -> Exception | None:
+    """The exception by which pytest is ending.
+
+    Parameters
+    ----------
+    around : BaseException or None
+        One that was being handled before pytest was started.
+    """
+    error = sys.exc_info()[1]
+    ordinary = isinstance(error, Exception) and not isinstance(error, pytest.exit.Exception)
+    return error if ordinary and error is not around else None
+
+
+class _NoRecording:
+    """The tests run as if nothing had been asked for, and the reason is told."""
+
+    def __init__(self, settings: Settings, problem: Problem):
+        self.settings = settings
+        self.problem = problem
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if not self.settings.status:
+            terminalreporter.write_line(f"suspectra: {self.problem}", yellow=True)
+
+    def pytest_unconfigure(self) -> None:
+        tell(self.settings, {"problem": self.problem.as_dict()})
+
+
+@contained
+class _Session:
+    def __init__(self, config: pytest.Config, settings: Settings, recorder: Recorder, worker: str, choice: Choice):
+        self.config = config
+        self.settings = settings
+        self.recorder = recorder
+        self.worker = worker
+        self.choice = choice
+        self.reruns = False
+        self.current = ""
+        self.attempts = Attempts()
+        self.setups = 0
+        self.told = False
+        self.whole: set[str] = set()
+        self.broken: set[str] = set()
+        self.tried: set[str] = set()
+        self.failed = False
+        self.ended = False
+        self.attempt = HookErrors(recorder).attempt
+        self.around = sys.exc_info()[1]  # of a program that runs pytest while it handles an exception
+        self.left_out = _read_selection(settings)
+        self.new = self.deselected = 0
+        self.progress = Progress(settings.progress)
+        self.test_files = TestFiles(recorder)
+        self.shared = SharedSetup(recorder)
+        self.shares: tuple[str, ...] = ()
+        self.undo = instrument_rewritten(rewrite, recorder.hook, recorder.imports)
+        self.explanations = Explanations(recorder)
+        in_pytest(self.explanations, rewrite, config)
+        in_unittest(self.explanations, recorder.imports)
+
+    # before the tests
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        manager = self.config.pluginmanager
+        self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
+        if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
+            if self.settings.environment:
+                carry(self.settings, os.environ)
+            else:  # the workers find the plugin as this process did
+                os.environ[VARIABLE] = self.settings.to_json()
+        elif self.settings.children:
+            self.recorder.record_children()
+
+    def pytest_report_header(self) -> str | None:
+        if self.settings.status or self.worker:
+            return None
+        way = " by sys.monitoring" if self.choice.monitoring else ""
+        return f"suspectra: recording{way} to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> Iterator[None]:
+        if isinstance(report, pytest.CollectReport):
+            self._not_collected(call.excinfo.value, node.nodeid, str(getattr(node, "path", "")))
+        with self.explanations.of():
+            yield
+
+    def pytest_internalerror(self, excinfo: Any) -> None:
+        self._not_collected(excinfo.value)
+
+    def _not_collected(self, error: BaseException, collector: str = "", home: str = "") -> None:
+        """Record what kept tests from being collected; without a collector the whole run failed."""
+        scope = self.recorder.scope
+        self.failed = self.failed or not collector
+        self.recorder.not_collected(describe(error, scope.name, scope.root, collector=collector, home=home))
+
+    def _note_failure(self) -> None:
+        """Record what ends pytest by an exception: a usage error, a conftest that can't be imported."""
+        if not self.failed and (error := failure_of_pytest(self.around)) is not None:
+            self._not_collected(error)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        file, _, inner = report.nodeid.partition("::")
+        if report.nodeid and (report.failed or report.result or not self._last_failed):
+            self.tried.add(report.nodeid)
+        if report.failed:
+            self.broken.add(file)
+        elif not inner and file.endswith(".py"):
+            self.whole.add(file)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        names = [item.nodeid for item in items]  # before any of them is deselected
+        yield
+        if self.worker in ("", "gw0"):
+            root = str(self.config.rootpath)
+            partly = {_file_of_argument(a, root) for a in self.config.args if "::" in a}
+            whole = set() if self._last_failed else self.whole - self.broken - partly
+            files: dict[str, list[str]] = {f: [] for f in sorted(whole)}
+            for name in names:
+                file = name.split("::")[0]
+                if file in files:
+                    files[file].append(name)
+            self.recorder.collected(files, {"", *self._all_tried(names, partly)})
+        if self.left_out is not None:
+            self._leave_out(items, self.left_out)
+        for item in items:
+            self._files_of(item)  # as they are now that they have been imported
+        self.test_files.imported()
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        self.deselected += len(items)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        # each worker of pytest-xdist collects all tests, and the process that starts them none
+        if self.worker in ("", "gw0") and not self.config.pluginmanager.has_plugin("dsession"):
+            self.progress.collected(len(session.items))
+
+    @property
+    def _last_failed(self) -> bool:
+        """Whether pytest leaves out files in which nothing failed."""
+        return bool(getattr(self.config.option, "lf", False))
+
+    def _all_tried(self, names: list[str], partly: set[str]) -> set[str]:
+        """What was tried to be collected; see :class:`suspectra_recorder.log.history.WholeFiles`."""
+        tried = set()
+        for name in {*self.tried, *names}:
+            file, *inner = name.split("::")
+            if file in partly or self._last_failed:
+                tried |= {"::".join([file, *inner[:depth]]) for depth in range(1, len(inner) + 1)} | {f"{file}::"}
+            elif not inner:
+                tried.add(file)
+        return tried
+
+    def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
+        """Deselect the tests that need not run; what they did under another Python says nothing about this one."""
+        python, only = sys.version.split()[0], selection.get("only")
+        if only is not None:
+            needless = [item for item in items if item.nodeid not in only]
+        else:
+            needless = [item for item in items if selection["left_out"].get(item.nodeid) == python]
+        if needless:
+            gone = set(map(id, needless))
+            self.config.hook.pytest_deselected(items=needless)
+            items[:] = [item for item in items if id(item) not in gone]
+        known = {*selection["left_out"], *selection["chosen"]}
+        self.new = 0 if only is not None else sum(item.nodeid not in known for item in items)
+
+    # each test
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, None]:
+        self.recorder.begin()
+        self.current, self.attempts, self.setups = item.nodeid, Attempts(), 0
+        self.shares = ()
+        self.explanations.begin()
+        outcome = yield
+        self.current = ""
+        explained = self.explanations.end()
+        if outcome.excinfo is not None or not self.attempts.all:
+            self.recorder.discard()  # interrupted: the test did not end
+            return
+        last = self.attempts.last
+        seconds = sum(attempt.seconds for attempt in self.attempts.all)
+        self.recorder.test(
+            TestRecord(
+                item.nodeid,
+                last.verdict,
+                last.phases,
+                last.message,
+                seconds,
+                self._location(item),
+                self.attempts.flaky,
+                (*self.shares, *explained),
+            ),
+            self._files_of(item),
+        )
+        self.progress.ended(last.verdict in _FAILING)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self) -> None:
+        self.setups += 1
+        if self.setups > 1:
+            self.recorder.again()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self) -> None:
+        if self.reruns and self.setups == 1:
+            self.recorder.setup_done()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
+        self.shares = self.shared.used_by(item)
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, None]:
+        yield
+        if self.current:
+            self.shared.made(fixturedef)
+
+    def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
+        self.shared.gone(fixturedef)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.nodeid == self.current:
+            self.attempts.add(report)
+        elif report.when == "???":  # pytest-xdist: the worker died while it ran this test
+            message = failure_message(report)
+            self.recorder.lost(TestRecord(report.nodeid, "failed", {"call": "failed"}, message))
+            self.progress.ended(failed=True)
+
+    # after the tests
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self.choice.objection and not self.settings.status:
+            terminalreporter.write_line(f"suspectra: {self.choice.objection}", yellow=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.left_out and self.left_out["left_out"]:
+            session.exitstatus = pytest.ExitCode.OK  # that there is nothing to run is what was hoped for
+        self.test_files.imported()
+        self.recorder.outside()
+        self._note_failure()
+        self.tell()  # a worker of pytest-xdist may be ended right behind this
+
+    def pytest_unconfigure(self) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """The run is over: pytest says so, or never came so far as to begin."""
+        if self.ended:
+            return
+        self.ended = True
+        for step in (
+            self.explanations.undo,
+            self.undo,
+            self._note_failure,
+            self.recorder.stop,
+            self.tell,
+            self._compact,
+        ):
+            self.attempt("the end", step)
+
+    def _compact(self) -> None:
+        if not self.worker:
+            with StandardLibrary():
+                from suspectra_recorder.log.compaction import compact
+            compact(self.recorder.folder)
+
+    def tell(self) -> None:
+        if not self.told:
+            self.told = True
+            told = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
+            told["deselected"] = self.deselected
+            told["errors"] = [error.as_dict() for error in self.recorder.errors]
+            tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
+
+    def _files_of(self, item: pytest.Item) -> tuple[int, ...]:
+        return self.test_files.of(str(item.path), parted=isinstance(item, pytest.Function))
+
+    def _location(self, item: pytest.Item) -> tuple[str, int] | None:
+        file, line, _ = item.location
+        name = self.recorder.scope.name(os.path.join(str(self.config.rootpath), file))
+        return None if name is None else (name, (line or 0) + 1)
+
+
+class _Reports:
+    """Leaves out how failures are reported; where nothing failed it does nothing, as it is called six times a test."""
+
+    def __init__(self, explanations: Explanations):
+        self.explanations = explanations
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
+        skipped = call.excinfo is not None and issubclass(call.excinfo.type, pytest.skip.Exception)
+        if skipped or (call.excinfo is None and not getattr(item, "_excinfo", None)):  # the latter is unittest's
+            yield
+        else:
+            with self.explanations.of():
+                yield
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> Iterator[None]:
+        if getattr(report, "outcome", "") in ("passed", "skipped"):
+            yield
+        else:
+            with self.explanations.of():
+                yield
+
+
+def _file_of_argument(argument: str, root: str) -> str:
+    """The file of a ``file::test`` argument as node ids name it."""
+    path = os.path.abspath(argument.split("::")[0])
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _read_selection(settings: Settings) -> dict[str, Any] | None:
+    if not settings.selection:
+        return None
+    with open(settings.selection, encoding="utf-8") as stream:
+        return json.load(stream)

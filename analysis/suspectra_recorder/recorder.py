@@ -1,0 +1,421 @@
+"""Writing down what one process runs, test by test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from suspectra_recorder.child_process_merge import Adoption
+from suspectra_recorder.children import CHILDREN, Children
+from suspectra_recorder.early import EarlyStart
+from suspectra_recorder.errors import Problem
+from suspectra_recorder.folders import RecordingError, make_recording_folder
+from suspectra_recorder.hooks import Hooks
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.imports import LoadedFile, bits
+from suspectra_recorder.instrumentation.own import json, os, sys, time
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
+from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.scope import Scope
+from suspectra_recorder.settings import FOLDER, RECORDING
+from suspectra_recorder.unseen import modules_before, reason
+
+__builtins__ = own.builtins
+
+
+@dataclass(frozen=True)
+class TestRecord:
+    """A test as its frame holds it, without its rows."""
+
+    __test__ = False
+
+    name: str
+    verdict: str
+    phases: Mapping[str, str] = field(default_factory=dict)
+    message: str = ""
+    seconds: float = 0.0
+    location: tuple[str, int] | None = None
+    flaky: bool = False
+    shares: tuple[str, ...] = ()
+
+    def head(self, ended: int) -> dict[str, Any]:
+        """The JSON of the frame, with the time the test ended in nanoseconds."""
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "phases": dict(self.phases),
+            "message": self.message,
+            "seconds": round(self.seconds, 6),
+            "location": self.location,
+            "flaky": self.flaky,
+            "time": ended,
+            "shares": self.shares,
+        }
+
+
+class Recorder:
+    """Records one process.
+
+    Parameters
+    ----------
+    scope : Scope
+        What to record.
+    run : str
+        The run this process is part of.
+    worker : str
+        This process's name within the run, empty for the only one.
+    about : mapping, optional
+        More about the run, for readers.
+    counting : bool
+        Count how often probes are passed.
+    monitoring : bool
+        Watch probes by ``sys.monitoring``, which must be available.
+    early : EarlyStart, optional
+        What began before this recorder, which goes on with it.
+
+    Raises
+    ------
+    RecordingError
+        When the workspace can't be written.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        run: str,
+        worker: str = "",
+        about: Mapping[str, Any] | None = None,
+        *,
+        counting: bool = False,
+        monitoring: bool = False,
+        early: EarlyStart | None = None,
+    ):
+        self.scope = scope
+        self.tests = 0
+        self.errors: list[CollectionError] = []
+        self._began = time.process_time()
+        self._frozen_setup: tuple[list[int], bytes] = ([], b"")
+        self.folder = make_recording_folder(scope.root, RECORDING)
+        try:
+            self._behind, self._last = _clock_behind(self.folder), 0
+            started = self._now()
+            name = f"{started:020d}-{os.getpid()}{'-' + worker if worker else ''}{SUFFIX}"
+            self.log = LogWriter(os.path.join(self.folder, name))
+        except OSError as error:
+            raise RecordingError(
+                Problem(
+                    f"{FOLDER}/{RECORDING}",
+                    "",
+                    f"nothing can be recorded: {error.strerror or error}",
+                    "make the workspace writable, or choose another with --workspace",
+                )
+            ) from error
+        head = {
+            "run": run,
+            "worker": worker,
+            "started": started,
+            "python": sys.version.split()[0],
+            "executable": sys.executable,
+            "counts": counting,
+            "recorder": "monitoring" if monitoring else "probes",
+            **(about or {}),
+        }
+        self._adoption: Adoption | None = None
+        self._stopped = ""
+        self._write(FrameKind.RUN, json.dumps(head).encode())
+        self._early = early
+        self._hooks = _hooks(scope, early, counting=counting, monitoring=monitoring)
+        self.hook, self.imports, self._imported = (
+            self._hooks.import_hook,
+            self._hooks.first_imports,
+            self._hooks.imported,
+        )
+        self._import_rows: set[tuple[str, bytes]] = set()
+        self._files_written = 0
+        self._failures_written: set[str] = set()
+        self._report_scope()
+
+    def start(self, *, launched: bool = False) -> None:
+        """Instrument what is imported from now on, and tell what was imported before and is not known.
+
+        Parameters
+        ----------
+        launched : bool
+            Whether `suspectra record` started this process.
+        """
+        known = {file.path for file in self.hook.files} | set(self.hook.guard.failures)
+        for module, path, name in modules_before(self.scope):
+            if name not in known:
+                known.add(name)
+                why = reason(module, path, self._early, launched=launched, counting=self.hook.counting)
+                self.problem(name, "", *why)
+        self._hooks.install()
+
+    def record_children(self) -> None:
+        """Record the processes that are started from now on, for the tests that start them."""
+        settings = {
+            "python": sys.version,
+            "workspace": self.scope.root,
+            "sources": self.scope.given,
+            "include_tests": self.scope.include_tests,
+            "patterns": self.scope.patterns,
+            "cache": self._hooks.cache,
+        }
+        try:
+            children = Children(self.scope.root, settings, self.hook.counting)
+            self._adoption = Adoption(self.hook, self.imports, children, self._imported.append)
+        except (OSError, RecordingError) as error:
+            cause = f"processes that tests start are not recorded: {getattr(error, 'strerror', None) or error}"
+            self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "make the workspace writable")
+            return
+        self._adoption.start(self._forked)
+
+    def _forked(self) -> None:
+        """Leave the recording to the process that this one was forked from."""
+        self.log.close()
+        self._adoption = None
+
+    def stop(self) -> None:
+        """Write what is left and let the log go."""
+        self.outside(at_the_end=True)
+        if self._adoption is not None:
+            if failure := self._adoption.children.failure:
+                cause = f"a process that a test started could not record itself: {failure}"
+                self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "leave it more room if what it executes matters")
+            self._adoption.stop()
+        self._hooks.close()
+        self.log.close()
+        if self._stopped and sys.__stderr__ is not None:
+            sys.__stderr__.write(self._stopped)  # not before the tests are over, some of which look at what is written
+
+    def outside(self, *, at_the_end: bool = False) -> None:
+        """What ran since the last harvest belongs to no test."""
+        if self._adoption is not None:
+            self._adoption.outside(everything=at_the_end)
+        touched, bits = self.hook.harvest()
+        self._write_files()
+        if touched:
+            self._write(FrameKind.OUTSIDE, pack_rows(touched, bits))
+        self._write_imports()
+        if self._adoption is not None and self.log.is_open:
+            for at in self._adoption.late(everything=at_the_end):
+                self._complete(at)
+
+    def begin(self) -> None:
+        """A test begins: what runs from now on belongs to it, but for what first imports run."""
+        self.outside()
+        self.imports.apart = True
+        if self._adoption is not None:
+            self._adoption.begin()
+        self._began = time.process_time()
+
+    def setup_done(self) -> None:
+        """Remember what has run so far, in case this test is run again."""
+        self._frozen_setup = self.hook.harvest()
+        self.hook.mark(*self._frozen_setup)
+        if self._adoption is not None:
+            self._adoption.setup_done()
+
+    def again(self) -> None:
+        """Forget the attempt, but not what its setup ran: shared fixtures are not set up a second time."""
+        self.hook.harvest()
+        self.hook.mark(*self._frozen_setup)
+        if self._adoption is not None:
+            self._adoption.again()
+
+    def discard(self) -> None:
+        """Forget what ran since the last harvest: the test it belongs to did not end."""
+        self.hook.harvest()
+        if self._adoption is not None:
+            self._adoption.discard()
+
+    def test(self, record: TestRecord, files: Iterable[int] = ()) -> None:
+        """What ran since the last harvest belongs to this test, which rests on these files besides."""
+        head = {**record.head(self._now()), "cpu": round(time.process_time() - self._began, 6)}
+        if self._adoption is not None:
+            self._adoption.end()
+        rows = self._harvested([*files, *self._write_imports()])
+        if self._adoption is not None:
+            self._adoption.written(self.log.size)
+        self._write(FrameKind.TEST, with_json(head, rows))
+        self.tests += 1
+
+    def lost(self, record: TestRecord) -> None:
+        """A test of which nothing is known but how it ended, because its process died."""
+        self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows([], b"")))
+
+    def collected(self, files: Mapping[str, Iterable[str]], tried: Iterable[str]) -> None:
+        """The files that were collected as a whole, with their tests: older tests of theirs are gone.
+
+        And all that the run tried to collect: what older runs could not collect of that is gone too.
+        """
+        names = {file: frozenset(tests) for file, tests in files.items()}
+        self._write(FrameKind.SCOPE, WholeFiles(self._now(), names, frozenset(tried)).payload())
+
+    def not_collected(self, error: CollectionError) -> None:
+        """What kept tests from being collected."""
+        self._write(FrameKind.ERROR, json.dumps(replace(error, time=self._now()).as_dict()).encode())
+        self.errors.append(error)
+
+    def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
+        """A file that tests rest on but do not execute with probes; its number."""
+        return self.hook.add(LoadedFile(path, digest, [], source_map, traced=False))
+
+    def passed(self) -> dict[int, int]:
+        """What ran since the last harvest, as the bits of each source."""
+        return self.hook.passed()
+
+    def share(self, passed: Mapping[int, int]) -> str:
+        """What a test ran for others too; the name it is recorded under, empty where it is nothing."""
+        if not passed:
+            return ""
+        name = os.urandom(8).hex()
+        self._write_files()
+        self._write(FrameKind.SHARED, with_json({"name": name, "time": self._now()}, self._rows(passed)))
+        return name
+
+    def _rows(self, passed: Mapping[int, int]) -> bytes:
+        parts = [bits.to_bytes(len(self.hook.files[n].cells) // 8, "big") for n, bits in passed.items()]
+        return pack_rows(list(passed), b"".join(parts))
+
+    def _write_imports(self) -> list[int]:
+        """Write down what first imports ran since the last time, which belongs to no test.
+
+        Returns
+        -------
+        list of int
+            The numbers of the imported modules.
+        """
+        if not self._imported:
+            return []
+        self._write_files()
+        imported, self._imported[:] = self._imported[:], []
+        numbers = {file: number for number, file in enumerate(self.hook.files)}
+        own: dict[int, None] = {}
+        for path, cells in imported:
+            module = self.scope.name(path) or ""
+            passed = {numbers[file]: bits(there) for file, there in cells.items() if any(there)}
+            own.update({numbers[file]: None for file in cells if file.path == module})
+            rows = self._rows(dict(sorted(passed.items())))
+            if passed and (module, rows) not in self._import_rows:  # each child imports the same
+                self._import_rows.add((module, rows))
+                head = {"name": "", "time": self._now(), "module": module}
+                self._write(FrameKind.SHARED, with_json(head, rows))
+        return list(own)
+
+    def _harvested(self, files: Iterable[int]) -> bytes:
+        """The rows of what ran, and of these files, which the test rests on, whether it ran any of them or not."""
+        touched, bits = self.hook.harvest()
+        self._write_files()
+        size = sum(len(self.hook.files[n].cells) // 8 for n in touched)
+        more = list(dict.fromkeys(n for n in files if n not in touched))
+        none = bytes(sum(len(self.hook.files[n].cells) // 8 for n in more))
+        return pack_rows([*touched, *more], bits[:size] + none + bits[size:])
+
+    def problem(self, file: str, place: str, cause: str, cure: str) -> None:
+        """Something a reader of the recording should know."""
+        self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
+
+    def _complete(self, at: int) -> None:
+        """Write a test once more, with what its children ran after it, which is in the cells."""
+        head, rows = split_json(self.log.payload(at))
+        touched, bits = unpack_rows(rows)
+        self.hook.mark(touched, bits)
+        rows = self._harvested([*touched, *self._write_imports()])
+        after = self.log.size
+        self._write(FrameKind.TEST, with_json({**head, "time": self._now()}, rows))
+        self._adoption.moved(at, after)
+
+    def _now(self) -> int:
+        """The time, which never goes back: of two records of a test the later one counts."""
+        now = time.time_ns() + self._behind
+        if now < self._last:
+            self._behind += self._last - now
+            now = self._last
+        self._last = now
+        return now
+
+    def _write(self, kind: FrameKind, payload: bytes) -> None:
+        try:
+            self.log.write(kind, payload)
+            if self._behind:
+                os.utime(self.log.path, ns=(self._now(), self._now()))  # for the next run to see
+        except OSError as error:  # a full disk must not fail the tests
+            self.log.close()
+            self._stopped = f"suspectra: recording stopped: {error}\n"
+
+    def _write_files(self) -> None:
+        """Write what was loaded since the last time; not when it is loaded, in the middle of the user's code."""
+        files = self.hook.files
+        while self._files_written < len(files):
+            self._files_written += 1
+            self._loaded(files[self._files_written - 1])
+        for name, cause in list(self.hook.guard.failures.items()):
+            if name not in self._failures_written:
+                self._failures_written.add(name)
+                self.problem(
+                    name,
+                    "",
+                    f"could not be instrumented: {cause}",
+                    "report it; the file ran as it is, and is missing from the ranking",
+                )
+
+    def _loaded(self, file: LoadedFile) -> None:
+        path = os.path.join(self.scope.root, *file.path.split("/"))
+        head = {
+            "path": file.path,
+            "digest": file.digest,
+            "cells": len(file.cells),
+            "is_test": self.scope.is_test_code(path),
+            "traced": file.traced,
+        }
+        self._write(FrameKind.FILE, with_json(head, file.map))
+
+    def _report_scope(self) -> None:
+        for source in self.scope.missing:
+            self.problem(
+                source,
+                "",
+                "is asked for as a source, but is neither a folder nor an importable package",
+                "correct suspectra_source or --source",
+            )
+        for folder in self.scope.outside:
+            self.problem(
+                folder,
+                "",
+                "is asked for as a source, but lies outside the workspace",
+                "choose a workspace that holds it",
+            )
+
+
+def imported_files() -> list[str]:
+    """The files of all modules that are there."""
+    files = []
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str):
+            files.append(path)
+    return files
+
+
+def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool) -> Hooks:
+    """Those that are there where they do what is wanted, or others."""
+    if early is None:
+        return Hooks(scope, counting=counting, monitoring=monitoring)
+    before = early.hooks.import_hook
+    if before.counting == counting and (before.monitor is not None) == monitoring:
+        return early.hand_over(scope)
+    early.close()
+    return Hooks(scope, counting=counting, monitoring=monitoring)
+
+
+def _clock_behind(folder: str) -> int:
+    """How far the clock stands behind what was recorded before, in nanoseconds: 0 unless it was set back.
+
+    Of two records of a test the later one counts, and a log is as old as its last record.
+    """
+    with os.scandir(folder) as entries:
+        newest = max((entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries if entry.is_file()), default=0)
+    return max(0, newest + 1 - time.time_ns())

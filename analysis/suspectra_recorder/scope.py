@@ -1,0 +1,166 @@
+"""Which files are recorded, and under which name."""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib.machinery
+import re
+from collections.abc import Callable, Iterable
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import os
+
+__builtins__ = own.builtins
+
+_SKIPPED = frozenset({"node_modules", "site-packages", "dist-packages", "__pycache__", "__pypackages__"})
+_BUILD_TREES = frozenset({"build", "dist"})
+_TEST_FOLDERS = frozenset({"test", "tests"})
+
+
+class Scope:
+    """Decides about each file that is imported.
+
+    Recorded is what lies below the workspace, but for virtual environments, hidden folders, installed packages
+    and build trees; and what `sources` names, wherever it lies. Test modules and conftest files are recorded
+    only with `include_tests`. A file is not left out because its path has ``test`` in it.
+
+    Parameters
+    ----------
+    root : str
+        The workspace.
+    sources : iterable of str
+        Folders, or names of importable packages, that are recorded besides.
+    include_tests : bool
+    patterns : iterable of str
+        pytest's ``python_files``.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        sources: Iterable[str] = (),
+        *,
+        include_tests: bool = False,
+        patterns: Iterable[str] = ("test_*.py", "*_test.py"),
+    ):
+        self.root = os.path.realpath(root)
+        self.include_tests = include_tests
+        self.patterns = tuple(patterns)
+        self._matches = [("/" in pattern, _matcher(pattern)) for pattern in self.patterns]
+        self.given = tuple(sources)
+        self.missing: list[str] = []  # sources that could not be found
+        self.outside: list[str] = []  # sources that lie outside the workspace
+        self._sources: list[str] = []
+        for source in self.given:
+            self._add_source(source)
+        self._folders: dict[str, bool] = {}
+        self._holds_tests: dict[str, bool] = {}
+
+    def __call__(self, path: str) -> str | None:
+        """The name to record a file under, None when it is not recorded."""
+        if not path.endswith(".py"):
+            return None
+        real = os.path.realpath(path)
+        name = self.name(real)
+        if name is None or not self.holds(os.path.dirname(real)):
+            return None
+        if not self.include_tests and self.is_test_module(real):
+            return None
+        return name
+
+    def name(self, path: str) -> str | None:
+        """A path relative to the workspace with forward slashes, None outside of it."""
+        real = os.path.realpath(path)
+        if not _below(real, self.root):
+            return None
+        return os.path.relpath(real, self.root).replace(os.sep, "/")
+
+    def is_test_module(self, path: str) -> bool:
+        """Whether pytest itself would take the file for a test module or a conftest."""
+        base = os.path.basename(path)
+        if base == "conftest.py":
+            return True
+        full = path.replace(os.sep, "/")
+        return any(matches(os.path.normcase(full if whole else base)) for whole, matches in self._matches)
+
+    def is_test_code(self, path: str) -> bool:
+        """Whether a recorded file is test code: a test module, or support code in a folder of tests.
+
+        A folder of tests is called ``test`` or ``tests`` and holds a test module or a conftest.
+        """
+        real = os.path.realpath(path)
+        if self.is_test_module(real):
+            return True
+        folder = os.path.dirname(real)
+        while _below(folder, self.root) and folder != self.root:
+            if os.path.basename(folder) in _TEST_FOLDERS and self._has_tests(folder):
+                return True
+            folder = os.path.dirname(folder)
+        return False
+
+    def _has_tests(self, folder: str) -> bool:
+        if folder not in self._holds_tests:
+            try:
+                names = os.listdir(folder)
+            except OSError:
+                names = []
+            self._holds_tests[folder] = any(
+                self.is_test_module(os.path.join(folder, n)) for n in names if n.endswith(".py")
+            )
+        return self._holds_tests[folder]
+
+    def _add_source(self, source: str) -> None:
+        folders = [os.path.join(self.root, source)]
+        if not os.path.exists(folders[0]):
+            folders = _package_folders(source)
+        if not folders:
+            self.missing.append(source)
+        for folder in map(os.path.realpath, folders):
+            (self._sources if _below(folder, self.root) else self.outside).append(folder)
+
+    def holds(self, folder: str) -> bool:
+        """Whether files in this folder are the project's own."""
+        wanted = self._folders.get(folder)
+        if wanted is None:
+            wanted = any(_below(folder, s) or folder == os.path.dirname(s) for s in self._sources)
+            wanted = wanted or self._folder_is_ours(folder)
+            self._folders[folder] = wanted
+        return wanted
+
+    def _folder_is_ours(self, folder: str) -> bool:
+        if folder == self.root:
+            return True
+        if not _below(folder, self.root):
+            return False
+        name = os.path.basename(folder)
+        if name in _SKIPPED or name.startswith(".") or name.endswith((".egg", ".egg-info")):
+            return False
+        if name in _BUILD_TREES and not os.path.exists(os.path.join(folder, "__init__.py")):
+            return False
+        if any(os.path.exists(os.path.join(folder, mark)) for mark in ("pyvenv.cfg", "conda-meta")):
+            return False
+        return self.holds(os.path.dirname(folder))
+
+
+def _below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _matcher(pattern: str) -> Callable[[str], object]:
+    """What :func:`fnmatch.fnmatch` does, of which nothing may be left to call while tests run."""
+    anywhere = f"*/{pattern}" if "/" in pattern and not pattern.startswith(("*", "/")) else pattern
+    return re.compile(fnmatch.translate(os.path.normcase(anywhere))).match
+
+
+def _package_folders(name: str) -> list[str]:
+    """Where an importable package or module lies, found without importing it."""
+    path = None
+    spec = None
+    for part in name.split("."):
+        spec = importlib.machinery.PathFinder.find_spec(part, path)
+        if spec is None:
+            return []
+        path = spec.submodule_search_locations
+    if spec is None:
+        return []
+    return list(path) if path is not None else [spec.origin] if spec.origin else []

@@ -1,0 +1,127 @@
+"""What a recording is asked to do, and how it travels to the process that runs the tests."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import asdict, dataclass, field
+
+from suspectra_recorder.instrumentation.own import json, os, sys
+
+VARIABLE = "SUSPECTRA_RECORD"
+"""The environment variable that switches the plugin on; it holds the settings as JSON."""
+
+BOOTSTRAP = "suspectra_bootstrap"
+"""The plugin that makes this package importable where it is not installed."""
+
+BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bootstrap")
+"""The one folder that is put on the path for it, and for processes that tests start; a ``sitecustomize`` in it starts
+the recording early."""
+
+CHILD_VARIABLE = "SUSPECTRA_CHILD"
+"""The environment variable that tells processes started by tests where to record, and for which test."""
+
+RECORDERS = ("auto", "probes", "monitoring")
+"""The ways to record; see :mod:`suspectra_recorder.choice`."""
+
+FOLDER = ".suspectra"
+RECORDING = "recording"
+
+
+def recording_folder(workspace: str) -> str:
+    """Where the recording of a workspace is kept."""
+    return os.path.join(workspace, FOLDER, RECORDING)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to record.
+
+    Parameters
+    ----------
+    workspace : str
+        Absolute path; empty for pytest's rootdir.
+    sources : tuple of str
+        Folders and packages to record besides the workspace.
+    include_tests : bool
+        Record test modules and conftest files too.
+    counts : bool
+        Count how often branches are taken.
+    children : bool
+        Record the processes that tests start.
+    recorder : str
+        Which of :data:`RECORDERS`, empty where nobody chose.
+    run : str
+        Shared by all processes of one run.
+    status : str
+        A file that each process adds a line to when it is done; empty for none.
+    selection : str
+        A file that says which tests need not run; empty to run all.
+    progress : str
+        A file that takes a line for each test that ends; empty for none.
+    environment : dict of str to (str or None)
+        What the variables that carried the recorder held before.
+    """
+
+    workspace: str = ""
+    sources: tuple[str, ...] = ()
+    include_tests: bool = False
+    counts: bool = False
+    children: bool = True
+    recorder: str = ""
+    run: str = ""
+    status: str = ""
+    selection: str = ""
+    progress: str = ""
+    environment: dict[str, str | None] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """As :data:`VARIABLE` holds it."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """The settings out of :data:`VARIABLE`; anything but JSON just means the defaults."""
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            return cls()
+        known = {k: v for k, v in values.items() if k in cls.__dataclass_fields__}
+        return cls(**{**known, "sources": tuple(known.get("sources", ()))})
+
+
+def carry(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
+    """Add to an environment what makes every pytest started in it record, or every process that runs unittest.
+
+    Returns
+    -------
+    Settings
+        With the former values of the variables that were changed.
+    """
+    names = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+    former = settings.environment or {name: environ.get(name) for name in names}
+    settings = Settings(**{**asdict(settings), "sources": settings.sources, "environment": former})
+    environ[VARIABLE] = settings.to_json()
+    environ["PYTHONPATH"] = _joined(os.pathsep, BOOTSTRAP_FOLDER, former["PYTHONPATH"])
+    if unittest:
+        return settings
+    # -p is the earliest a plugin can come, but only PYTEST_PLUGINS reaches the workers of pytest-xdist in time
+    environ["PYTEST_ADDOPTS"] = _joined(" ", f"-p {BOOTSTRAP}", former["PYTEST_ADDOPTS"])
+    environ["PYTEST_PLUGINS"] = _joined(",", BOOTSTRAP, former["PYTEST_PLUGINS"])
+    return settings
+
+
+def drop(settings: Settings, environ: MutableMapping[str, str]) -> None:
+    """Undo :func:`carry`, so that what the tests start is not recorded into the same place."""
+    environ.pop(VARIABLE, None)
+    for name, value in settings.environment.items():
+        if value is None:
+            environ.pop(name, None)
+        else:
+            environ[name] = value
+    sys.path[:] = [entry for entry in sys.path if entry != BOOTSTRAP_FOLDER]
+
+
+def _joined(separator: str, ours: str, theirs: str | None) -> str:
+    return ours + separator + theirs if theirs else ours

@@ -1,0 +1,436 @@
+"""unittest as it is, recorded: no runner and no result class of ours, so whatever prints the results does so still.
+
+Recorded are the tests that are run by ``python -m unittest`` and by scripts, whatever loads them. Only the standard
+library is used: where there is no pytest, none is needed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import inspect
+import unittest
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+from unittest import loader as loading
+from unittest import suite as suites
+
+from suspectra_recorder.choice import choose
+from suspectra_recorder.explanations import Explanations, in_unittest
+from suspectra_recorder.failure import tell
+from suspectra_recorder.fixture_dependencies import TestFiles
+from suspectra_recorder.hook_errors import HookErrors
+from suspectra_recorder.instrumentation.own import json, os, sys, time
+from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.log.collection import CollectionError, describe, one_line
+from suspectra_recorder.progress import Progress
+from suspectra_recorder.recorder import Recorder, RecordingError, TestRecord
+from suspectra_recorder.scope import Scope
+from suspectra_recorder.settings import VARIABLE, Settings, drop, recording_folder
+
+PATTERNS = ("test*.py", "*_test.py")
+_LONGEST_MESSAGE = 500
+_OF_MODULES = ("tearDownModule",)
+_TEARDOWNS = ("tearDownClass", *_OF_MODULES)
+_OWN = "unittest.loader"  # the module of the tests that stand for a module that can't be imported
+
+
+def start() -> None:
+    """Record this process from now on, to its end."""
+    settings = Settings.from_json(os.environ[VARIABLE])
+    drop(settings, os.environ)
+    choice = choose(settings.recorder or "auto", recording_folder(settings.workspace), counting=settings.counts)
+    scope = Scope(settings.workspace, settings.sources, include_tests=settings.include_tests, patterns=PATTERNS)
+    about = {"runner": "unittest", "arguments": sys.orig_argv[1:]}
+    try:
+        recorder = Recorder(scope, settings.run, "", about, counting=settings.counts, monitoring=choice.monitoring)
+    except RecordingError as error:
+        tell(settings, {"problem": error.problem.as_dict()})
+        return
+    session = _Session(replace(settings, recorder=choice.recorder), recorder, choice.monitoring, choice.objection)
+    session.install()
+    recorder.start()
+    if settings.children:
+        recorder.record_children()
+    atexit.register(session.end)
+
+
+class _Outcome:
+    """How one test ends, as its result object is told."""
+
+    def __init__(self) -> None:
+        self.verdict = ""
+        self.message = ""
+
+    def take(self, verdict: str, message: str = "") -> None:
+        """One thing the result object was told; a failure stays one."""
+        if self.verdict not in ("failed", "error"):
+            self.verdict, self.message = verdict, one_line(message, _LONGEST_MESSAGE)
+
+    def listen(self, result: Any, explanations: Explanations) -> Callable[[], None]:
+        """Hear what a result object is told from now on, and take out what explains that.
+
+        Returns
+        -------
+        callable
+            Undoes it.
+        """
+        hear: dict[str, Callable[..., None]] = {
+            "addSuccess": lambda test: self.take("passed"),
+            "addFailure": lambda test, error: self.take("failed", _message(error)),
+            "addError": lambda test, error: self.take("failed", _message(error)),
+            "addSkip": lambda test, reason: self.take("skipped", str(reason)),
+            "addExpectedFailure": lambda test, error: self.take("xfailed", _message(error)),
+            "addUnexpectedSuccess": lambda test: self.take("failed", "it passed although a failure was expected"),
+            "addSubTest": lambda test, subtest, error: error and self.take("failed", _subtest(subtest, error)),
+        }
+        return _listen(result, hear, explanations)
+
+
+def _listen(result: Any, hear: dict[str, Callable[..., None]], explanations: Explanations) -> Callable[[], None]:
+    """Hear what methods of a result object are told; returns what undoes it."""
+    before = {name: vars(result).get(name) for name in hear if hasattr(result, name)}
+    for name in before:
+        setattr(result, name, _both(hear[name], getattr(result, name), explanations))
+
+    def undo() -> None:
+        for name, method in before.items():
+            if method is None:
+                vars(result).pop(name, None)
+            else:
+                setattr(result, name, method)
+
+    return undo
+
+
+def _both(hear: Callable[..., None], told: Callable[..., Any], explanations: Explanations) -> Callable[..., Any]:
+    @functools.wraps(told)
+    def listening(*arguments: Any, **more: Any) -> Any:
+        failed = any(isinstance(argument, tuple) for argument in (*arguments, *more.values()))  # sys.exc_info()
+        with explanations.of(needed=failed):
+            hear(*arguments, **more)
+            return told(*arguments, **more)
+
+    return listening
+
+
+def _message(error: Any) -> str:
+    kind, value = error[0], error[1]
+    try:
+        text = str(value)
+    except Exception:  # an exception of foreign code
+        text = ""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return f"{kind.__name__}: {first}" if first else kind.__name__
+
+
+def _subtest(subtest: Any, error: Any) -> str:
+    return f"{subtest._subDescription()} {_message(error)}"
+
+
+class _Session:
+    """One process that runs tests of unittest."""
+
+    def __init__(self, settings: Settings, recorder: Recorder, monitoring: bool, objection: str):
+        self.settings, self.recorder = settings, recorder
+        self.monitoring, self.objection = monitoring, objection
+        self.errors = HookErrors(recorder)
+        self.files = TestFiles(recorder)
+        self.running = False
+        self.whole: dict[str, None] = {}  # the files of modules that were loaded with all of their tests
+        self.broken: dict[str, None] = {}
+        self.loading = ""  # the name that the loader is asked for
+        self.unloaded: dict[int, tuple[Any, CollectionError]] = {}  # by id: tests that stand for what can't be loaded
+        self.shared: dict[type | str, tuple[str, Any]] = {}  # by class or module: its name, and what its setup ran
+        self.setups: list[Any] = []  # what setups ran for the test that comes next
+        self.selection = _read_selection(settings)
+        self.known = {*self.selection["left_out"], *self.selection["chosen"]}
+        recorded = {*self.known, *self.selection.get("known", ())}
+        self.teardowns = {name for name in recorded if name.rpartition("::")[2] in _TEARDOWNS}
+        self.progress = Progress(settings.progress)
+        self.explanations = Explanations(recorder)
+        self.new = 0
+
+    def install(self) -> None:
+        """Put what records into unittest."""
+        in_unittest(self.explanations, self.recorder.imports)
+        self._wrap(unittest.TestCase, "run", self._run_test)
+        self._wrap(suites.TestSuite, "_handleModuleFixture", self._set_up)
+        self._wrap(suites.TestSuite, "_handleClassSetUp", self._set_up)
+        self._wrap(suites.BaseTestSuite, "run", self._run_suite)
+        self._wrap(suites.TestSuite, "run", self._run_suite)
+        self._wrap(loading.TestLoader, "loadTestsFromModule", self._load_module)
+        self._wrap(loading.TestLoader, "loadTestsFromName", self._load_name)
+        self._wrap(loading, "_make_failed_test", self._fail_to_load)
+
+    def _wrap(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
+        setattr(owner, name, self.errors.around(name, around, getattr(owner, name)))
+
+    # loading
+
+    def _load_module(self, load: Callable[..., Any], loader: Any, module: Any, *arguments: Any, **more: Any) -> Any:
+        if not getattr(loader, "testNamePatterns", None) and (name := self._file(module)) is not None:
+            self.whole[name] = None
+        return load(loader, module, *arguments, **more)
+
+    def _load_name(self, load: Callable[..., Any], loader: Any, name: str, *arguments: Any, **more: Any) -> Any:
+        outer, self.loading = self.loading, name
+        try:
+            return load(loader, name, *arguments, **more)
+        finally:
+            self.loading = outer
+
+    def _fail_to_load(self, make: Callable[..., Any], name: str, exception: Any, *arguments: Any, **more: Any) -> Any:
+        """Keep why something can't be loaded, until the test that stands for it is run.
+
+        The loader also makes one where it only tries whether a class is a module.
+        """
+        made = make(name, exception, *arguments, **more)
+        error = self._describe(sys.exc_info()[1] or exception, self.loading or name)
+        self.unloaded.update((id(test), (test, error)) for test in _tests_of(made[0]))
+        return made
+
+    def _describe(self, error: BaseException, name: str) -> CollectionError:
+        """The record of what keeps a module, or something in it, from being loaded by its dotted name."""
+        scope, words = self.recorder.scope, name.split(".")
+        for count in range(len(words), 0, -1):
+            path = os.path.join(*words[:count]) + ".py"
+            found = next((os.path.join(p, path) for p in sys.path if os.path.isfile(os.path.join(p, path))), None)
+            if found and (file := scope.name(found)):
+                inner = words[count:] if isinstance(error, AttributeError) else []  # else it is all of the module
+                return describe(error, scope.name, scope.root, collector="::".join([file, *inner]), home=found)
+        return describe(error, scope.name, scope.root, collector=name)
+
+    def _tell_unloaded(self, suite: Any) -> None:
+        for test in _tests_of(suite):
+            if known := self.unloaded.pop(id(test), None):
+                self.broken[known[1].collector] = None
+                self.recorder.not_collected(known[1])
+
+    # running
+
+    def _run_suite(self, run: Callable[..., Any], suite: Any, result: Any, *arguments: Any, **more: Any) -> Any:
+        if self.running or getattr(result, "_testRunEntered", False):
+            return run(suite, result, *arguments, **more)  # a part of what is being run
+        tests = [test for test in _tests_of(suite) if type(test).__module__ != _OWN]
+        names = {id(test): self._name(test) for test in tests}
+        left_out = {i for i, name in names.items() if self._is_needless(name)}
+        around = {owner for i, name in names.items() if i not in left_out for owner in _owners(name)}
+        untried = [name for name in self.teardowns if name.rpartition("::")[0] not in around]
+        self._tell_unloaded(suite)
+        self._tell_collected([*names.values(), *untried])
+        if left_out:
+            _leave_out(suite, left_out)
+        self.new += sum(name not in self.known for name in names.values()) if self.known else 0
+        self.progress.collected(len(tests) - len(left_out))
+        classes: dict[str, list[Any]] = {}
+        for test in tests:
+            if id(test) not in left_out:
+                classes.setdefault(_class_name(type(test)), []).append(test)
+        undo = self._listen_between(result, classes)
+        try:
+            return run(suite, result, *arguments, **more)
+        finally:
+            undo()
+            self.recorder.outside()
+
+    def _is_needless(self, name: str) -> bool:
+        """Whether a test may be left out; those whose class or module failed to be torn down may not."""
+        only = self.selection.get("only")
+        if only is not None:
+            return name not in only
+        needed = any(f"{owner}::{what}" in self.teardowns for owner in _owners(name) for what in _TEARDOWNS)
+        return not needed and self.selection["left_out"].get(name) == sys.version.split()[0]
+
+    def _tell_collected(self, names: list[str]) -> None:
+        files: dict[str, list[str]] = {name: [] for name in self.whole if name not in self.broken}
+        for name in names:
+            file = name.partition("::")[0]
+            if file in files:
+                files[file].append(name)
+        self.recorder.collected(files, {"", *self.whole, *self.broken, *(f"{n.partition('::')[0]}::" for n in names)})
+
+    def _listen_between(self, result: Any, classes: dict[str, list[Any]]) -> Callable[[], None]:
+        """Hear of setups and teardowns of classes and modules that fail or skip all tests."""
+        attempt = self.errors.attempt
+
+        def hear(verdict: str, test: Any, message: str) -> None:
+            if not self.running and isinstance(test, suites._ErrorHolder):
+                what, _, where = test.id().partition(" (")
+                self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _LONGEST_MESSAGE))
+
+        return _listen(
+            result,
+            {
+                "addError": lambda test, error: attempt("addError", hear, "error", test, _message(error)),
+                "addSkip": lambda test, reason: attempt("addSkip", hear, "skipped", test, str(reason)),
+            },
+            self.explanations,
+        )
+
+    def _ended_around(self, verdict: str, what: str, where: str, classes: dict[str, list[Any]], message: str) -> None:
+        """Record the tests of a class or a module whose setup failed or skipped them, or that its teardown failed."""
+        self.setups.append(self.recorder.hook.harvest())
+        tests = [t for name, own in classes.items() if name == where or name.startswith(f"{where}.") for t in own]
+        setup = what.startswith("setUp")
+        names = [self._name(test) for test in tests]
+        if not setup:  # the tests are over, and were recorded
+            owners = _owners(names[0]) if names else (where, where)
+            names = [f"{owners[what in _OF_MODULES]}::{what}"]
+        phases = {"setup" if setup else "teardown": {"error": "failed"}.get(verdict, verdict)}
+        for name, test in zip(names, tests or [None], strict=False):
+            for rows in self.setups:
+                self.recorder.hook.mark(*rows)
+            location, files = (self._location(test), self._files(test)) if test is not None else (None, ())
+            self.recorder.test(TestRecord(name, verdict, phases, message, 0.0, location), files)
+            if test is not None:
+                self.progress.ended(failed=verdict == "error")
+        self.setups.clear()
+
+    def _set_up(self, set_up: Callable[..., Any], suite: Any, test: Any, result: Any) -> Any:
+        """The setup of a class or a module belongs to the test that comes next, and is shared with the others."""
+        if self.running:
+            return set_up(suite, test, result)
+        self.recorder.outside()
+        done = set_up(suite, test, result)
+        name = self.recorder.share(self.recorder.passed())
+        if name:
+            owner = type(test) if set_up.__name__ == "_handleClassSetUp" else type(test).__module__
+            self.shared[owner] = name, None
+            self.setups.append(self.recorder.hook.harvest())
+        return done
+
+    def _run_test(self, run: Callable[..., Any], test: Any, result: Any = None) -> Any:
+        if self.running or result is None or type(test).__module__ == _OWN:
+            return run(test, result)
+        self.recorder.begin()
+        self.running = True
+        for rows in self.setups:
+            self.recorder.hook.mark(*rows)
+        self.setups.clear()
+        outcome, began = _Outcome(), time.perf_counter()
+        self.explanations.begin()
+        undo = outcome.listen(result, self.explanations)
+        try:
+            return run(test, result)
+        except BaseException:
+            outcome.verdict = ""  # interrupted: the test did not end
+            raise
+        finally:
+            self.running = False
+            undo()
+            if outcome.verdict or _ended(outcome):
+                self._record(test, outcome, time.perf_counter() - began)
+            else:
+                self.recorder.discard()
+
+    def _record(self, test: Any, outcome: _Outcome, seconds: float) -> None:
+        self.progress.ended(failed=outcome.verdict == "failed")
+        explained = self.explanations.end()
+        shares = (self.shared.get(type(test)), self.shared.get(type(test).__module__))
+        self.recorder.test(
+            TestRecord(
+                self._name(test),
+                outcome.verdict,
+                {"call": {"xfailed": "skipped", "error": "failed"}.get(outcome.verdict, outcome.verdict)},
+                outcome.message if outcome.verdict != "passed" else "",
+                seconds,
+                self._location(test),
+                False,
+                (*(shared[0] for shared in shares if shared), *explained),
+            ),
+            self._files(test),
+        )
+
+    # names
+
+    def _file(self, module: Any) -> str | None:
+        path = getattr(module, "__file__", None)
+        return self.recorder.scope.name(path) if path else None
+
+    def _path(self, test: Any) -> str:
+        return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
+
+    def _name(self, test: Any) -> str:
+        """As pytest names it, so that either can take up what the other recorded."""
+        path = self._path(test)
+        file = self.recorder.scope.name(path) if path else None
+        method = getattr(test, "_testMethodName", None)
+        if file is None or method is None or isinstance(test, unittest.FunctionTestCase):
+            return str(test.id())
+        return f"{file}::{type(test).__qualname__.replace('.', '::')}::{method}"
+
+    def _location(self, test: Any) -> tuple[str, int] | None:
+        path = self._path(test)
+        name = self.recorder.scope.name(path) if path else None
+        method = inspect.unwrap(getattr(type(test), getattr(test, "_testMethodName", ""), None) or _location_of_none)
+        code = getattr(method, "__code__", None)
+        return None if name is None else (name, code.co_firstlineno if code and code.co_filename == path else 1)
+
+    def _files(self, test: Any) -> tuple[int, ...]:
+        path = self._path(test)
+        return self.files.of(path, parted=True) if path else ()
+
+    def end(self) -> None:
+        """The process is over."""
+        for step in (self.explanations.undo, self.files.imported, self.recorder.stop, self._tell, self._compact):
+            self.errors.attempt("the end", step)
+
+    def _tell(self) -> None:
+        told = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
+        errors = [error.as_dict() for error in self.recorder.errors]
+        tell(self.settings, {**told, "objection": self.objection, "errors": errors})
+
+    def _compact(self) -> None:
+        with StandardLibrary():
+            from suspectra_recorder.log.compaction import compact
+        compact(self.recorder.folder)
+
+
+def _location_of_none() -> None:
+    """Stands for a method that is not there."""
+
+
+def _ended(outcome: _Outcome) -> bool:
+    """Results that tell a failed subtest alone tell no success either; an outcome without a word has passed."""
+    if not outcome.verdict and sys.exc_info()[0] is None:
+        outcome.verdict = "passed"
+        return True
+    return False
+
+
+def _owners(name: str) -> tuple[str, str]:
+    """The class and the module of a test, by name; each may be torn down after it."""
+    return name.rpartition("::")[0], name.partition("::")[0]
+
+
+def _class_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _tests_of(suite: Any) -> Iterator[Any]:
+    """The tests of a suite and of those within."""
+    try:
+        for test in suite:
+            if isinstance(test, suites.BaseTestSuite):
+                yield from _tests_of(test)
+            elif isinstance(test, unittest.TestCase):
+                yield test
+    except TypeError:
+        return
+
+
+def _leave_out(suite: Any, left_out: set[int]) -> None:
+    suite._tests = [test for test in suite._tests if id(test) not in left_out]
+    for test in suite._tests:
+        if isinstance(test, suites.BaseTestSuite):
+            _leave_out(test, left_out)
+
+
+def _read_selection(settings: Settings) -> dict[str, Any]:
+    """The tests to leave out, each with the Python that it ran under, and those that are known to be chosen."""
+    if not settings.selection:
+        return {"left_out": {}, "chosen": []}
+    with open(settings.selection, encoding="utf-8") as stream:
+        return json.load(stream)

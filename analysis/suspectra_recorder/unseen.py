@@ -1,0 +1,102 @@
+"""Why a module of the workspace was imported before the recording began, and what helps."""
+
+from __future__ import annotations
+
+import re
+import site
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from suspectra_recorder.early import EarlyStart
+from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.scope import Scope
+
+_RECORD = "run the tests with `suspectra record -- pytest`"
+
+
+class Reason(NamedTuple):
+    """The cause of a problem, and its cure."""
+
+    cause: str
+    cure: str
+
+
+def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, counting: bool) -> Reason:
+    """Why nothing is known of what a module executes.
+
+    Parameters
+    ----------
+    module : str
+        Its name.
+    file : str
+        Its path.
+    early : EarlyStart or None
+        What began before the recorder.
+    launched : bool
+        Whether `suspectra record` started this process.
+    counting : bool
+        Whether the recorder counts.
+    """
+    if module == "__main__":
+        return Reason("is the program that runs pytest, so nothing it executes is known", f"if it matters, {_RECORD}")
+    if early is None or module in early.before:
+        cause = "was imported before the recording began, so nothing it executes is known"
+        return Reason(cause, "start Python without -S, -E and -I" if launched else _RECORD)
+    if early.python is not None and module in early.python.started_with:
+        by, cure = _by_path_files(module)
+        return Reason(f"was imported as {module} when Python started, {by}: nothing it executes is known", cure)
+    if early.hooks.import_hook.counting != counting:
+        cause = "was imported before pytest's configuration was known, so it does not count as that asks for"
+        return Reason(cause, "run the tests with `suspectra record --counts -- pytest`")
+    if early.hooks.import_hook.scope(file) is None:
+        cause = "was imported before pytest's configuration was known, which makes it a source"
+        return Reason(cause, f"run the tests with `suspectra record --source {module.partition('.')[0]} -- pytest`")
+    if early.python is not None and module in early.python.customized_with:
+        cause = f"was imported as {module} by {_customization()}, when Python started: nothing it executes is known"
+        return Reason(cause, "let it be imported later, or let the command be pytest itself")
+    cause = f"was imported as {module} before pytest was, so nothing it executes is known"
+    return Reason(cause, "let the command be pytest itself: `suspectra record -- pytest`, or import pytest first")
+
+
+def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
+    """The modules of a scope that are there: each one's name, its path, and the name its file is recorded under."""
+    for name, module in list(sys.modules.items()):
+        path = getattr(module, "__file__", None)
+        if isinstance(path, str) and (file := scope(path)) is not None:
+            yield name, path, file
+
+
+def _customization() -> str:
+    path = getattr(sys.modules.get("sitecustomize"), "__file__", None)
+    return str(path) if path else "sitecustomize"
+
+
+def _by_path_files(module: str) -> tuple[str, str]:
+    """Which lines of .pth files may have imported a module, and what to do about them."""
+    lines = list(_import_lines())
+    top = re.compile(rf"\b{re.escape(module.partition('.')[0])}\b")
+    lines = [(place, line) for place, line in lines if top.search(line)] or lines
+    if not lines:
+        return "before any other module", "find what imports it (python -v) and let it do so later"
+    shown = " or ".join(f"by {place} ({line})" if len(lines) == 1 else f"by {place}" for place, line in lines)
+    return shown, "let that line import it later, or take it out while the tests are recorded"
+
+
+def _import_lines() -> Iterator[tuple[str, str]]:
+    """The lines of .pth files that Python executes."""
+    folders = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
+    for folder in dict.fromkeys(folders):
+        try:
+            names = sorted(name for name in os.listdir(folder) if name.endswith(".pth"))
+        except OSError:
+            continue
+        for name in names:
+            path = os.path.join(folder, name)
+            try:
+                with open(path, encoding="utf-8", errors="replace") as stream:
+                    lines = stream.read(1 << 20).splitlines()
+            except OSError:
+                continue
+            for number, line in enumerate(lines, 1):
+                if line.startswith(("import ", "import\t")):
+                    yield f"{path}:{number}", line if len(line) <= 80 else f"{line[:77]}..."
