@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-STDLIB_ONLY = """
+APP = "def double(n):\n    return n + 2\n"
+TESTS = """
 import sys
+from app import double
 def test_nothing_else_is_there():
     assert not {name.partition(".")[0] for name in sys.modules} & {"numpy", "scipy", "pygls", "click", "suspectra"}
 def test_it_fails():
-    assert 1 == 2
+    assert double(3) == 6
 """
 
 
@@ -64,7 +66,8 @@ def test_the_plugin_alone_records_what_the_ini_file_asks_for(wheels, tmp_path):
     work = tmp_path / "work"
     work.mkdir()
     (work / "pytest.ini").write_text("[pytest]\nsuspectra = true\n")
-    (work / "test_alone.py").write_text(STDLIB_ONLY)
+    (work / "app.py").write_text(APP)
+    (work / "test_alone.py").write_text(TESTS)
     # without site-packages there is nothing but the standard library, pytest and what it stands on
     site = [str(Path(pytest.__file__).parents[1])]
     needed = ["py.py", "pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "exceptiongroup", "tomli"]
@@ -75,6 +78,6 @@ def test_the_plugin_alone_records_what_the_ini_file_asks_for(wheels, tmp_path):
     done = subprocess.run([sys.executable, "-S", "-c", code], cwd=work, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1 failed, 1 passed" in done.stdout
-    ranked = [sys.executable, "-m", "suspectra", "rank", "--include-tests", "--format", "csv"]
+    ranked = [sys.executable, "-m", "suspectra", "rank", "--format", "csv"]
     done = subprocess.run(ranked, cwd=work, capture_output=True, text=True)
-    assert "test_alone.py" in done.stdout + done.stderr, done.stdout + done.stderr
+    assert "app.py,2" in done.stdout, done.stdout + done.stderr

@@ -30,8 +30,8 @@ from pygls.protocol import (
     default_converter,
     lsp_method,
 )
+from pygls.workspace import Workspace
 
-from suspectra_server.state.documents import Documents
 from suspectra_server.transport.outbox import Outbox, subject_of
 
 log = logging.getLogger(__name__)
@@ -189,7 +189,7 @@ class Protocol(LanguageServerProtocol):
             error.data = error.data or None
         super()._send_response(msg_id, result, error)
 
-    def keep_documents(self, documents: type[Documents], root: str | None, folders: list[lsp.WorkspaceFolder]) -> None:
+    def keep_documents(self, documents: type[Workspace], root: str | None, folders: list[lsp.WorkspaceFolder]) -> None:
         """Keep open documents in a class of our own."""
         encoding = self.workspace.position_encoding
         self._workspace = documents(root, lsp.TextDocumentSyncKind.Incremental, folders, encoding)
