@@ -1,8 +1,12 @@
 """The invariants of docs/architecture.md that can be read off the imports."""
 
 import ast
+import graphlib
+import re
 import subprocess
 import sys
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,40 +17,19 @@ ROOT = Path(__file__).parents[2]
 ANALYSIS = ROOT / "analysis" / "suspectra"
 SERVER = ROOT / "server" / "suspectra_server"
 
-# what a room may use, besides the standard library and third parties (lowest first)
-HOUSE = [
-    {"errors", "location", "cancellation", "complete_file", "arrays", "technique_info"},
-    {"spectrum"},
-    {"measured_file"},
-    {"cluster"},
-    {"program", "report", "evidence", "instrumentation", "recording"},
-    {"techniques", "markov"},
-    {"localizer"},
-    {"output"},
-    {"console"},
-    {"evaluation", "markov_command"},
-    {"cli", "__main__"},
-]
-# noun modules that a technique's report and the evidence share; they stand on the same floor
-NEIGHBOURS = {("program", "evidence"), ("evidence", "program")}
+ROW = re.compile(r"^\| (`[^|]+`) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
+TOPS = (ROOT / "analysis", ROOT / "server")
+PACKAGES = ("suspectra_recorder", "suspectra", "suspectra_server")
 
 
 def imports(path):
-    """Every module a file imports, with whether the import is for type checkers only."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for_types = {
-        id(inner)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
-    for node in ast.walk(tree):
-        if id(node) in for_types:
-            continue
+    """Every name a file imports, modules and what is taken from them; imports for type checkers are arrows too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def sources(folder):
@@ -61,36 +44,124 @@ def test_the_library_knows_nothing_of_the_protocol(path):
         assert "suspectra_server" not in roots
 
 
-def floor(room):
-    return next((level for level, rooms in enumerate(HOUSE) if room in rooms), None)
-
-
-@pytest.mark.parametrize("path", sources(ANALYSIS), ids=lambda p: p.relative_to(ANALYSIS).as_posix())
-def test_a_room_uses_only_rooms_below_it(path):
-    room = path.relative_to(ANALYSIS).parts[0].removesuffix(".py")
-    if room == "__init__":
-        return
-    level = floor(room)
-    assert level is not None, f"{room} has no place in the house"
-    for name in imports(path):
-        parts = name.split(".")
-        if parts[0] != "suspectra" or len(parts) < 2 or parts[1] == room:
+def table():
+    """The rooms of docs/architecture.md, lowest first: their paths, and the rooms that each may use."""
+    rooms = {}
+    for cells, uses in ROW.findall((ROOT / "docs" / "architecture.md").read_text("utf-8")):
+        first, *more = re.findall("`([^`]+)`", cells)
+        if not first.startswith(("analysis/", "server/")):
             continue
-        assert floor(parts[1]) <= level or (room, parts[1]) in NEIGHBOURS, f"{room} imports {name}"
+        folder = first.partition("/")[2]
+        paths = [folder, *(f"{folder.partition('/')[0]}/{path}" for path in more)]
+        rooms[folder.removesuffix(".py").rstrip("/")] = paths, set(re.findall("`([^`]+)`", uses))
+    return rooms
 
 
-RECORDER = [
-    ANALYSIS / "__init__.py",
-    ANALYSIS / "errors.py",
-    ANALYSIS / "complete_file.py",
-    *sources(ANALYSIS / "instrumentation"),
-    *sources(ANALYSIS / "recording"),
-]
+def modules():
+    """Each module of ours, and its file. What starts the recorder from outside of the package is none."""
+    found = {}
+    for top, package in product(TOPS, PACKAGES):
+        for path in sources(top / package):
+            parts = path.relative_to(top).with_suffix("").parts
+            if "bootstrap" not in parts:
+                found[".".join(parts).removesuffix(".__init__")] = path
+    return found
 
 
-@pytest.mark.parametrize("path", RECORDER, ids=lambda p: p.relative_to(ANALYSIS).as_posix())
+def arrows(files):
+    """Of each module those of ours that it imports."""
+    found = {}
+    for module, path in files.items():
+        found[module] = set()
+        for name in imports(path):
+            while name and name not in files:
+                name = name.rpartition(".")[0]
+            if name not in {*PACKAGES, module, ""}:
+                found[module].add(name)
+    return found
+
+
+@cache
+def arrows_of():
+    return arrows(modules())
+
+
+def relative(path):
+    return next(path.relative_to(top).as_posix() for top in TOPS if path.is_relative_to(top))
+
+
+def room_of(path, rooms):
+    """The room whose path fits best."""
+    fitting = [
+        (len(own), room)
+        for room, (paths, _) in rooms.items()
+        for own in paths
+        if path == own or (own.endswith("/") and path.startswith(own))
+    ]
+    return max(fitting, default=(0, None))[1]
+
+
+def violations(files, graph, rooms):
+    """Each import that the table does not allow."""
+    home = {module: room_of(relative(path), rooms) for module, path in files.items()}
+    return [
+        f"{module} ({home[module]}) imports {other} ({home[other]})"
+        for module, others in graph.items()
+        for other in others
+        if home[other] != home[module] and home[other] not in rooms[home[module]][1]
+    ]
+
+
+def test_every_module_has_its_room():
+    rooms = table()
+    lost = [path for path in modules().values() if room_of(relative(path), rooms) is None]
+    assert not lost
+    assert all(uses <= rooms.keys() for _, uses in rooms.values())
+
+
+def test_the_table_has_no_arrow_back_up():
+    above = set()
+    for room, (_, uses) in reversed(table().items()):
+        assert not uses & above, f"{room} uses what stands above it"
+        above.add(room)
+
+
+def test_a_room_uses_only_what_the_table_says():
+    assert not violations(modules(), arrows_of(), table())
+
+
+def test_what_the_table_allows_is_used():
+    files, rooms = modules(), table()
+    for room, (_, uses) in rooms.items():
+        for other in uses:
+            smaller = {name: (paths, own - {other} if name == room else own) for name, (paths, own) in rooms.items()}
+            assert violations(files, arrows_of(), smaller), f"{room} does not use {other}"
+
+
+def test_no_module_is_part_of_a_circle():
+    try:
+        graphlib.TopologicalSorter(arrows_of()).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_an_arrow_back_is_found():
+    """What these tests find when somebody puts one in."""
+    files, graph, rooms = modules(), {name: set(used) for name, used in arrows_of().items()}, table()
+    graph["suspectra.report"].add("suspectra.techniques.cp")
+    graph["suspectra_server.session.folder"].add("suspectra_server.features.hover")
+    found = violations(files, graph, rooms)
+    assert len(found) == 2, found
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(graph).prepare()
+
+
+RECORDER = sources(ROOT / "analysis" / "suspectra_recorder")
+
+
+@pytest.mark.parametrize("path", RECORDER, ids=relative)
 def test_the_recorder_needs_only_the_standard_library(path):
-    allowed = sys.stdlib_module_names | {"suspectra", "pytest", "_pytest"}
+    allowed = sys.stdlib_module_names | {"suspectra_recorder", "pytest", "_pytest"}
     assert {name.partition(".")[0] for name in imports(path)} <= allowed
 
 
