@@ -390,7 +390,8 @@ def test_colours_only_on_terminals_that_want_them(shop):
 def test_starting_loads_no_more_than_needed():
     code = (
         "import sys, suspectra.cli\n"
-        "from suspectra.recording import ctest_command, launch\n"
+        "from suspectra.c_recording import ctest_command\n"
+        "from suspectra.recording import launch\n"
         "print(*{'numpy', 'scipy', 'jinja2', 'sqlite3', 'pygls'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
