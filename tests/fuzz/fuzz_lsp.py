@@ -66,8 +66,8 @@ async def _talk(bodies: list[bytes], greeted: bool, root: str | None) -> list[di
         await _answered(writer, _wanted(bodies))
     finally:
         server.stop()
-        if not server.finished.done():
-            server.finished.set_result(0)
+        if not server.protocol.finished.done():
+            server.protocol.finished.set_result(0)
     assert not broken, broken
     for message in writer.messages:
         assert message["jsonrpc"] == "2.0"
