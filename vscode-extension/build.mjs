@@ -35,7 +35,9 @@ writeFileSync('dist/THIRD-PARTY-NOTICES.txt', notices.join(`\n${'-'.repeat(80)}\
 
 // Every text of the sources is the key of its translation: t('…') with a literal in single quotes.
 const texts = readdirSync('src').flatMap((file) =>
-  [...readFileSync(join('src', file), 'utf8').matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) => text.replace(/\\(.)/g, '$1')),
+  [...readFileSync(join('src', file), 'utf8').matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) =>
+    text.replace(/\\(.)/g, '$1'),
+  ),
 );
 mkdirSync('l10n', { recursive: true });
 const bundle = Object.fromEntries([...new Set(texts)].sort().map((text) => [text, text]));

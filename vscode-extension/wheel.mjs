@@ -17,7 +17,9 @@ function fail(message) {
 const given = process.env.PYTHON ? [process.env.PYTHON] : [...environment, 'python3', 'python'];
 const python = given.find((command) => spawnSync(command, ['-c', HAS_PIP]).status === 0);
 if (!python) {
-  fail(`no Python 3.10 or newer with pip among ${given.join(', ')}. Run \`make setup\`, or name one: PYTHON=python3.12 npm run package`);
+  fail(
+    `no Python 3.10 or newer with pip among ${given.join(', ')}. Run \`make setup\`, or name one: PYTHON=python3.12 npm run package`,
+  );
 }
 
 rmSync(bundled, { recursive: true, force: true });

@@ -57,7 +57,9 @@ export class Chains implements vscode.Disposable {
     }
     this.chain = chain;
     const place = chain?.nodes[0]?.place;
-    const from = place ? placeWords(place) : `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false)}:${line + 1}`;
+    const from = place
+      ? placeWords(place)
+      : `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false)}:${line + 1}`;
     const content = chain ? chainPage(chain, from) : noChain(from);
     if (reveal) {
       this.panel.show(content);

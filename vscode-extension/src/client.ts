@@ -33,7 +33,9 @@ export class Server implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<Condition>();
   private readonly executed = new vscode.EventEmitter<{ command: string; result: unknown }>();
   private readonly crashes = new Crashes();
-  private readonly runs = new RunNotification((token) => this.client?.sendNotification('window/workDoneProgress/cancel', { token }));
+  private readonly runs = new RunNotification((token) =>
+    this.client?.sendNotification('window/workDoneProgress/cancel', { token }),
+  );
   private again: NodeJS.Timeout | undefined;
   private making: AbortController | undefined;
   private readonly notified = new Set<string>();
@@ -69,7 +71,10 @@ export class Server implements vscode.Disposable {
         await this.stop();
         await this.start();
       } catch (error) {
-        this.fail(t('The server did not start: {0}', String(error)), t('See the output “Suspectra”, then restart the server'));
+        this.fail(
+          t('The server did not start: {0}', String(error)),
+          t('See the output “Suspectra”, then restart the server'),
+        );
       }
     });
     return this.queue;
@@ -195,7 +200,9 @@ export class Server implements vscode.Disposable {
       );
     } catch (error) {
       const { problem, cure } =
-        error instanceof NotMade ? error : new NotMade(t('The server could not be installed: {0}', String(error)), result.cure);
+        error instanceof NotMade
+          ? error
+          : new NotMade(t('The server could not be installed: {0}', String(error)), result.cure);
       return { ...result, problem, cure };
     } finally {
       this.making = undefined;

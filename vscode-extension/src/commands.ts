@@ -57,8 +57,9 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     markInnocent: about(serverCommands.markInnocent),
     clearExamined: () => server.command(serverCommands.clearExamined),
     jump: async (suspect, argument) => {
-      const from = suspect ? at(suspect.uri, suspect.range.start.line) : fromArgument(argument) ?? cursor();
-      const show = ({ origin }: { origin: { uri: string; line: number } }) => void chains.show(origin.uri, origin.line - 1);
+      const from = suspect ? at(suspect.uri, suspect.range.start.line) : (fromArgument(argument) ?? cursor());
+      const show = ({ origin }: { origin: { uri: string; line: number } }) =>
+        void chains.show(origin.uri, origin.line - 1);
       if (!(await jump(server, from, show))) {
         say(t('There is nowhere to go from here'));
       }
@@ -85,8 +86,10 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     restart: () => server.restart(),
     cancelInstallation: async () => server.cancelInstallation(),
     showOutput: async () => server.output.show(),
-    goToError: async (_, card) => isCard(card) && card.place && open(card.place.uri, card.place.line, card.place.character),
-    runAgain: async (_, card) => (isCard(card) && card.folder ? server.command(serverCommands.runTests, [card.folder]) : runTests(server)),
+    goToError: async (_, card) =>
+      isCard(card) && card.place && open(card.place.uri, card.place.line, card.place.character),
+    runAgain: async (_, card) =>
+      isCard(card) && card.folder ? server.command(serverCommands.runTests, [card.folder]) : runTests(server),
     recordInTerminal: () => recordInTerminal(server),
     copyCommandLine: async () => {
       await vscode.env.clipboard.writeText((await commandLine(server)).line);
@@ -121,8 +124,13 @@ async function runTests(server: Server): Promise<void> {
     await server.command(serverCommands.runTests);
     return;
   }
-  const here = vscode.window.activeTextEditor && vscode.workspace.getWorkspaceFolder(vscode.window.activeTextEditor.document.uri);
-  const choice = (folder: vscode.WorkspaceFolder) => ({ label: folder.name, description: folder.uri.fsPath, uris: [folder.uri.toString()] });
+  const here =
+    vscode.window.activeTextEditor && vscode.workspace.getWorkspaceFolder(vscode.window.activeTextEditor.document.uri);
+  const choice = (folder: vscode.WorkspaceFolder) => ({
+    label: folder.name,
+    description: folder.uri.fsPath,
+    uris: [folder.uri.toString()],
+  });
   const picked = await vscode.window.showQuickPick(
     [
       ...folders.toSorted((a, b) => Number(b === here) - Number(a === here)).map(choice),
@@ -146,8 +154,12 @@ async function recordInTerminal(server: Server): Promise<void> {
 /** What records the tests of the folder in use, or of the first one. */
 async function commandLine(server: Server): Promise<{ line: string; folder: vscode.WorkspaceFolder | undefined }> {
   const editor = vscode.window.activeTextEditor;
-  const folder = (editor && vscode.workspace.getWorkspaceFolder(editor.document.uri)) ?? vscode.workspace.workspaceFolders?.[0];
-  const answer = await server.request<{ commandLine: string } | null>(methods.commandLine, folder ? { folder: folder.uri.toString() } : {});
+  const folder =
+    (editor && vscode.workspace.getWorkspaceFolder(editor.document.uri)) ?? vscode.workspace.workspaceFolders?.[0];
+  const answer = await server.request<{ commandLine: string } | null>(
+    methods.commandLine,
+    folder ? { folder: folder.uri.toString() } : {},
+  );
   if (!answer) {
     throw new Error(t('No folder is open.'));
   }
@@ -176,6 +188,10 @@ function fromArgument(argument: unknown): Cursor | undefined {
 
 function isPlace(argument: unknown): argument is { uri: string; line: number } {
   return (
-    typeof argument === 'object' && argument !== null && 'uri' in argument && 'line' in argument && typeof argument.line === 'number'
+    typeof argument === 'object' &&
+    argument !== null &&
+    'uri' in argument &&
+    'line' in argument &&
+    typeof argument.line === 'number'
   );
 }

@@ -21,7 +21,9 @@ export class Decorations implements vscode.Disposable {
     this.listeners = vscode.Disposable.from(
       model.onDidChange(all),
       vscode.window.onDidChangeVisibleTextEditors(all),
-      vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('suspectra.decorations') && all()),
+      vscode.workspace.onDidChangeConfiguration(
+        (event) => event.affectsConfiguration('suspectra.decorations') && all(),
+      ),
     );
   }
 
@@ -35,7 +37,9 @@ export class Decorations implements vscode.Disposable {
   /** Between two reports the editor itself moves the marks with the text. */
   private decorate(editor: vscode.TextEditor): void {
     const uri = editor.document.uri.toString();
-    const wanted = vscode.workspace.getConfiguration('suspectra', editor.document.uri).get<boolean>('decorations', true);
+    const wanted = vscode.workspace
+      .getConfiguration('suspectra', editor.document.uri)
+      .get<boolean>('decorations', true);
     const here = wanted ? this.model.suspects.filter((suspect) => suspect.uri === uri && !suspect.examined) : [];
     for (const [heat, type] of this.types) {
       const hot = here.filter((suspect) => this.model.heatOf(suspect) === heat);

@@ -19,7 +19,11 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
   speak((message, ...values) => vscode.l10n.t(message, ...values));
   const output = vscode.window.createOutputChannel('Suspectra', { log: true });
   const started = new Server(
-    { folder: context.extensionPath, storage: context.globalStorageUri.fsPath, version: context.extension.packageJSON.version },
+    {
+      folder: context.extensionPath,
+      storage: context.globalStorageUri.fsPath,
+      version: context.extension.packageJSON.version,
+    },
     output,
   );
   server = started;

@@ -23,19 +23,23 @@ export function cards(report: Suspects | undefined): Card[] {
   if (!report) {
     return [];
   }
-  const errors = report.collectionErrors.map(({ collector, exception, message, folder, uri, range, file, line }): Card => {
-    const what = [exception, message].filter(Boolean).join(': ');
-    const where = file ? `${file}:${line}` : '';
-    const whose = collector ? t('{0} could not be collected', collector) : t('The tests could not be run');
-    return {
-      key: `error ${folder} ${collector} ${where} ${what}`,
-      label: what || whose,
-      description: where || collector,
-      tooltip: [whose, what, where].filter(Boolean).join('\n'),
-      folder,
-      place: uri ? { uri, line: range?.start.line ?? Math.max(line - 1, 0), character: range?.start.character ?? 0 } : undefined,
-    };
-  });
+  const errors = report.collectionErrors.map(
+    ({ collector, exception, message, folder, uri, range, file, line }): Card => {
+      const what = [exception, message].filter(Boolean).join(': ');
+      const where = file ? `${file}:${line}` : '';
+      const whose = collector ? t('{0} could not be collected', collector) : t('The tests could not be run');
+      return {
+        key: `error ${folder} ${collector} ${where} ${what}`,
+        label: what || whose,
+        description: where || collector,
+        tooltip: [whose, what, where].filter(Boolean).join('\n'),
+        folder,
+        place: uri
+          ? { uri, line: range?.start.line ?? Math.max(line - 1, 0), character: range?.start.character ?? 0 }
+          : undefined,
+      };
+    },
+  );
   const runs = report.failedRuns.map(({ folder, message }): Card => ({
     key: `run ${folder}`,
     label: t('The tests could not be run'),
@@ -57,5 +61,7 @@ export function cards(report: Suspects | undefined): Card[] {
       place: undefined,
     };
   });
-  return [...errors, ...runs, ...problems].filter(({ key }, at, all) => all.findIndex((other) => other.key === key) === at).slice(0, MOST);
+  return [...errors, ...runs, ...problems]
+    .filter(({ key }, at, all) => all.findIndex((other) => other.key === key) === at)
+    .slice(0, MOST);
 }

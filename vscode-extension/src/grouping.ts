@@ -63,7 +63,9 @@ function groupsOf(suspect: Suspect, grouping: Exclude<Grouping, 'none'>): Omit<G
       return suspect.failingTests.map((test) => ({
         key: [suspect.folder, test].filter(Boolean).join(' '),
         label: test.replace(/^.*?::/, ''),
-        description: [suspect.folder, ...(test.includes('::') ? [test.replace(/::.*$/, '')] : [])].filter(Boolean).join('/'),
+        description: [suspect.folder, ...(test.includes('::') ? [test.replace(/::.*$/, '')] : [])]
+          .filter(Boolean)
+          .join('/'),
       }));
   }
 }

@@ -11,8 +11,15 @@ import { jumpTitle, moveWords } from './words';
 const MOST_MOVES = 20;
 
 /** Offer where to go from the cursor, and go there. Resolves to whether there was a place to go from. */
-export async function jump(server: Server, cursor: Cursor | undefined, showChain: (from: Jump) => void): Promise<boolean> {
-  const offer = (await server.command(serverCommands.jump, cursor ?? null, { ask: false, limit: MOST_MOVES })) as Jump | null;
+export async function jump(
+  server: Server,
+  cursor: Cursor | undefined,
+  showChain: (from: Jump) => void,
+): Promise<boolean> {
+  const offer = (await server.command(serverCommands.jump, cursor ?? null, {
+    ask: false,
+    limit: MOST_MOVES,
+  })) as Jump | null;
   if (!offer?.moves.length) {
     return false;
   }

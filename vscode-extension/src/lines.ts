@@ -15,7 +15,12 @@ export function moved(line: number, changes: readonly Change[]): number {
       shift += added - removed;
     } else if (range.start.line < line) {
       shift -= line - range.start.line; // it went into the change: its place is where that began
-    } else if (range.start.line === line && range.start.character === 0 && range.end.line === line && range.end.character === 0) {
+    } else if (
+      range.start.line === line &&
+      range.start.character === 0 &&
+      range.end.line === line &&
+      range.end.character === 0
+    ) {
       shift += added; // lines put in above it
     }
   }

@@ -97,9 +97,11 @@ export async function make(making: Making): Promise<Interpreter> {
         throw notMade(signal, error, (said) => pipFailed(said, bundledWith(wheel)));
       },
     );
-    await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, say).catch((error: unknown) => {
-      throw notMade(signal, error, (said) => brokenPackages(said, base.python));
-    });
+    await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, say).catch(
+      (error: unknown) => {
+        throw notMade(signal, error, (said) => brokenPackages(said, base.python));
+      },
+    );
     await settle(building, folder);
     return interpreterIn(folder);
   } finally {
@@ -167,7 +169,9 @@ function venvFailed(interpreter: Interpreter): Reason {
   return (said) => ({
     problem: t('{0} cannot make an environment for the server', shown(interpreter)),
     cure: /ensurepip|python3?[\d.]*-venv/.test(said)
-      ? t('Install its venv module (on Debian and Ubuntu: apt install python3-venv), then run “Suspectra: Restart Server”')
+      ? t(
+          'Install its venv module (on Debian and Ubuntu: apt install python3-venv), then run “Suspectra: Restart Server”',
+        )
       : t('See the output “Suspectra” for what it said, or set suspectra.interpreter to another Python'),
   });
 }
@@ -196,13 +200,23 @@ function pipFailed(said: string, wheels: string[]) {
 
 function brokenPackages(said: string, python: string) {
   return {
-    problem: t('The server was installed but does not start with Python {0}: {1}', python, said.split('\n').at(-1) ?? ''),
+    problem: t(
+      'The server was installed but does not start with Python {0}: {1}',
+      python,
+      said.split('\n').at(-1) ?? '',
+    ),
     cure: t('Set suspectra.interpreter to another Python, and see the output “Suspectra”'),
   };
 }
 
 /** Run a program to its end, handing out its lines. Fails with the last of them. */
-function run(command: string, args: string[], cwd: string, signal: AbortSignal, say: (line: string) => void): Promise<void> {
+function run(
+  command: string,
+  args: string[],
+  cwd: string,
+  signal: AbortSignal,
+  say: (line: string) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const last: string[] = [];
     const child = spawn(command, args, {

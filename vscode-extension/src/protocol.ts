@@ -2,14 +2,7 @@
 
 import type { Location, Range } from 'vscode-languageclient';
 
-export type State =
-  | 'noEvidence'
-  | 'ranking'
-  | 'ready'
-  | 'noFailingTests'
-  | 'error'
-  | 'runningTests'
-  | 'stale';
+export type State = 'noEvidence' | 'ranking' | 'ready' | 'noFailingTests' | 'error' | 'runningTests' | 'stale';
 
 /** Params of the `suspectra/status` notification. */
 export interface Status {

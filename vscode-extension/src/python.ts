@@ -16,9 +16,7 @@ export interface Interpreter {
 }
 
 /** What an interpreter said about itself. */
-export type Answer =
-  | { python: string; suspectra: string | undefined; executable?: string }
-  | { failure: string };
+export type Answer = { python: string; suspectra: string | undefined; executable?: string } | { failure: string };
 
 /** What the search is for. */
 export interface Wanted {
@@ -28,9 +26,7 @@ export interface Wanted {
   fromEnvironment: boolean;
 }
 
-export type Search =
-  | { found: Interpreter; python: string; suspectra: string; tried: string[] }
-  | NotFound;
+export type Search = { found: Interpreter; python: string; suspectra: string; tried: string[] } | NotFound;
 
 export interface NotFound {
   problem: string;
@@ -73,9 +69,7 @@ export function candidates(around: Surroundings): Interpreter[] {
   }
   const windows = around.platform === 'win32';
   const plain = (command: string, origin: string): Interpreter => ({ command, args: [], origin });
-  const onPath = (windows ? ['python', 'python3'] : ['python3', 'python']).map((name) =>
-    plain(name, 'the PATH'),
-  );
+  const onPath = (windows ? ['python', 'python3'] : ['python3', 'python']).map((name) => plain(name, 'the PATH'));
   if (!around.trusted) {
     return onPath;
   }
@@ -184,7 +178,11 @@ function verdict(answer: Answer): string {
 
 /** Whether two versions speak the same protocol: before 1.0 the second number counts too. */
 export function goWithEachOther(one: string, other: string): boolean {
-  const series = (version: string) => version.split('.').slice(0, version.startsWith('0.') ? 2 : 1).join('.');
+  const series = (version: string) =>
+    version
+      .split('.')
+      .slice(0, version.startsWith('0.') ? 2 : 1)
+      .join('.');
   return series(one) === series(other);
 }
 
@@ -195,9 +193,7 @@ function newEnough(version: string): boolean {
 
 /** An interpreter as one would type it. */
 export function shown(interpreter: Interpreter): string {
-  return [interpreter.command, ...interpreter.args]
-    .map((part) => (/\s/.test(part) ? `"${part}"` : part))
-    .join(' ');
+  return [interpreter.command, ...interpreter.args].map((part) => (/\s/.test(part) ? `"${part}"` : part)).join(' ');
 }
 
 function fillIn(text: string, folder: string | undefined): string {

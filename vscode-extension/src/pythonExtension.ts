@@ -6,9 +6,7 @@ import * as vscode from 'vscode';
 interface PythonApi {
   environments: {
     getActiveEnvironmentPath(resource?: vscode.Uri): { path: string };
-    resolveEnvironment(
-      path: { path: string },
-    ): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
+    resolveEnvironment(path: { path: string }): Promise<{ executable: { uri?: vscode.Uri } } | undefined>;
     onDidChangeActiveEnvironmentPath: vscode.Event<unknown>;
   };
 }
@@ -18,16 +16,12 @@ export async function activeInterpreter(
   folder = vscode.workspace.workspaceFolders?.[0]?.uri,
 ): Promise<string | undefined> {
   const api = await pythonApi();
-  const environment = await api?.environments.resolveEnvironment(
-    api.environments.getActiveEnvironmentPath(folder),
-  );
+  const environment = await api?.environments.resolveEnvironment(api.environments.getActiveEnvironmentPath(folder));
   return environment?.executable.uri?.fsPath;
 }
 
 /** Calls `changed` whenever another interpreter is selected. */
-export async function onDidChangeInterpreter(
-  changed: () => void,
-): Promise<vscode.Disposable | undefined> {
+export async function onDidChangeInterpreter(changed: () => void): Promise<vscode.Disposable | undefined> {
   return (await pythonApi())?.environments.onDidChangeActiveEnvironmentPath(changed);
 }
 

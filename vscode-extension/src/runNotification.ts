@@ -1,14 +1,20 @@
 /** The notification of a test run: how far it is, with a button that ends it. */
 
 import * as vscode from 'vscode';
-import type { ProgressToken, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from 'vscode-languageclient';
+import type {
+  ProgressToken,
+  WorkDoneProgressBegin,
+  WorkDoneProgressEnd,
+  WorkDoneProgressReport,
+} from 'vscode-languageclient';
 
 import { t } from './l10n';
 
 type Reported = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
 
 export class RunNotification {
-  private running: { report: vscode.Progress<{ message?: string; increment?: number }>; end: () => void; percent: number } | undefined;
+  private running:
+    { report: vscode.Progress<{ message?: string; increment?: number }>; end: () => void; percent: number } | undefined;
 
   constructor(private readonly cancel: (token: ProgressToken) => unknown) {}
 

@@ -65,7 +65,10 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
     case 'noFolder':
       return [action('folder-opened', t('Open a Folder'), 'vscode.openFolder'), output];
     case 'installing':
-      return [output, action('stop-circle', t('Cancel the Installation of the Server'), 'suspectra.ui.cancelInstallation')];
+      return [
+        output,
+        action('stop-circle', t('Cancel the Installation of the Server'), 'suspectra.ui.cancelInstallation'),
+      ];
     case 'noServer':
       return [output, restart];
     case 'runningTests':

@@ -141,7 +141,9 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 
   resolveTreeItem(item: vscode.TreeItem, row: Row): vscode.TreeItem {
     if ('suspect' in row) {
-      item.tooltip = new vscode.MarkdownString(suspectDetails(row.suspect, this.model.report?.technique ?? '', this.model.heatOf(row.suspect)));
+      item.tooltip = new vscode.MarkdownString(
+        suspectDetails(row.suspect, this.model.report?.technique ?? '', this.model.heatOf(row.suspect)),
+      );
     }
     return item;
   }
@@ -174,7 +176,10 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.view.description = groupingWords(this.grouping);
     this.view.message = report && shown.length ? this.message(shown.length) : '';
     this.context('state', this.model.condition.state);
-    this.context('hasSuspects', suspects.some((suspect) => !suspect.examined));
+    this.context(
+      'hasSuspects',
+      suspects.some((suspect) => !suspect.examined),
+    );
     this.context('empty', emptiness(report, shown.length, done));
     this.context('filtered', this.filter !== '');
     this.context('grouping', this.grouping);
@@ -201,7 +206,9 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     item.description = [group.description, rows.length].filter(Boolean).join(' · ');
     item.tooltip = group.key;
     item.contextValue = 'group';
-    item.iconPath = new vscode.ThemeIcon({ file: 'file-code', function: 'symbol-function', test: 'error', none: 'blank' }[this.grouping]);
+    item.iconPath = new vscode.ThemeIcon(
+      { file: 'file-code', function: 'symbol-function', test: 'error', none: 'blank' }[this.grouping],
+    );
     item.accessibilityInformation = {
       label: [group.label, group.description, rows.length === 1 ? t('1 suspect') : t('{0} suspects', rows.length)]
         .filter(Boolean)
@@ -252,7 +259,8 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       const suspect = this.view.visible ? this.model.at(uri, line) : undefined;
       const row = suspect && this.rowsOf.get(suspect);
       const [selected] = this.view.selection;
-      const there = selected && 'suspect' in selected && selected.suspect.uri === uri && selected.suspect.line === suspect?.line;
+      const there =
+        selected && 'suspect' in selected && selected.suspect.uri === uri && selected.suspect.line === suspect?.line;
       if (row && !there) {
         this.view.reveal(row, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
       }

@@ -68,7 +68,9 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
       pick.onDidHide(() => {
         listeners.dispose();
         pick.dispose();
-        use(chosen ?? before).catch(complain).finally(done);
+        use(chosen ?? before)
+          .catch(complain)
+          .finally(done);
       }),
     );
     pick.show();

@@ -93,7 +93,11 @@ export class Testing implements vscode.Disposable {
     const ended = this.ended();
     try {
       const tests = Object.fromEntries([...chosen].flatMap(([{ id }, names]) => (names ? [[id, names]] : [])));
-      await this.server.command(serverCommands.runTests, [...chosen.keys()].map(({ id }) => id), tests);
+      await this.server.command(
+        serverCommands.runTests,
+        [...chosen.keys()].map(({ id }) => id),
+        tests,
+      );
       await ended.promise;
       const results = await this.server.request<TestResults[]>(methods.testResults, {});
       const own = results.filter(({ folder }) => chosen.has(this.root(folder) as vscode.TestItem));
@@ -198,7 +202,9 @@ export class Testing implements vscode.Disposable {
       const root = this.root(folder);
       const items = root ? this.itemsOf(root) : new Map<string, vscode.TestItem>();
       for (const file of files) {
-        const executing = file.tests.map((index) => items.get(tests[index]?.name ?? '')).filter((item) => item !== undefined);
+        const executing = file.tests
+          .map((index) => items.get(tests[index]?.name ?? ''))
+          .filter((item) => item !== undefined);
         const count = new vscode.TestCoverageCount(file.executed, file.statements);
         run.addCoverage(new vscode.FileCoverage(vscode.Uri.parse(file.uri), count, undefined, undefined, executing));
       }
@@ -206,9 +212,13 @@ export class Testing implements vscode.Disposable {
   }
 
   private async details(uri: vscode.Uri, test?: string): Promise<vscode.FileCoverageDetail[]> {
-    const statements = await this.server.request<Executed[]>(methods.coverage, { uri: uri.toString(), ...(test ? { test } : {}) });
+    const statements = await this.server.request<Executed[]>(methods.coverage, {
+      uri: uri.toString(),
+      ...(test ? { test } : {}),
+    });
     return statements.map(
-      ({ line, endLine, tests }) => new vscode.StatementCoverage(tests, new vscode.Range(line - 1, 0, endLine - 1, LAST_COLUMN)),
+      ({ line, endLine, tests }) =>
+        new vscode.StatementCoverage(tests, new vscode.Range(line - 1, 0, endLine - 1, LAST_COLUMN)),
     );
   }
 

@@ -209,7 +209,10 @@ export function runMessage(failed: number, tests: number, suspects: number): str
 /** What was learned from the reader's moves. */
 export function learnedWords({ consent, jumps, returns, pJump, low, high }: Learned): string {
   const seen = jumps + returns;
-  const chance = t('The chance of a jump is taken as {0} (between {1} and {2}).', ...[pJump, low, high].map(percentWords));
+  const chance = t(
+    'The chance of a jump is taken as {0} (between {1} and {2}).',
+    ...[pJump, low, high].map(percentWords),
+  );
   return [
     seen ? t('{0} of your {1} moves were jumps.', jumps, seen) : t('No moves were counted yet.'),
     seen ? chance : '',

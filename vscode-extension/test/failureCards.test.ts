@@ -47,7 +47,10 @@ describe('the cards of failed runs', () => {
   it('lead to the line as it was run where it was edited, and nowhere where there is no place', () => {
     const [edited] = cards({ ...report, collectionErrors: [{ ...error, range: null }] });
     expect(edited?.place).toEqual({ uri: error.uri, line: 3, character: 0 });
-    const [elsewhere] = cards({ ...report, collectionErrors: [{ ...error, uri: null, range: null, file: '', line: 0 }] });
+    const [elsewhere] = cards({
+      ...report,
+      collectionErrors: [{ ...error, uri: null, range: null, file: '', line: 0 }],
+    });
     expect(elsewhere).toMatchObject({ place: undefined, description: 'tests/test_a.py' });
   });
 

@@ -15,7 +15,16 @@ const again = { ...total, line: 20, endLine: 20 };
 const all = [tax, total, again];
 
 describe('an empty list', () => {
-  const report = { technique: 'ochiai', cloneFailed: false, passed: 1, failed: 1, elements: 9, problems: [], collectionErrors: [], failedRuns: [] };
+  const report = {
+    technique: 'ochiai',
+    cloneFailed: false,
+    passed: 1,
+    failed: 1,
+    elements: 9,
+    problems: [],
+    collectionErrors: [],
+    failedRuns: [],
+  };
 
   it('means that nothing is suspected only once there is a ranking', () => {
     expect(emptiness(undefined, 0, false)).toBe('unknown');
@@ -56,11 +65,16 @@ describe('grouped', () => {
 
   it('tells the tests of one name in two folders of a workspace apart', () => {
     const folders = ['shop', 'bank'].map((folder) => ({ ...tax, folder, file: `${folder}/tax.py` }));
-    expect(grouped(folders, 'test').map(({ description }) => description)).toEqual(['shop/tests/test_cart.py', 'bank/tests/test_cart.py']);
+    expect(grouped(folders, 'test').map(({ description }) => description)).toEqual([
+      'shop/tests/test_cart.py',
+      'bank/tests/test_cart.py',
+    ]);
   });
 
   it('tells the same function name in two files apart', () => {
-    expect(grouped([total, { ...total, uri: 'file:///project/other.py', file: 'other.py' }], 'function')).toHaveLength(2);
+    expect(grouped([total, { ...total, uri: 'file:///project/other.py', file: 'other.py' }], 'function')).toHaveLength(
+      2,
+    );
   });
 });
 

@@ -7,7 +7,9 @@ import { GUTTER, HEATS } from '../src/heat';
 import { serverCommands } from '../src/protocol';
 
 const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
-const texts: Record<string, string> = JSON.parse(readFileSync(join(import.meta.dirname, '../package.nls.json'), 'utf8'));
+const texts: Record<string, string> = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../package.nls.json'), 'utf8'),
+);
 const commands: string[] = manifest.contributes.commands.map((item: { command: string }) => item.command);
 
 describe('the manifest', () => {
@@ -21,7 +23,12 @@ describe('the manifest', () => {
   });
 
   it('refers only to commands that exist', () => {
-    const text = JSON.stringify([manifest.contributes.menus, manifest.contributes.keybindings, manifest.contributes.walkthroughs, texts]);
+    const text = JSON.stringify([
+      manifest.contributes.menus,
+      manifest.contributes.keybindings,
+      manifest.contributes.walkthroughs,
+      texts,
+    ]);
     const used = [...text.matchAll(/suspectra\.ui\.\w+(?:\.\w+)?/g)].map(([id]) => id);
     expect([...new Set(used)].filter((id) => !commands.includes(id))).toEqual([]);
   });
@@ -29,14 +36,18 @@ describe('the manifest', () => {
   it('declares workspace trust, and restricts what would start a program', () => {
     const { supported, restrictedConfigurations } = manifest.capabilities.untrustedWorkspaces;
     expect(supported).toBe('limited');
-    expect(restrictedConfigurations).toEqual(expect.arrayContaining(['suspectra.interpreter', 'suspectra.testCommand']));
+    expect(restrictedConfigurations).toEqual(
+      expect.arrayContaining(['suspectra.interpreter', 'suspectra.testCommand']),
+    );
   });
 
   it('has all its texts where they can be translated', () => {
     const used = [...JSON.stringify(manifest).matchAll(/"%([\w.]+)%"/g)].map(([, key]) => key);
     expect([...new Set(used)].sort()).toEqual(Object.keys(texts).sort());
     const shown = /"(?:title|description|markdownDescription|contents|altText|label)":"(?!%)[^"]+"/g;
-    const own = JSON.stringify(manifest).match(shown)?.filter((text) => !['"title":"Suspectra"'].includes(text));
+    const own = JSON.stringify(manifest)
+      .match(shown)
+      ?.filter((text) => !['"title":"Suspectra"'].includes(text));
     expect(own).toEqual([]);
   });
 
@@ -79,7 +90,9 @@ describe('the colours', () => {
         const behind = over(color, background);
         // WCAG 2: 4.5 for text; what starts below that must lose little
         for (const ink of text) {
-          expect(contrast(ink, behind), `${ink} on ${id}`).toBeGreaterThan(Math.min(4.5, 0.8 * contrast(ink, background)));
+          expect(contrast(ink, behind), `${ink} on ${id}`).toBeGreaterThan(
+            Math.min(4.5, 0.8 * contrast(ink, background)),
+          );
         }
       } else {
         expect(contrast(color, background), id).toBeGreaterThan(3); // WCAG 2 for graphics
@@ -105,7 +118,9 @@ describe('the texts of the sources', () => {
 
   it('are listed for translation', () => {
     const bundle = JSON.parse(readFileSync(join(import.meta.dirname, '../l10n/bundle.l10n.json'), 'utf8'));
-    const used = files.flatMap((file) => [...file.text.matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) => text as string));
+    const used = files.flatMap((file) =>
+      [...file.text.matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) => text as string),
+    );
     expect(Object.keys(bundle)).toEqual([...new Set(used)].sort());
   });
 

@@ -18,7 +18,14 @@ const place: Place = {
   steps: 1,
 };
 
-const test: Test = { name: 'tests/t.py::test_<x>', verdict: 'failed', message: 'assert 1 == "2"', seconds: 0, uri: place.uri, line: 3 };
+const test: Test = {
+  name: 'tests/t.py::test_<x>',
+  verdict: 'failed',
+  message: 'assert 1 == "2"',
+  seconds: 0,
+  uri: place.uri,
+  line: 3,
+};
 
 const reasons: Reasons = {
   place,

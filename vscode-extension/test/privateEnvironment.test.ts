@@ -1,6 +1,16 @@
 // Real Pythons, real venv, real pip: the wheel is a small one made here, which needs nothing, so no index is asked.
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -49,7 +59,14 @@ function wheel(requirement = ''): string {
 }
 
 function making(file: string, signal = new AbortController().signal) {
-  return { base, wheel: file, storage: join(folder, 'storage'), cwd: folder, signal, say: (line: string) => said.push(line) };
+  return {
+    base,
+    wheel: file,
+    storage: join(folder, 'storage'),
+    cwd: folder,
+    signal,
+    say: (line: string) => said.push(line),
+  };
 }
 
 const left = () => (existsSync(join(folder, 'storage')) ? readdirSync(join(folder, 'storage')) : []);

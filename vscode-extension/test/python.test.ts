@@ -15,7 +15,13 @@ import {
   type Wanted,
 } from '../src/python';
 
-const around: Surroundings = { setting: [], active: undefined, folders: ['/project'], trusted: true, platform: 'linux' };
+const around: Surroundings = {
+  setting: [],
+  active: undefined,
+  folders: ['/project'],
+  trusted: true,
+  platform: 'linux',
+};
 const commands = (change: Partial<Surroundings>) => candidates({ ...around, ...change }).map(({ command }) => command);
 
 describe('candidates', () => {
@@ -99,8 +105,14 @@ describe('search', () => {
   });
 
   it('names the command that installs Suspectra', async () => {
-    const result = await among({ old: { python: '2.7.18', suspectra: undefined }, bare: { python: '3.14.0', suspectra: undefined } });
-    expect(result).toMatchObject({ problem: 'Suspectra is not installed in bare', cure: 'bare -m pip install suspectra' });
+    const result = await among({
+      old: { python: '2.7.18', suspectra: undefined },
+      bare: { python: '3.14.0', suspectra: undefined },
+    });
+    expect(result).toMatchObject({
+      problem: 'Suspectra is not installed in bare',
+      cure: 'bare -m pip install suspectra',
+    });
   });
 
   it('offers the first Python that is new enough as a base, with its own executable', async () => {
@@ -109,7 +121,9 @@ describe('search', () => {
       bare: { python: '3.12.1', suspectra: undefined, executable: '/usr/bin/python3.12' },
       other: { python: '3.13.0', suspectra: undefined },
     });
-    expect(result).toMatchObject({ base: { interpreter: { command: 'bare' }, python: '3.12.1', executable: '/usr/bin/python3.12' } });
+    expect(result).toMatchObject({
+      base: { interpreter: { command: 'bare' }, python: '3.12.1', executable: '/usr/bin/python3.12' },
+    });
   });
 
   it('passes over a Suspectra that speaks another protocol', async () => {
@@ -119,8 +133,17 @@ describe('search', () => {
       cure: 'env -m pip install suspectra==0.1.0',
       base: { interpreter: { command: 'env' } },
     });
-    expect(['0.1.0', '0.1.9', '0.2.0', '1.0.0'].map((version) => goWithEachOther(version, '0.1.4'))).toEqual([true, true, false, false]);
-    expect(['1.0.0', '1.9.3', '2.0.0'].map((version) => goWithEachOther(version, '1.2.0'))).toEqual([true, true, false]);
+    expect(['0.1.0', '0.1.9', '0.2.0', '1.0.0'].map((version) => goWithEachOther(version, '0.1.4'))).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
+    expect(['1.0.0', '1.9.3', '2.0.0'].map((version) => goWithEachOther(version, '1.2.0'))).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   it('passes over every environment where the bundled server is wanted', async () => {
@@ -172,7 +195,9 @@ describe('ask, of real programs', () => {
   });
 
   it('tells what is not there', async () => {
-    expect(await ask({ command: join(folder, 'none'), args: [], origin: '' }, folder)).toEqual({ failure: 'not found' });
+    expect(await ask({ command: join(folder, 'none'), args: [], origin: '' }, folder)).toEqual({
+      failure: 'not found',
+    });
   });
 
   it('tells what a broken one said last', async () => {

@@ -48,9 +48,13 @@ const chosen = (include: string[] | undefined, exclude: string[] = []) => {
 
 describe('the tree of tests', () => {
   it('has files, classes and tests, whatever parameters hold', () => {
-    const shown = (nodes: TestNode[]): unknown[] => nodes.map(({ label, children }) => (children.length ? [label, shown(children)] : label));
+    const shown = (nodes: TestNode[]): unknown[] =>
+      nodes.map(({ label, children }) => (children.length ? [label, shown(children)] : label));
     expect(shown(treeOf(tests))).toEqual([
-      ['tests/test_a.py', ['test_case[1]', 'test_case[a/b::c[d]]', ['TestX', ['test_one', ['TestInner', ['test_two']]]]]],
+      [
+        'tests/test_a.py',
+        ['test_case[1]', 'test_case[a/b::c[d]]', ['TestX', ['test_one', ['TestInner', ['test_two']]]]],
+      ],
       ['tests/test_b.py', ['test_b']],
       'ctest_case',
     ]);

@@ -17,7 +17,15 @@ import {
 } from '../src/words';
 import { suspect } from './samples';
 
-const status: Status = { state: 'ready', message: '', technique: 'ochiai', suspects: 1, failed: 3, passed: 45, progress: null };
+const status: Status = {
+  state: 'ready',
+  message: '',
+  technique: 'ochiai',
+  suspects: 1,
+  failed: 3,
+  passed: 45,
+  progress: null,
+};
 
 describe('statusWords', () => {
   it('counts suspects and names the run', () => {
@@ -47,7 +55,10 @@ describe('statusWords', () => {
   });
 
   it('asks for a folder where there is none', () => {
-    expect(statusWords({ state: 'noFolder' })).toMatchObject({ warning: false, tooltip: 'Open a folder to rank what its tests execute' });
+    expect(statusWords({ state: 'noFolder' })).toMatchObject({
+      warning: false,
+      tooltip: 'Open a folder to rank what its tests execute',
+    });
   });
 
   it('warns, with the cure, when there is no server', () => {
@@ -58,7 +69,15 @@ describe('statusWords', () => {
 
 describe('the line above the suspects', () => {
   it('tells what ranked them', () => {
-    const report = { technique: 'ochiai', cloneFailed: true, passed: 4, failed: 1, elements: 9, collectionErrors: [], failedRuns: [] };
+    const report = {
+      technique: 'ochiai',
+      cloneFailed: true,
+      passed: 4,
+      failed: 1,
+      elements: 9,
+      collectionErrors: [],
+      failedRuns: [],
+    };
     expect(reportWords({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
       'ochiai with cloning · 1 failed, 4 passed',
     );
