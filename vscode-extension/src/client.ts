@@ -111,7 +111,8 @@ export class Server implements vscode.Disposable {
     this.changed.fire({ state: 'starting' });
     const interpreter = await this.interpreter();
     if ('problem' in interpreter) {
-      return this.fail(interpreter.problem, interpreter.cure);
+      this.fail(interpreter.problem, interpreter.cure);
+      return;
     }
     library = await import('./library');
     const { command, args } = interpreter;
@@ -124,11 +125,11 @@ export class Server implements vscode.Disposable {
     );
     client.registerFeature({
       fillClientCapabilities(capabilities) {
-        capabilities.experimental = { ...capabilities.experimental, suspectra: { status: true } };
+        capabilities.experimental = { ...(capabilities.experimental as object), suspectra: { status: true } };
       },
-      initialize() {},
+      initialize: () => undefined,
       getState: () => ({ kind: 'static' }),
-      clear() {},
+      clear: () => undefined,
     });
     client.onNotification(methods.status, (status: Status) => this.changed.fire(status));
     client.onDidChangeState(({ newState }) => {
@@ -234,7 +235,7 @@ export class Server implements vscode.Disposable {
               : answers;
           },
         },
-        executeCommand: (command, args) => {
+        executeCommand: (command, args: unknown[]) => {
           // What would have the server ask in its own plain way is asked by a list of the extension's.
           if (command === serverCommands.selectTechnique && !args.length) {
             return vscode.commands.executeCommand('suspectra.ui.selectTechnique');

@@ -24,7 +24,7 @@ interface Parts {
   chains: Chains;
 }
 
-type Run = (suspect: Suspect | undefined, argument: unknown) => Promise<unknown>;
+type Run = (suspect: Suspect | undefined, argument: unknown) => unknown;
 
 /** Register everything in the category “Suspectra”. */
 export function registerCommands(parts: Parts): vscode.Disposable {
@@ -79,13 +79,13 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     },
     selectTechnique: () => selectTechnique(server, model),
     open: async (suspect) => suspect && open(suspect.uri, suspect.range.start.line, suspect.range.start.character),
-    filter: async () => view.askForFilter(),
-    clearFilter: async () => view.setFilter(''),
-    showExamined: async () => view.showExamined(),
+    filter: () => view.askForFilter(),
+    clearFilter: () => view.setFilter(''),
+    showExamined: () => view.showExamined(),
     menu: () => status.menu(),
     restart: () => server.restart(),
-    cancelInstallation: async () => server.cancelInstallation(),
-    showOutput: async () => server.output.show(),
+    cancelInstallation: () => server.cancelInstallation(),
+    showOutput: () => server.output.show(),
     goToError: async (_, card) =>
       isCard(card) && card.place && open(card.place.uri, card.place.line, card.place.character),
     runAgain: async (_, card) =>
@@ -109,7 +109,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 }
 
 /** A command that fails answers the person who gave it. */
-async function answering(run: () => Promise<unknown>): Promise<void> {
+async function answering(run: () => unknown): Promise<void> {
   try {
     await run();
   } catch (error) {

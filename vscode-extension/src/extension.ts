@@ -15,14 +15,15 @@ import { Testing } from './testing';
 
 let server: Server | undefined;
 
-export async function activate(context: vscode.ExtensionContext): Promise<void> {
+export function activate(context: vscode.ExtensionContext): void {
   speak((message, ...values) => vscode.l10n.t(message, ...values));
   const output = vscode.window.createOutputChannel('Suspectra', { log: true });
+  const { version } = context.extension.packageJSON as { version: string };
   const started = new Server(
     {
       folder: context.extensionPath,
       storage: context.globalStorageUri.fsPath,
-      version: context.extension.packageJSON.version,
+      version,
     },
     output,
   );

@@ -15,7 +15,7 @@ function safe(value: Value): string {
   if (value instanceof Html) {
     return value.text;
   }
-  return Array.isArray(value) ? value.map(safe).join('') : escaped(String(value));
+  return typeof value === 'object' ? value.map(safe).join('') : escaped(String(value));
 }
 
 function escaped(text: string): string {

@@ -13,7 +13,7 @@ export class Model implements vscode.Disposable {
   private readonly listener: vscode.Disposable;
   private readonly heat = new Map<Suspect, Heat>();
   private fetching = false;
-  private fetchAgain = false;
+  private fetchesWanted = 0;
 
   condition: Condition = { state: 'starting' };
   report: Suspects | undefined;
@@ -50,38 +50,41 @@ export class Model implements vscode.Disposable {
   }
 
   private take(condition: Condition): void {
-    const before = this.condition;
+    const previous = this.condition;
     this.condition = condition;
     switch (condition.state) {
       case 'starting':
       case 'noFolder':
       case 'installing':
       case 'noServer':
-        return this.show(undefined);
+        this.show(undefined);
+        break;
       case 'runningTests':
-        return before.state === 'runningTests' ? this.progressed.fire() : this.changed.fire();
+        (previous.state === 'runningTests' ? this.progressed : this.changed).fire();
+        break;
       case 'ranking':
-        return this.changed.fire();
+        this.changed.fire();
+        break;
       default:
         void this.fetch();
     }
   }
 
-  /** One request at a time: what comes meanwhile is answered by one more. */
+  /** One request at a time. All that changes meanwhile is answered by one more request. */
   private async fetch(): Promise<void> {
+    this.fetchesWanted += 1;
     if (this.fetching) {
-      this.fetchAgain = true;
       return;
     }
     this.fetching = true;
     try {
-      do {
-        this.fetchAgain = false;
+      for (let answered = 0; answered < this.fetchesWanted;) {
+        answered = this.fetchesWanted;
         const report = await this.server.request<Suspects>(methods.suspects, {});
         if ('technique' in this.condition) {
           this.show(withFolders(report)); // unless the server went away meanwhile
         }
-      } while (this.fetchAgain);
+      }
     } catch (error) {
       this.server.output.warn(String(error)); // the server went away; the next one says where it stands
     } finally {
@@ -92,8 +95,8 @@ export class Model implements vscode.Disposable {
   private show(report: Suspects | undefined): void {
     this.report = report;
     this.heat.clear();
-    const scores = this.suspects.map((suspect) => suspect.score);
-    heats(scores).forEach((heat, index) => this.heat.set(this.suspects[index] as Suspect, heat));
+    const heat = heats(this.suspects.map((suspect) => suspect.score));
+    this.suspects.forEach((suspect, index) => this.heat.set(suspect, heat[index] ?? 1));
     this.changed.fire();
   }
 }

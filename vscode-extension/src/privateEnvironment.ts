@@ -243,12 +243,12 @@ function run(
       });
     }
     child.on('error', reject);
-    child.on('close', (status) => {
+    child.on('close', (status, killedBy) => {
       signal.removeEventListener('abort', stop);
       if (status === 0 && !signal.aborted) {
         resolve();
       } else {
-        reject(new Error(last.join('\n') || `${command} ended with status ${status}`));
+        reject(new Error(last.join('\n') || `${command} ended with ${killedBy ?? `status ${status ?? 'unknown'}`}`));
       }
     });
   });

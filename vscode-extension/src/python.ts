@@ -73,11 +73,11 @@ export function candidates(around: Surroundings): Interpreter[] {
   if (!around.trusted) {
     return onPath;
   }
-  const join = windows ? path.win32.join : path.posix.join;
+  const own = windows ? path.win32 : path.posix;
   const inFolders = around.folders.flatMap((folder) =>
     ['.venv', 'venv'].map((name) =>
       plain(
-        windows ? join(folder, name, 'Scripts', 'python.exe') : join(folder, name, 'bin', 'python'),
+        own.join(folder, name, ...(windows ? ['Scripts', 'python.exe'] : ['bin', 'python'])),
         `the workspace's ${name}`,
       ),
     ),
@@ -110,12 +110,12 @@ export function ask(interpreter: Interpreter, cwd: string): Promise<Answer> {
       (error, stdout, stderr) => {
         const [, python, suspectra, executable] = /^(\d+\.\d+\.\d+) (\S*)\s*(.*)/.exec(stdout) ?? [];
         if (!error && python) {
-          resolve({ python, suspectra: suspectra || undefined, ...(executable && { executable }) });
+          resolve({ python, suspectra: suspectra === '' ? undefined : suspectra, ...(executable && { executable }) });
         } else if (error && 'code' in error && error.code === 'ENOENT') {
           resolve({ failure: 'not found' });
         } else {
-          const said = stderr.trim().split('\n').at(-1);
-          resolve({ failure: said || error?.message || 'gave no version' });
+          const reasons = [stderr.trim().split('\n').at(-1), error?.message];
+          resolve({ failure: reasons.find(Boolean) ?? 'gave no version' });
         }
       },
     );
@@ -160,10 +160,11 @@ export async function search(
   }
   const minimum = MINIMUM.join('.');
   const cure = t('Install Python {0} or newer, select it, or set suspectra.interpreter to one', minimum);
+  const [only, ...others] = interpreters;
   const problem = old
     ? t('{0} is Python {1}; Suspectra needs {2} or newer', shown(old.interpreter), old.python, minimum)
-    : interpreters.length === 1
-      ? t('{0} does not start', shown(interpreters[0] as Interpreter))
+    : only && !others.length
+      ? t('{0} does not start', shown(only))
       : t('No Python was found');
   return { problem, cure, tried };
 }

@@ -22,11 +22,13 @@ export class RunNotification {
   take(token: ProgressToken, reported: Reported): void {
     switch (reported.kind) {
       case 'begin':
-        return this.begin(token);
+        this.begin(token);
+        break;
       case 'report':
-        return this.show(reported);
+        this.show(reported);
+        break;
       case 'end':
-        return this.end();
+        this.end();
     }
   }
 

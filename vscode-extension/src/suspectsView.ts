@@ -42,7 +42,7 @@ const FOLLOW_PAUSE = 150;
 export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDecorationProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly view: vscode.TreeView<Row>;
-  private readonly disposables: vscode.Disposable[];
+  private readonly disposables: vscode.Disposable;
   private readonly rowsOf = new Map<Suspect, SuspectRow>();
   private rows: Row[] = [];
   private grouping: Grouping;
@@ -59,7 +59,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     const remembered = memory.get<Grouping>(GROUPING, 'none');
     this.grouping = GROUPINGS.includes(remembered) ? remembered : 'none';
     this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this, showCollapseAll: true });
-    this.disposables = [
+    this.disposables = vscode.Disposable.from(
       this.view,
       this.changed,
       model.onDidChange(() => this.refresh()),
@@ -69,7 +69,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
         this.follow(document.uri.toString(), selections[0]?.active.line ?? 0);
       }),
       this.view.onDidChangeVisibility(() => this.followCursor()),
-    ];
+    );
     this.refresh();
   }
 
@@ -150,12 +150,13 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 
   /** Rows of examined suspects are as pale as what is ignored. */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    return uri.scheme === DONE ? { color: new vscode.ThemeColor('disabledForeground') } : undefined;
+    const pale = new vscode.ThemeColor('disabledForeground');
+    return uri.scheme === DONE ? new vscode.FileDecoration(undefined, undefined, pale) : undefined;
   }
 
   dispose(): void {
     clearTimeout(this.following);
-    vscode.Disposable.from(...this.disposables).dispose();
+    this.disposables.dispose();
   }
 
   private refresh(): void {

@@ -18,30 +18,30 @@ export function treeOf(tests: readonly Test[]): TestNode[] {
   const roots: TestNode[] = [];
   const groups = new Map<string, TestNode>();
   for (const test of tests) {
-    const parts = partsOf(test.name);
+    const { above, label } = partsOf(test.name);
     let siblings = roots;
-    for (let depth = 1; depth < parts.length; depth++) {
-      const id = parts.slice(0, depth).join('::');
+    for (const [depth, name] of above.entries()) {
+      const id = above.slice(0, depth + 1).join('::');
       let group = groups.get(id);
       if (!group) {
-        group = { id, label: parts[depth - 1] as string, uri: test.uri, children: [] };
+        group = { id, label: name, uri: test.uri, children: [] };
         groups.set(id, group);
         siblings.push(group);
       }
       siblings = group.children;
     }
-    siblings.push({ id: test.name, label: parts.at(-1) as string, test, uri: test.uri, children: [] });
+    siblings.push({ id: test.name, label, test, uri: test.uri, children: [] });
   }
   return roots;
 }
 
-/** A node id by its parts; a parameter may hold what separates them. */
-function partsOf(name: string): string[] {
+/** The files and classes above a test, and its own name. A parameter may hold the separator too. */
+function partsOf(name: string): { above: string[]; label: string } {
   const bracket = name.indexOf('[');
   const plain = bracket < 0 ? name : name.slice(0, bracket);
-  const parts = plain.split('::');
-  parts.push((parts.pop() as string) + name.slice(plain.length));
-  return parts;
+  const above = plain.split('::');
+  const own = above.pop() ?? '';
+  return { above, label: own + name.slice(plain.length) };
 }
 
 /** As much of a `TestItem` as is needed to say what was chosen. */

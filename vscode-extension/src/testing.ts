@@ -83,7 +83,8 @@ export class Testing implements vscode.Disposable {
     const all = [...this.controller.items].map(([, item]) => item);
     const chosen = chosenTests(all, (item) => this.nameOf.get(item), request.include, request.exclude);
     if (!chosen.size) {
-      return run.end(); // all of it is excluded
+      run.end(); // all of it is excluded
+      return;
     }
     const items = [...chosen].flatMap(([root, names]) => (names ? this.named(root, names) : [root]));
     for (const item of items) {
@@ -100,7 +101,10 @@ export class Testing implements vscode.Disposable {
       );
       await ended.promise;
       const results = await this.server.request<TestResults[]>(methods.testResults, {});
-      const own = results.filter(({ folder }) => chosen.has(this.root(folder) as vscode.TestItem));
+      const own = results.filter(({ folder }) => {
+        const root = this.root(folder);
+        return root && chosen.has(root);
+      });
       if (token.isCancellationRequested) {
         items.forEach((item) => run.skipped(item));
       } else {
@@ -263,12 +267,15 @@ function tellTest(run: vscode.TestRun, item: vscode.TestItem, { verdict, message
   switch (verdict) {
     case 'passed':
     case 'xpassed':
-      return run.passed(item, seconds * 1000);
+      run.passed(item, seconds * 1000);
+      break;
     case 'failed':
-      return run.failed(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      run.failed(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      break;
     case 'error':
-      return run.errored(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      run.errored(item, new vscode.TestMessage(message || verdict), seconds * 1000);
+      break;
     default:
-      return run.skipped(item);
+      run.skipped(item);
   }
 }

@@ -6,11 +6,21 @@ import { describe, expect, it } from 'vitest';
 import { GUTTER, HEATS } from '../src/heat';
 import { serverCommands } from '../src/protocol';
 
-const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'));
-const texts: Record<string, string> = JSON.parse(
-  readFileSync(join(import.meta.dirname, '../package.nls.json'), 'utf8'),
-);
-const commands: string[] = manifest.contributes.commands.map((item: { command: string }) => item.command);
+interface Manifest {
+  capabilities: { untrustedWorkspaces: { supported: string; restrictedConfigurations: string[] } };
+  contributes: {
+    commands: { command: string }[];
+    menus: unknown;
+    keybindings: { key: string; mac: string; when: string }[];
+    walkthroughs: { steps: { media: { svg: string } }[] }[];
+    colors: { id: string; defaults: Record<string, string> }[];
+  };
+}
+
+const read = (file: string) => JSON.parse(readFileSync(join(import.meta.dirname, '..', file), 'utf8')) as unknown;
+const manifest = read('package.json') as Manifest;
+const texts = read('package.nls.json') as Record<string, string>;
+const commands = manifest.contributes.commands.map(({ command }) => command);
 
 describe('the manifest', () => {
   it('contributes a command of its own for every server command', () => {
@@ -60,7 +70,7 @@ describe('the manifest', () => {
   });
 
   it('has a picture for each step of the walkthrough', () => {
-    const steps = manifest.contributes.walkthroughs.flatMap((walkthrough: { steps: unknown[] }) => walkthrough.steps);
+    const steps = manifest.contributes.walkthroughs.flatMap(({ steps }) => steps);
     expect(steps).toHaveLength(5);
     for (const { media } of steps) {
       expect(readFileSync(join(import.meta.dirname, '..', media.svg), 'utf8')).toMatch(/^<svg xmlns=/);
@@ -76,7 +86,7 @@ describe('the colours', () => {
     highContrast: { background: '#000000', text: ['#ffffff', '#7ca668'] },
     highContrastLight: { background: '#ffffff', text: ['#292929', '#515151'] },
   };
-  const colors: { id: string; defaults: Record<string, string> }[] = manifest.contributes.colors;
+  const { colors } = manifest.contributes;
 
   it('are five degrees, each for marks and for backgrounds', () => {
     const ids = HEATS.flatMap((heat) => [`suspectra.heat${heat}`, `suspectra.heat${heat}Background`]);
@@ -85,7 +95,7 @@ describe('the colours', () => {
 
   it.each(Object.entries(themes))('pass in %s', (theme, { background, text }) => {
     for (const { id, defaults } of colors) {
-      const color = defaults[theme] as string;
+      const color = defaults[theme] ?? '';
       if (id.endsWith('Background')) {
         const behind = over(color, background);
         // WCAG 2: 4.5 for text; what starts below that must lose little
@@ -117,9 +127,9 @@ describe('the texts of the sources', () => {
   });
 
   it('are listed for translation', () => {
-    const bundle = JSON.parse(readFileSync(join(import.meta.dirname, '../l10n/bundle.l10n.json'), 'utf8'));
+    const bundle = read('l10n/bundle.l10n.json') as Record<string, string>;
     const used = files.flatMap((file) =>
-      [...file.text.matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) => text as string),
+      [...file.text.matchAll(/\bt\(\s*'((?:[^'\\]|\\.)*)'/g)].map(([, text]) => text),
     );
     expect(Object.keys(bundle)).toEqual([...new Set(used)].sort());
   });
@@ -159,7 +169,8 @@ function rgb(color: string): Rgb {
 /** A colour with transparency laid over a background. */
 function over(color: string, background: string): string {
   const alpha = Number.parseInt(color.slice(7) || 'ff', 16) / 255;
-  const mixed = rgb(color).map((part, i) => Math.round(part * alpha + (rgb(background)[i] as number) * (1 - alpha)));
+  const behind = rgb(background);
+  const mixed = rgb(color).map((part, i) => Math.round(part * alpha + (behind[i] ?? 0) * (1 - alpha)));
   return `#${mixed.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
 }
 

@@ -10,7 +10,7 @@ const names = [
   'tests/test_a.py::TestX::TestInner::test_two',
   'tests/test_b.py::test_b',
   'ctest_case',
-];
+] as const;
 const tests = names.map((name): Test => ({ name, verdict: 'passed', message: '', seconds: 0, uri: null, line: null }));
 
 class Node implements Item<Node> {
@@ -19,14 +19,14 @@ class Node implements Item<Node> {
 
   constructor(
     readonly id: string,
-    readonly parent: Node | undefined = undefined,
+    readonly parent: Node | undefined,
   ) {
     parent?.children.push([id, this]);
   }
 }
 
 function built(): { root: Node; at: (id: string) => Node } {
-  const root = new Node('file:///project');
+  const root = new Node('file:///project', undefined);
   const all = new Map<string, Node>([[root.id, root]]);
   const add = (parent: Node, nodes: TestNode[]) => {
     for (const { id, test, children } of nodes) {
@@ -37,7 +37,14 @@ function built(): { root: Node; at: (id: string) => Node } {
     }
   };
   add(root, treeOf(tests));
-  return { root, at: (id) => all.get(id) as Node };
+  const at = (id: string) => {
+    const node = all.get(id);
+    if (!node) {
+      throw new Error(`there is no ${id}`);
+    }
+    return node;
+  };
+  return { root, at };
 }
 
 const chosen = (include: string[] | undefined, exclude: string[] = []) => {
@@ -65,21 +72,21 @@ describe('a request', () => {
   it('for nothing in particular, or for the folder, is for all tests, also new ones', () => {
     expect(chosen(undefined)).toBe('all');
     expect(chosen(['file:///project'])).toBe('all');
-    expect(chosen(['file:///project', names[0] as string])).toBe('all');
+    expect(chosen(['file:///project', names[0]])).toBe('all');
   });
 
   it('for one test, a case, a class or a file is for no other', () => {
-    expect(chosen([names[4] as string])).toEqual([names[4]]);
-    expect(chosen([names[1] as string])).toEqual([names[1]]);
+    expect(chosen([names[4]])).toEqual([names[4]]);
+    expect(chosen([names[1]])).toEqual([names[1]]);
     expect(chosen(['tests/test_a.py::TestX'])).toEqual([names[2], names[3]]);
     expect(chosen(['tests/test_b.py', 'ctest_case'])).toEqual([names[4], names[5]]);
-    expect(chosen(['tests/test_a.py::TestX', names[2] as string])).toEqual([names[2], names[3]]);
+    expect(chosen(['tests/test_a.py::TestX', names[2]])).toEqual([names[2], names[3]]);
   });
 
   it('leaves out what is excluded', () => {
     expect(chosen(undefined, ['tests/test_a.py'])).toEqual([names[4], names[5]]);
     expect(chosen(['tests/test_a.py'], ['tests/test_a.py::TestX::TestInner'])).toEqual(names.slice(0, 3));
     expect(chosen(undefined, ['file:///project'])).toBe('none');
-    expect(chosen(['tests/test_b.py'], [names[4] as string])).toBe('none');
+    expect(chosen(['tests/test_b.py'], [names[4]])).toBe('none');
   });
 });
