@@ -90,16 +90,8 @@ export class Testing implements vscode.Disposable {
     for (const item of items) {
       run.started(item);
     }
-    token.onCancellationRequested(() => void this.server.command(serverCommands.cancelTests));
-    const ended = this.ended();
     try {
-      const tests = Object.fromEntries([...chosen].flatMap(([{ id }, names]) => (names ? [[id, names]] : [])));
-      await this.server.command(
-        serverCommands.runTests,
-        [...chosen.keys()].map(({ id }) => id),
-        tests,
-      );
-      await ended.promise;
+      await this.record(chosen, token);
       const results = await this.server.request<TestResults[]>(methods.testResults, {});
       const own = results.filter(({ folder }) => {
         const root = this.root(folder);
@@ -118,25 +110,36 @@ export class Testing implements vscode.Disposable {
       const message = new vscode.TestMessage(error instanceof Error ? error.message : String(error));
       items.forEach((item) => run.errored(item, message));
     } finally {
-      ended.dispose();
       run.end();
     }
   }
 
-  /** The end of tests that are about to start: they have been run and ranked. */
-  private ended(): vscode.Disposable & { promise: Promise<void> } {
+  /** Have the server run the tests and rank them. However this ends, it leaves no listener. */
+  private async record(chosen: ReadonlyMap<vscode.TestItem, Chosen>, token: vscode.CancellationToken): Promise<void> {
+    const folders = [...chosen.keys()].map(({ id }) => id);
+    const tests = Object.fromEntries([...chosen].flatMap(([{ id }, names]) => (names ? [[id, names]] : [])));
+    const warn = (error: unknown) => this.server.output.warn(String(error));
+    const listeners = [
+      token.onCancellationRequested(() => void this.server.command(serverCommands.cancelTests).catch(warn)),
+    ];
     let started = false;
-    let listener: vscode.Disposable | undefined;
-    const promise = new Promise<void>((done) => {
-      listener = this.model.onDidChange(() => {
-        const { state } = this.model.condition;
-        started ||= state === 'runningTests';
-        if (started && state !== 'runningTests' && state !== 'ranking') {
-          done();
+    const ranked = new Promise<void>((resolve, reject) => {
+      const check = () => {
+        const { condition } = this.model;
+        started ||= condition.state === 'runningTests';
+        if (!('technique' in condition)) {
+          reject(new Error(t('The Suspectra server is not running. See the output “Suspectra” for the reason.')));
+        } else if (started && condition.state !== 'runningTests' && condition.state !== 'ranking') {
+          resolve();
         }
-      });
+      };
+      listeners.push(this.model.onDidChange(check));
     });
-    return { promise, dispose: () => listener?.dispose() };
+    try {
+      await Promise.all([this.server.command(serverCommands.runTests, folders, tests), ranked]);
+    } finally {
+      vscode.Disposable.from(...listeners).dispose();
+    }
   }
 
   /** Publish the last recording, once, where this is wanted: it may have been made in a terminal. */

@@ -1,4 +1,4 @@
-import type { Suspect } from '../src/protocol';
+import type { Suspect, Suspects } from '../src/protocol';
 
 export const suspect: Suspect = {
   uri: 'file:///project/shop/cart.py',
@@ -21,3 +21,24 @@ export const suspect: Suspect = {
   steps: 12.34,
   band: 'high',
 };
+
+export const report: Suspects = {
+  technique: 'ochiai',
+  cloneFailed: false,
+  passed: 4,
+  failed: 1,
+  elements: 9,
+  state: 'ready',
+  problems: [],
+  collectionErrors: [],
+  failedRuns: [],
+  suspects: [suspect],
+};
+
+/** A value that a test needs to be there. */
+export function defined<Value>(value: Value | null | undefined): Value {
+  if (value === null || value === undefined) {
+    throw new Error('the test expected a value here');
+  }
+  return value;
+}

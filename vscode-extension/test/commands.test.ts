@@ -1,0 +1,233 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as vscode from 'vscode';
+
+import type { Chains } from '../src/chains';
+import { registerCommands } from '../src/commands';
+import { Model } from '../src/model';
+import { type Jump, methods, type Move, serverCommands } from '../src/protocol';
+import { StatusItem } from '../src/status';
+import { SuspectsView } from '../src/suspectsView';
+import { defined, report, suspect } from './samples';
+import { ScriptedServer, status } from './standins/server';
+import { workbench } from './standins/workbench';
+
+let server: ScriptedServer;
+let chains: unknown[][];
+let all: vscode.Disposable;
+
+beforeEach(async () => {
+  workbench.reset('/project');
+  server = new ScriptedServer();
+  server.answers[methods.suspects] = report;
+  const model = new Model(server.server);
+  const memory = { get: (_key: string, otherwise: unknown) => otherwise, update: () => Promise.resolve() };
+  const view = new SuspectsView(model, memory as unknown as vscode.Memento);
+  const bar = new StatusItem(model);
+  chains = [];
+  const recorder = { show: (...args: unknown[]) => Promise.resolve(chains.push(args)) } as unknown as Chains;
+  all = vscode.Disposable.from(
+    registerCommands({ server: server.server, model, view, status: bar, chains: recorder }),
+    ...[view, bar, model],
+  );
+  server.changed.fire(status);
+  await settled();
+  server.calls.length = 0;
+});
+afterEach(() => {
+  all.dispose();
+});
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+const give = (name: string, argument?: unknown) => vscode.commands.executeCommand(`suspectra.ui.${name}`, argument);
+const line = suspect.range.start.line;
+
+it('are all that the manifest contributes, and no more but two of the view', () => {
+  const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+    contributes: { commands: { command: string }[] };
+  };
+  const contributed = manifest.contributes.commands.map(({ command }) => command);
+  const own = ['suspectra.ui.goToError', 'suspectra.ui.runAgain'];
+  expect([...workbench.registered.keys()].sort()).toEqual([...contributed, ...own].sort());
+  all.dispose();
+  expect(workbench.registered.size).toBe(0);
+});
+
+describe('a step', () => {
+  it('starts at the cursor', async () => {
+    workbench.edit('/project/shop/cart.py', 4);
+    server.answers[serverCommands.nextSuspect] = { uri: suspect.uri, range: suspect.range };
+    await give('nextSuspect');
+    expect(server.calls).toMatchObject([
+      [serverCommands.nextSuspect, { uri: suspect.uri, position: { line: 4, character: 0 } }],
+    ]);
+    expect(workbench.statusMessages).toEqual([]);
+  });
+
+  it('starts anywhere where there is no cursor, and says when there is nowhere to go', async () => {
+    await give('previousSuspect');
+    await give('back');
+    expect(server.calls).toEqual([[serverCommands.previousSuspect, null], [serverCommands.back]]);
+    expect(workbench.statusMessages).toEqual([
+      '$(search) There are no suspects to go to',
+      '$(search) This is where you began',
+    ]);
+  });
+});
+
+describe('a command about a line', () => {
+  it.each([
+    ['a row of the view', { suspect, parent: undefined }, [suspect.uri, line]],
+    ['a suspect', suspect, [suspect.uri, line]],
+    ['a place in a panel', { uri: 'file:///project/a.py', line: 7 }, ['file:///project/a.py', 7]],
+    ['the line with the cursor', undefined, ['file:///project/shop/cart.py', 4]],
+  ])('is about %s', async (_what, argument, place) => {
+    workbench.edit('/project/shop/cart.py', 4);
+    server.answers[serverCommands.explain] = {};
+    await give('explain', argument);
+    await give('showChain', argument);
+    expect(server.calls).toEqual([[serverCommands.explain, ...place]]);
+    expect(chains).toEqual([place]);
+    expect(workbench.statusMessages).toEqual([]);
+  });
+
+  it('says so where the line is not a suspect', async () => {
+    workbench.edit('/project/shop/cart.py', 0);
+    await give('markInnocent');
+    expect(workbench.statusMessages).toEqual(['$(search) This line is not a suspect']);
+  });
+
+  it('asks for a line where there is none', async () => {
+    await give('markExamined');
+    expect(workbench.errors).toEqual(['Suspectra: Put the cursor on a suspect first.']);
+    expect(server.calls).toEqual([]);
+  });
+});
+
+describe('a run of the tests', () => {
+  it('is of the only folder', async () => {
+    await give('runTests');
+    expect(server.calls).toEqual([[serverCommands.runTests]]);
+  });
+
+  it('is of the folders that are chosen, that of the editor first', async () => {
+    workbench.reset('/project', '/bank');
+    all.dispose();
+    registerCommands({ server: server.server } as Parameters<typeof registerCommands>[0]);
+    workbench.answer = 'bank';
+    await give('runTests');
+    workbench.answer = 'All Folders';
+    await give('runTests');
+    workbench.answer = undefined; // Escape
+    await give('runTests');
+    expect(server.calls).toEqual([
+      [serverCommands.runTests, ['file:///bank']],
+      [serverCommands.runTests, ['file:///project', 'file:///bank']],
+    ]);
+  });
+
+  it('that is rejected says why', async () => {
+    server.answers[serverCommands.runTests] = () => Promise.reject(new Error('The tests are running already.'));
+    await give('runTests');
+    expect(workbench.errors).toEqual(['Suspectra: The tests are running already.']);
+  });
+
+  it('is repeated in the folder of the run that failed', async () => {
+    await give('runAgain', { key: 'k', tooltip: '', folder: 'file:///project' });
+    expect(server.calls).toEqual([[serverCommands.runTests, ['file:///project']]]);
+  });
+});
+
+describe('a jump', () => {
+  const move: Move = {
+    ...{ uri: suspect.uri, range: suspect.range, file: 'shop/cart.py', line: 12, function: 'Cart.total', source: 'x' },
+    ...{ rankBest: 2, rankWorst: 4, steps: 3, probability: 0.5, reasons: ['same function'] },
+  };
+  const offer: Jump = { origin: { ...move, line: 5 }, moves: [move], chosen: null };
+
+  async function ask(): Promise<void> {
+    workbench.edit('/project/shop/cart.py', 4);
+    server.answers[serverCommands.jump] = offer;
+    void give('jump');
+    await settled();
+  }
+
+  it('goes to the place that is chosen, and the list leaves no listener', async () => {
+    await ask();
+    const list = defined(workbench.input);
+    expect(list.items.map(({ label }) => label)).toEqual(['50 %  total']);
+    list.enter('50 %  total');
+    await settled();
+    expect(server.calls.at(-1)).toMatchObject([serverCommands.jump, {}, { to: { uri: suspect.uri, line } }]);
+    expect([list.disposed, list.listeners]).toEqual([true, 0]);
+  });
+
+  it('goes nowhere after Escape', async () => {
+    await ask();
+    workbench.input?.hide();
+    await settled();
+    expect(server.calls).toHaveLength(1);
+  });
+
+  it('says when there is nowhere to go', async () => {
+    await give('jump', { uri: suspect.uri, line: 4 });
+    expect(workbench.statusMessages).toEqual(['$(search) There is nowhere to go from here']);
+  });
+});
+
+describe('the list of techniques', () => {
+  const techniques = ['ochiai', 'dstar'].map((name) => ({ name, title: name, paper: '', description: '' }));
+
+  it('uses the one that is chosen', async () => {
+    server.answers[methods.techniques] = techniques;
+    const given = give('selectTechnique');
+    await settled();
+    expect(workbench.input?.items.map(({ label }) => label)).toEqual(['ochiai', 'dstar', '', 'Clone failing tests']);
+    workbench.input?.enter('dstar');
+    await given;
+    expect(server.calls.at(-1)).toEqual([serverCommands.selectTechnique, 'dstar', { cloneFailed: false }]);
+  });
+});
+
+it('open a suspect, and the place of an error', async () => {
+  await give('open', suspect);
+  await give('goToError', { key: 'k', tooltip: '', place: { uri: 'file:///project/a.py', line: 3, character: 4 } });
+  await give('goToError', { key: 'k', tooltip: '', place: undefined });
+  expect(workbench.opened).toEqual(['/project/shop/cart.py:12', '/project/a.py:4']);
+});
+
+it('record in a terminal, or put the command line into the clipboard', async () => {
+  server.answers[methods.commandLine] = { commandLine: 'suspectra record -- pytest' };
+  await give('recordInTerminal');
+  await give('copyCommandLine');
+  expect(server.calls[0]).toEqual([methods.commandLine, { folder: 'file:///project' }]);
+  expect([workbench.sent, workbench.clipboard]).toEqual([['suspectra record -- pytest'], 'suspectra record -- pytest']);
+});
+
+it('say what was learned, and that it is forgotten', async () => {
+  const learned = { consent: true, jumps: 3, returns: 1, pJump: 0.7, low: 0.3, high: 0.9, file: '/x' };
+  server.answers[serverCommands.showLearned] = learned;
+  await give('showLearned');
+  await give('resetLearned');
+  expect(workbench.informed).toEqual([expect.stringContaining('3 of your 4 moves were jumps.')]);
+  expect(workbench.statusMessages).toEqual(['$(search) Nothing was learned yet']);
+});
+
+it('reach the view, the status item and the server', async () => {
+  await give('filter');
+  workbench.input?.type('nothing like this');
+  expect(workbench.context['suspectra.empty']).toBe('noMatch');
+  await give('clearFilter');
+  await give('groupBy.test');
+  expect(workbench.context).toMatchObject({ 'suspectra.filtered': false, 'suspectra.grouping': 'test' });
+  await give('restart');
+  await give('cancelInstallation');
+  await give('showOutput');
+  expect([server.restarts, server.cancelled, workbench.log]).toEqual([1, 1, ['shown']]);
+  workbench.answer = 'Next Suspect';
+  await give('menu');
+  await settled();
+  expect(server.calls).toEqual([[serverCommands.nextSuspect, null]]);
+});

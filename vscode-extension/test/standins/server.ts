@@ -1,0 +1,53 @@
+import type { Server } from '../../src/client';
+import type { Status } from '../../src/protocol';
+import type { Condition } from '../../src/words';
+import { Emitter, workbench } from './workbench';
+
+export const status: Status = {
+  state: 'ready',
+  message: '',
+  technique: 'ochiai',
+  suspects: 1,
+  failed: 1,
+  passed: 4,
+  progress: null,
+};
+
+/** A server that answers what a test wants, when it wants. The real one is in client.test.ts. */
+export class ScriptedServer {
+  readonly calls: unknown[][] = [];
+  /** Answers by method or command: a value, or what makes one. */
+  readonly answers: Record<string, unknown> = {};
+  readonly changed = new Emitter<Condition>();
+  readonly onDidChange = this.changed.event;
+  readonly output = workbench.output;
+  restarts = 0;
+  cancelled = 0;
+
+  /** For what takes a server. */
+  get server(): Server {
+    return this as unknown as Server;
+  }
+
+  request(method: string, params: unknown): Promise<unknown> {
+    return this.answer(method, params);
+  }
+
+  command(command: string, ...args: unknown[]): Promise<unknown> {
+    return this.answer(command, ...args);
+  }
+
+  restart(): void {
+    this.restarts += 1;
+  }
+
+  cancelInstallation(): void {
+    this.cancelled += 1;
+  }
+
+  private async answer(name: string, ...args: unknown[]): Promise<unknown> {
+    this.calls.push([name, ...args]);
+    const answer = this.answers[name];
+    return typeof answer === 'function' ? await (answer as (...args: unknown[]) => unknown)(...args) : answer;
+  }
+}
