@@ -9,7 +9,7 @@ DEMO := examples/ledger
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
-	@echo "make test     all tests that need Python 3.10+, Node 20+ and a C compiler"
+	@echo "make test     all tests that need Python 3.10+, Node 20.19+ and a C compiler"
 	@echo "make test-314 the recorder's tests with Python 3.14, which it sets up"
 	@echo "make e2e      the tests in real editors: VS Code, Neovim, Emacs"
 	@echo "make bench    every speed claim, measured"
@@ -25,7 +25,7 @@ $(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
 	@touch $@
 
 node_modules/.ready: package.json package-lock.json
-	@command -v npm >/dev/null || { echo "the extension needs Node 20 or newer with npm"; exit 1; }
+	@command -v npm >/dev/null || { echo "the extension needs Node 20.19 or newer with npm"; exit 1; }
 	npm ci --no-audit --no-fund
 	@touch $@
 
@@ -74,6 +74,7 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	npm run format
 
 package: setup
 	npm run package

@@ -92,11 +92,15 @@ export async function make(making: Making): Promise<Interpreter> {
       throw notMade(signal, error, venvFailed(base.interpreter));
     });
     const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--retries', '2'];
-    await run(pythonIn(building), [...pip, '--timeout', '20', '--prefer-binary', ...bundledWith(wheel)], cwd, signal, say).catch(
-      (error: unknown) => {
-        throw notMade(signal, error, (said) => pipFailed(said, bundledWith(wheel)));
-      },
-    );
+    await run(
+      pythonIn(building),
+      [...pip, '--timeout', '20', '--prefer-binary', ...bundledWith(wheel)],
+      cwd,
+      signal,
+      say,
+    ).catch((error: unknown) => {
+      throw notMade(signal, error, (said) => pipFailed(said, bundledWith(wheel)));
+    });
     await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, say).catch(
       (error: unknown) => {
         throw notMade(signal, error, (said) => brokenPackages(said, base.python));
