@@ -77,7 +77,7 @@ def ranking(folder: Path, row: str) -> Callable[[], None]:
     techniques = [make_technique(name, break_ties=None, **dict(ROWS[row])) for name in names]
 
     def rank() -> None:
-        edges = model or any(technique.info.needs != "lines" for technique in techniques)
+        edges = model or any(technique.info.wants_edges for technique in techniques)
         evidence = RecordingSource(folder, edges=edges).read()
         localizer = Localizer(techniques[0])
         report = localizer.update(evidence)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from suspectra.technique_info import TechniqueInfo
+from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
 from suspectra_server import protocol
 from suspectra_server.protocol import COMMANDS, STATES, Field
@@ -189,10 +189,10 @@ changes, and whenever the suspects do.
 
 
 NEEDS = {
-    "lines": "which lines each test executes: any recording, or coverage.py data with contexts",
-    "edges": "which branches each test takes: any recording (`suspectra record`), or coverage.py data with contexts measured\n"
+    Need.LINES: "which lines each test executes: any recording, or coverage.py data with contexts",
+    Need.EDGES: "which branches each test takes: any recording (`suspectra record`), or coverage.py data with contexts measured\n"
     "with `--branch`",
-    "counts": "how often each test takes a branch: a recording made with `suspectra record --counts`",
+    Need.COUNTS: "how often each test takes a branch: a recording made with `suspectra record --counts`",
 }
 
 
@@ -250,11 +250,11 @@ def techniques_page() -> str:
     """All techniques: those with a reason to choose them, then the others."""
     pages = "../server/suspectra_server/docs/techniques"
     rows = [
-        ((f"[{i.title}]({pages}/{i.name}.md)", f"`{i.name}`", i.needs), i.advice, i.paper) for i in technique_infos()
+        ((f"[{i.title}]({pages}/{i.name}.md)", f"`{i.name}`", _needs(i)), i.advice, i.paper) for i in technique_infos()
     ]
     advised = [(*names, advice, paper) for names, advice, paper in rows if advice]
     others = [(*names, paper) for names, advice, paper in rows if not advice]
-    needs = "\n".join(f"- **{name}**: {text.replace(chr(10), ' ')}." for name, text in NEEDS.items())
+    needs = "\n".join(f"- **{need.value}**: {text.replace(chr(10), ' ')}." for need, text in NEEDS.items())
     return f"""{NOTE}
 # Techniques
 
@@ -299,7 +299,7 @@ def technique_page(info: TechniqueInfo) -> str:
         f"```text\n{info.formula}\n```",
         f"**What it makes of the counts.** {makes}" if makes else "",
         f"**When to use it.** {info.advice or known}",
-        f"**What it needs.** To know {NEEDS[info.needs]}.",
+        f"**What it needs.** To know {', and '.join(NEEDS[need] for need in Need if need in info.needs)}.",
         likeness if same else "",
         f"{counts}\n{order}" if info.family == "formula" else order,
         f"**Published in.** {_published(info)}.",
@@ -307,6 +307,10 @@ def technique_page(info: TechniqueInfo) -> str:
         f"`suspectra rank --technique {info.name}`.",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
+
+
+def _needs(info: TechniqueInfo) -> str:
+    return ", ".join(need.value for need in Need if need in info.needs)
 
 
 def _command(command: protocol.Command) -> str:

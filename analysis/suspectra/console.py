@@ -143,7 +143,7 @@ def localize(
         The values of the options.
     """
     technique = _make_technique(chosen)  # a wrong name costs no reading
-    found = _source(workspace, chosen, edges=edges or technique.info.needs != "lines").read()
+    found = _source(workspace, chosen, edges=edges or technique.info.wants_edges).read()
 
     from suspectra.localizer import Localizer
 

@@ -3,6 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
+
+
+class Need(str, Enum):
+    """A kind of evidence that a technique can't do without."""
+
+    LINES = "lines"
+    """Which lines each test executes."""
+    EDGES = "edges"
+    """Which way each test goes at branches."""
+    COUNTS = "counts"
+    """How often it goes there."""
+    EXPERIMENTS = "experiments"
+    """How tests end when the program is altered: switched branches, other values, mutants."""
+    DEPENDENCES = "dependences"
+    """Which values and decisions of a run each value of it comes from."""
+    PATHS = "paths"
+    """The decisions of each test in the order in which they were made."""
+
+
+LINES, EDGES, COUNTS = frozenset({Need.LINES}), frozenset({Need.EDGES}), frozenset({Need.COUNTS})
 
 
 @dataclass(frozen=True)
@@ -20,8 +41,8 @@ class TechniqueInfo:
         Who published it.
     formula : str
         The score as a formula, or one sentence where there is no closed form.
-    needs : str
-        ``lines``, ``edges`` or ``counts``: the least the evidence must hold.
+    needs : frozenset of Need
+        What the evidence must hold.
     advice : str
         When to use it.
     group : str
@@ -33,6 +54,11 @@ class TechniqueInfo:
     family: str
     paper: str
     formula: str
-    needs: str = "lines"
+    needs: frozenset[Need] = LINES
     advice: str = ""
     group: str = ""
+
+    @property
+    def wants_edges(self) -> bool:
+        """Whether readers should hand over control-flow edges, which cost about as much time as the lines."""
+        return not self.needs <= LINES

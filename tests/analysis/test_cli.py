@@ -85,7 +85,7 @@ def strict_json(text: str) -> dict:
     return json.loads(text, parse_constant=refuse)
 
 
-@pytest.mark.parametrize("technique", [info.name for info in technique_infos() if info.needs == "lines"])
+@pytest.mark.parametrize("technique", [info.name for info in technique_infos() if not info.wants_edges])
 def test_json_keeps_its_contract_with_every_technique(suspectra, technique):
     status, out, _ = suspectra("rank", "--technique", technique, "--format", "json")
     assert status == 0

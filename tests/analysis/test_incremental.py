@@ -32,7 +32,7 @@ from suspectra_server.state.documents import Disk, Texts, Units
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 
-FORMULAS = [info.name for info in technique_infos() if info.needs == "lines"]
+FORMULAS = [info.name for info in technique_infos() if not info.wants_edges]
 COSTLY = [name for name in technique_names() if name not in FORMULAS]
 
 PIECES = (

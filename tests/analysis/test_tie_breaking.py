@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from suspectra.report import RankedReport
 from suspectra.spectrum import Spectrum
+from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_names
 from suspectra.techniques.tie_breaking import TieBroken
 
@@ -38,7 +39,11 @@ def test_every_formula_can_have_its_ties_broken_by_cp(figure_1):
 
 def test_what_it_is_called_and_what_it_needs():
     technique = make_technique("ochiai", clone_failed=True, break_ties="sober")
-    assert (technique.name, technique.info.needs, technique.clone_failed) == ("ochiai+sober", "counts", True)
+    assert (technique.name, technique.info.needs, technique.clone_failed) == (
+        "ochiai+sober",
+        {Need.LINES, Need.COUNTS},
+        True,
+    )
     assert technique == make_technique("ochiai", clone_failed=True, break_ties="sober")
 
 

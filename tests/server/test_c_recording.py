@@ -70,7 +70,7 @@ def test_cp_says_which_edges_carry_the_suspicion_and_from_where(client, shared, 
     assert re.search(r"of the suspicion of lines? \d+.* comes from here: the edge from lines? \d+ .*Δ", words)
 
 
-@pytest.mark.parametrize("technique", [*(i.name for i in technique_infos() if i.needs != "lines"), "ochiai+cp"])
+@pytest.mark.parametrize("technique", [*(i.name for i in technique_infos() if i.wants_edges), "ochiai+cp"])
 def test_techniques_of_control_flow_are_selected_like_formulas(client, shared, technique):
     client.start(shared, options={"technique": technique, "cloneFailed": technique != "ochiai+cp"})
     status = client.wait_for_state("ready", "error", "stale")

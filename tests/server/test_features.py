@@ -8,6 +8,7 @@ from pygls.uris import to_fs_path
 
 from suspectra.evidence.discovery import find_source
 from suspectra.localizer import Localizer
+from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos, technique_names
 
 WARNING, INFORMATION, HINT = 2, 3, 4
@@ -211,7 +212,7 @@ def test_all_techniques_are_listed_and_each_can_rank(client, shop):
     assert [technique["name"] for technique in listed] == list(technique_names())
     assert all(technique[name] for technique in listed for name in ("title", "paper", "description"))
     for info in technique_infos():
-        if info.needs == "counts":
+        if Need.COUNTS in info.needs:
             continue
         assert client.command("selectTechnique", info.name) == info.name
         client.wait(lambda name=info.name: client.statuses[-1]["technique"] == name)
@@ -224,7 +225,7 @@ def test_all_techniques_are_listed_and_each_can_rank(client, shop):
 def test_a_technique_that_wants_more_than_the_evidence_holds_leaves_the_ranking(client, shop):
     client.start(shop)
     seen = len(client.statuses)
-    client.command("selectTechnique", next(info.name for info in technique_infos() if info.needs == "counts"))
+    client.command("selectTechnique", next(info.name for info in technique_infos() if Need.COUNTS in info.needs))
     client.wait_for_state("error", after=seen)
     answer = client.suspects()
     assert answer["technique"] == "ochiai"

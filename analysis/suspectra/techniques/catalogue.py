@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.technique_info import TechniqueInfo
+from suspectra.technique_info import COUNTS, EDGES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -41,7 +41,7 @@ CP = TechniqueInfo(
     "Zhang, Chan, Tse, Jiang & Wang 2009",
     "BR(b) = Σ BR(k) * W(b, k) over the edges b → k, W its share of the Δ of all edges into k;"
     " for an exit block BR(b) = Σ Δ of the edges into it; Δ = (failed - passed) / (failed + passed)",
-    "edges",
+    EDGES,
     "Looks for where a bad state came from, not where it showed. Good at breaking the ties of a formula; weak alone"
     " where the edges into a block almost cancel out.",
 )
@@ -51,7 +51,7 @@ BRANCH = TechniqueInfo(
     "control flow",
     "Santelices, Jones, Yu & Harrold 2009",
     "ef / sqrt(F * (ef + ep))",
-    "edges",
+    EDGES,
     "Ochiai on branches: a statement is as suspicious as the worst edge into or out of its block.",
 )
 CBI = TechniqueInfo(
@@ -61,7 +61,7 @@ CBI = TechniqueInfo(
     "Liblit, Naik, Zheng, Aiken & Jordan 2005",
     "2 / (1 / Increase + log(F) / log(Ft)), Increase = Failure - Context, Failure = Ft / (Ft + Pt),"
     " Context = Fo / (Fo + Po); t when true, o when evaluated",
-    "edges",
+    EDGES,
     "For decisions that go wrong: which outcome makes failure more likely than reaching the decision does.",
 )
 SOBER = TechniqueInfo(
@@ -71,7 +71,7 @@ SOBER = TechniqueInfo(
     "Liu, Fei, Yan, Han & Midkiff 2006",
     "log(σ / (sqrt(m) * φ(Z))), Z = (mean bias of the m failed runs - mean bias of the passed runs) / (σ / sqrt(m)),"
     " bias = true / evaluated, σ of the passed runs",
-    "counts",
+    COUNTS,
     "For decisions that are taken the wrong number of times: needs how often, not only whether.",
 )
 NEAREST_NEIGHBOUR = TechniqueInfo(
@@ -80,7 +80,7 @@ NEAREST_NEIGHBOUR = TechniqueInfo(
     "nearest neighbour",
     "Renieris & Reiss 2003",
     "share of the failed runs whose difference from their nearest passed run holds the statement",
-    "counts",
+    COUNTS,
     "For a failing test with a passing twin: shows what the two did in a different order of frequency.",
 )
 SBBFL = TechniqueInfo(
@@ -89,7 +89,7 @@ SBBFL = TechniqueInfo(
     "behaviour",
     "Henderson & Podgurski 2018",
     "Relative F1, or another measure, of a subgraph of the control flow; ef and ep count tests that traverse all of it",
-    "edges",
+    EDGES,
     "Shows which pieces of control flow go wrong together, as regions rather than lines.",
 )
 

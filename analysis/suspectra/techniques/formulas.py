@@ -17,7 +17,7 @@ from suspectra.errors import NothingToRank, Problem, UsageError
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum, distinct_pairs
-from suspectra.technique_info import TechniqueInfo
+from suspectra.technique_info import LINES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -61,7 +61,7 @@ def formula(
     """Register a scoring function under its name."""
 
     def register(score: Score) -> Score:
-        info = TechniqueInfo(name, title, "formula", paper, text, "lines", advice, group)
+        info = TechniqueInfo(name, title, "formula", paper, text, LINES, advice, group)
         FORMULAS[name] = FormulaSpec(info, score, parameters)
         return score
 

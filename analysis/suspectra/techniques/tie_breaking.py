@@ -50,7 +50,7 @@ class TieBroken(Technique):
             own,
             name=f"{own.name}+{other.name}",
             title=f"{own.title}, ties by {other.title}",
-            needs=max(own.needs, other.needs, key=("lines", "edges", "counts").index),
+            needs=own.needs | other.needs,
         )
 
     @property

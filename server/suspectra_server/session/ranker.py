@@ -99,7 +99,7 @@ class Ranker:
         watched: tuple[str, ...] = ()
         reading = None
         try:
-            source = self._find(settings, edges=technique.info.needs != "lines")
+            source = self._find(settings, edges=technique.info.wants_edges)
             watched = tuple(source.watched())
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
             evidence = self._read(source, watched)
