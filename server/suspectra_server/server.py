@@ -40,6 +40,7 @@ from suspectra_server.session.notices import Notices
 from suspectra_server.session.roots import root_of
 from suspectra_server.session.status import status_of
 from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.trust import Trust
 from suspectra_server.session.watching import Watcher
 from suspectra_server.settings import SECTION, Settings
 from suspectra_server.state.documents import Document, Documents, Units
@@ -95,11 +96,10 @@ class SuspectraServer(LanguageServer):
         self.files = Jobs(loop, "suspectra-files")
         self.watcher = Watcher(loop, self._changed_on_disk)
         self.folders = Folders()
-        self.trusting = trusting
-        self.trusted = False
+        self.trust = Trust(trusting)
         self.trail = Trail()
         self.published = diagnostics.Published(self)
-        self.test_run = TestRun(self, self.files, self.keep_running)
+        self.test_run = TestRun(self, self.trust, self.files, self.keep_running)
         self.notices = Notices(self, self.test_run, self.keep_running)
         self._configuration: Configuration | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -131,8 +131,8 @@ class SuspectraServer(LanguageServer):
     async def start(self, params: lsp.InitializeParams) -> None:
         """Take the client's folders and options; called while `initialize` is answered."""
         options = params.initialization_options
-        self.trusted = self.trusting and not (isinstance(options, Mapping) and options.get("trusted") is False)
-        self._configuration = Configuration(options, self.trusted)
+        self.trust.learn(options)
+        self._configuration = Configuration(options, self.trust)
         folders = list(params.workspace_folders or [])
         root = params.root_uri
         if root is None and params.root_path:
@@ -143,7 +143,7 @@ class SuspectraServer(LanguageServer):
         self.learned = await self.files.run(Learned)
         alone = len(folders) == 1  # several were chosen with care
         for folder in folders:
-            await self._add(folder.uri, look_up=alone and self.trusted)
+            await self._add(folder.uri, look_up=alone and self.trust.granted)
         self._started.set()
 
     async def begin(self) -> None:
@@ -248,7 +248,7 @@ class SuspectraServer(LanguageServer):
             self.jobs,
             self.files,
             self.watcher,
-            MarksFile(root, writable=self.trusted),
+            MarksFile(root, writable=self.trust.granted),
             changed=self.refresh,
             working=self.send_status,
             habit=lambda: self.learned.habit,

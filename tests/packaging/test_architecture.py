@@ -186,6 +186,20 @@ def test_reading_evidence_executes_nothing(path):
     assert not calls & {"eval", "exec", "compile", "__import__"}
 
 
+STARTS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "system", "popen", "posix_spawn", "startfile"}
+
+
+@pytest.mark.parametrize("path", sources(SERVER), ids=relative)
+def test_the_server_starts_programs_in_one_place(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    called = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    ran = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    starts = called & STARTS | {
+        name for name in ran if re.match(r"subprocess\.(run|call|check_)|os\.(exec|spawn)", name)
+    }
+    assert not starts or path.name == "processes.py"
+
+
 def test_type_checkers_see_the_public_names():
     tree = ast.parse((ANALYSIS / "__init__.py").read_text(encoding="utf-8"))
     found = {

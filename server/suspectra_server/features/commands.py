@@ -22,6 +22,7 @@ from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
 from suspectra_server.session.folder import Folder, Statement
 from suspectra_server.session.session import Session
+from suspectra_server.session.trust import NotTrusted
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
 from suspectra_server.state.marks import Mark
@@ -222,9 +223,10 @@ class Commands:
         tests = {} if tests is None else tests
         if not isinstance(tests, Mapping) or not all(map(_are_names, tests.values())):
             raise JsonRpcInvalidParams("runTests takes the names of tests by the URI of their folder")
-        if not self._session.trusted:
-            cure = "trust it in your editor first" if self._session.trusting else "start the server with --trusted"
-            raise RequestFailed(f"Tests are run only in a workspace you trust: {cure}.")
+        try:
+            self._session.trust.require()
+        except NotTrusted as error:
+            raise RequestFailed(str(error)) from None
         if self._session.test_run.running:
             raise RequestFailed("The tests are running already.")
         folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]

@@ -9,6 +9,7 @@ from typing import Any
 from lsprotocol import types as lsp
 
 from suspectra_server.session.folder import Folder
+from suspectra_server.session.trust import Trust
 from suspectra_server.settings import RESTRICTED, SECTION, Settings, read_settings, section_of
 
 log = logging.getLogger(__name__)
@@ -21,14 +22,14 @@ class Configuration:
     ----------
     options : object
         The client's initialization options.
-    trusted : bool
+    trust : Trust
         Settings that name files or programs count only in a trusted workspace.
     """
 
-    def __init__(self, options: Any, trusted: bool):
+    def __init__(self, options: Any, trust: Trust):
         self._initial: Mapping[str, Any] = section_of(options)
         self._pushed: Mapping[str, Any] = {}
-        self._trusted = trusted
+        self._trust = trust
 
     def push(self, pushed: Any) -> None:
         """Take what the client sends without being asked."""
@@ -64,7 +65,7 @@ class Configuration:
         given = {**self._initial, **self._pushed}
         if isinstance(answer, Mapping):
             given |= {name: value for name, value in answer.items() if value is not None}
-        left_out = [] if self._trusted else [name for name in RESTRICTED if given.get(name)]
+        left_out = [] if self._trust.granted else [name for name in RESTRICTED if given.get(name)]
         # these name files, which may be anywhere, on other machines too
         settings, complaints = read_settings({**given, **dict.fromkeys(left_out)}, defaults)
         if left_out:

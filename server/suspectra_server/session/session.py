@@ -13,6 +13,7 @@ from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.learned_moves import Learned
 from suspectra_server.session.test_run import TestRun
+from suspectra_server.session.trust import Trust
 from suspectra_server.state.trail import Trail
 
 
@@ -29,10 +30,8 @@ class Session(Client, Protocol):
     learned : Learned
         What is known of the reader's moves.
     test_run : TestRun
-    trusting : bool
-        Whether the client's word counts that it trusts the workspace.
-    trusted : bool
-        Whether the workspace is trusted; tests are not run in one that is not.
+    trust : Trust
+        Whether code of the workspace may be executed.
     """
 
     folders: Folders
@@ -40,8 +39,7 @@ class Session(Client, Protocol):
     trail: Trail
     learned: Learned
     test_run: TestRun
-    trusting: bool
-    trusted: bool
+    trust: Trust
 
     def feature(self, name: str, options: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Register what answers a method."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,10 @@ from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.processes import start_process
 from suspectra_server.session.run_output import Output, lines_of
 from suspectra_server.session.run_progress import Counts, Events, ProgressBar
+from suspectra_server.session.trust import Trust
 from suspectra_server.text import many
 from suspectra_server.timing import RUN_PROGRESS_S
 
@@ -39,6 +40,7 @@ class TestRun:
     Parameters
     ----------
     client : Client
+    trust : Trust
     files : Jobs
         Where files are looked at.
     keep_running : callable
@@ -52,8 +54,9 @@ class TestRun:
         Why the last run of a folder, by its URI, was not one that tests can be ranked from.
     """
 
-    def __init__(self, client: Client, files: Jobs, keep_running: Callable[[asyncio.Task[None]], None]):
+    def __init__(self, client: Client, trust: Trust, files: Jobs, keep_running: Callable[[asyncio.Task[None]], None]):
         self._client = client
+        self._trust = trust
         self._files = files
         self._keep_running = keep_running
         self._folders: list[Folder] = []
@@ -75,7 +78,20 @@ class TestRun:
         return folder in self._folders
 
     async def start(self, folders: list[Folder], tests: Mapping[str, Sequence[str]]) -> None:
-        """Start, and come back while it runs; `tests` names those to run of a folder, by its URI, where not all are."""
+        """Start, and come back while it runs.
+
+        Parameters
+        ----------
+        folders : list of Folder
+        tests : mapping of str to sequence of str
+            Which tests to run of a folder, by its URI, where not all are.
+
+        Raises
+        ------
+        NotTrusted
+            When the workspace is not trusted.
+        """
+        self._trust.require()
         self._folders = folders
         self._tests = tests
         self._cancelled = False
@@ -145,14 +161,8 @@ class TestRun:
             )
             following = asyncio.ensure_future(self._follow(Events(path), output, progress, ended))
             try:
-                self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-c", _SUSPECTRA, *command),
-                    cwd=folder.root,
-                    env=environ,
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    **_GROUP,
+                self._process = await start_process(
+                    self._trust, (sys.executable, "-c", _SUSPECTRA, *command), folder.root, environ
                 )
                 if self._cancelled or folder.removed:
                     self._end()
@@ -231,11 +241,3 @@ def environment() -> dict[str, str]:
     if find_spec("pytest"):
         path = os.pathsep.join([os.path.dirname(sys.executable), path])
     return {**os.environ, "PATH": path, "PYTHONUNBUFFERED": "1"}
-
-
-# a group of its own, so that cancelling reaches the processes that the tests started too
-_GROUP = (
-    {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    if os.name == "nt"
-    else {"start_new_session": True}
-)
