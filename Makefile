@@ -69,6 +69,7 @@ lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/python docs/check_docstrings.py
 	npm run lint
 
 format: setup

@@ -20,7 +20,22 @@ ScalarT = TypeVar("ScalarT", np.int64, np.float64)
 
 
 def dense_product(matrix: sparse.sparray[ScalarT, tuple[int, int]], dense: NDArray[Any]) -> NDArray[ScalarT]:
-    """A sparse matrix times an array. The product is an array, which scipy's types leave open."""
+    """A sparse matrix times a dense array, as a dense array.
+
+    The product is one already, but scipy's types leave that open.
+
+    Parameters
+    ----------
+    matrix : sparray, shape (n, m)
+        Of int64 or float64.
+    dense : ndarray, shape (m,) or (m, k)
+        Of the same kind of numbers, or of one that they hold.
+
+    Returns
+    -------
+    ndarray, shape (n,) or (n, k)
+        Of the matrix's kind of numbers.
+    """
     product = matrix @ dense
     assert isinstance(product, np.ndarray)
     return product

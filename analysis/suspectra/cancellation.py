@@ -46,6 +46,7 @@ class Token:
         Raises
         ------
         Cancelled
+            When `cancelled` was set.
         """
         if self.cancelled:
             raise Cancelled
@@ -57,7 +58,13 @@ _token: ContextVar[Token] = ContextVar("token", default=_NEVER)
 
 @contextmanager
 def cancellable(token: Token) -> Iterator[None]:
-    """Whatever runs inside, in this thread, can be cancelled by the token."""
+    """Whatever runs inside, in this thread, can be cancelled by the token.
+
+    Parameters
+    ----------
+    token : Token
+        Set `cancelled` on it, from any thread, to stop what runs inside.
+    """
     before = _token.set(token)
     try:
         yield
@@ -71,13 +78,30 @@ def check() -> None:
     Raises
     ------
     Cancelled
+        When the token that the work runs under was cancelled.
     """
     if _token.get().cancelled:
         raise Cancelled
 
 
 def checked(items: Iterable[T]) -> Iterator[T]:
-    """The same items, with a :func:`check` before each."""
+    """The same items, with a :func:`check` before each.
+
+    Parameters
+    ----------
+    items : iterable of T
+        Anything that can be looped over.
+
+    Yields
+    ------
+    T
+        One of `items`.
+
+    Raises
+    ------
+    Cancelled
+        Before the next item, when the work at hand was cancelled.
+    """
     token = _token.get()
     for item in items:
         if token.cancelled:

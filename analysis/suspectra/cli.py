@@ -59,12 +59,23 @@ _PATH = click.Path(path_type=Path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave the process with its status."""
+    """Run the command line and leave the process with its status.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; those of the process unless given.
+    """
     sys.exit(run(arguments))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; those of the process unless given.
 
     Returns
     -------

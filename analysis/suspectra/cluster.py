@@ -102,6 +102,16 @@ class Cluster:
     def count(self, spectrum: Spectrum) -> Counts:
         """The four counts of every element, as :attr:`Spectrum.counts` has them.
 
+        Parameters
+        ----------
+        spectrum : Spectrum
+            Its rows are sent in parts.
+
+        Returns
+        -------
+        Counts
+            Equal to what is counted here, whatever worker counted which part.
+
         Raises
         ------
         UsageError
@@ -127,10 +137,12 @@ class RowPart(NamedTuple):
 
     Parameters
     ----------
-    joined : ndarray of int32
+    joined : ndarray of int32, shape (sum of sizes,)
         The rows one after another.
     sizes : ndarray of int, shape (tests,)
+        The length of each row.
     failed : ndarray of bool, shape (tests,)
+        Whether each test failed.
     columns : int
         Of the whole spectrum.
     """
@@ -142,7 +154,18 @@ class RowPart(NamedTuple):
 
 
 def count_part(part: RowPart) -> Counts:
-    """The counts of some rows."""
+    """The counts of some rows.
+
+    Parameters
+    ----------
+    part : RowPart
+        What a worker was sent.
+
+    Returns
+    -------
+    Counts
+        Over the columns of the whole spectrum.
+    """
     return Counts.of(np.split(part.joined, np.cumsum(part.sizes)[:-1]), part.failed, part.columns)
 
 

@@ -33,7 +33,18 @@ _FOREIGN = ("gcov", "gcovr", "lcov", "cobertura")
 
 
 def options(*given: Decorator) -> Decorator:
-    """Several options as one decorator, listed in this order."""
+    """Several options as one decorator, listed in this order.
+
+    Parameters
+    ----------
+    *given : Decorator
+        Options as click makes them.
+
+    Returns
+    -------
+    Decorator
+        To be put on a command; click lists options in the order of decorators from below.
+    """
 
     def add(command: Command) -> Command:
         for option in reversed(given):
@@ -115,8 +126,11 @@ class Localized:
     Parameters
     ----------
     report : RankedReport
+        The ranking.
     evidence : Evidence
+        What it was made from.
     program : Program
+        What the evidence says of the program; None where it says nothing.
     problems : tuple of Problem
         Of the evidence and of the ranking.
     """
@@ -135,12 +149,18 @@ def localize(
     Parameters
     ----------
     workspace : Path
+        The folder that paths are relative to.
     edges : bool
         Control-flow edges are wanted whether the technique needs them or not.
     scheduler : str, optional
         Of a cluster that counts.
     **chosen
         The values of the options.
+
+    Returns
+    -------
+    Localized
+        The ranking, with what it was made from.
     """
     technique = _make_technique(chosen)  # a wrong name costs no reading
     found = _source(workspace, chosen, edges=edges or technique.info.wants_edges).read()
@@ -213,7 +233,27 @@ def _value(text: str) -> float | int | bool | str:
 
 
 def place(workspace: Path, text: str) -> tuple[str, int]:
-    """FILE:LINE, the file relative to the current folder or to the workspace."""
+    """FILE:LINE, the file relative to the current folder or to the workspace.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder that paths are relative to.
+    text : str
+        What the user wrote.
+
+    Returns
+    -------
+    path : str
+        Relative to the workspace, with forward slashes.
+    line : int
+        Counted from 1.
+
+    Raises
+    ------
+    BadParameter
+        When `text` does not end in a colon and a line number.
+    """
     from suspectra.evidence.boundary import inside
 
     file, colon, line = text.rpartition(":")
@@ -227,7 +267,15 @@ def place(workspace: Path, text: str) -> tuple[str, int]:
 
 
 def say(kind: str, problem: Problem) -> None:
-    """Say a problem on stderr, as an ``error`` or as a ``warning``."""
+    """Say a problem on stderr, as an ``error`` or as a ``warning``.
+
+    Parameters
+    ----------
+    kind : {'error', 'warning'}
+        Which word and colour it gets.
+    problem : Problem
+        What is said; control characters in it are made visible.
+    """
     from suspectra.output.terminal import Style, safe
 
     colour = {"error": "red", "warning": "yellow"}[kind]
@@ -235,14 +283,36 @@ def say(kind: str, problem: Problem) -> None:
 
 
 def warn(problems: Iterable[Problem]) -> None:
-    """Say problems that do not keep a command from its result."""
+    """Say problems that do not keep a command from its result.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        Said one by one, in their order.
+    """
     for problem in problems:
         say("warning", problem)
 
 
 @contextmanager
 def written(path: Path | None) -> Iterator[TextIO]:
-    """The file, or stdout. A file appears under its name when it is complete."""
+    """The file, or stdout. A file appears under its name when it is complete.
+
+    Parameters
+    ----------
+    path : Path or None
+        Where to write; None is stdout.
+
+    Yields
+    ------
+    TextIO
+        Text; a file is UTF-8, and its lines end as on Unix everywhere.
+
+    Raises
+    ------
+    UsageError
+        When `path` is a folder, or can't be written.
+    """
     if path is None:
         yield sys.stdout
         return

@@ -23,6 +23,7 @@ class Localizer:
     Parameters
     ----------
     technique : Technique
+        What ranks.
     include_tests : bool
         Let test code be suspected too.
     count : callable, optional
@@ -34,6 +35,16 @@ class Localizer:
         The last evidence that was given.
     report : RankedReport or None
         The last good ranking; it stays when newer evidence gives none.
+
+    Examples
+    --------
+    >>> from suspectra import make_technique
+    >>> localizer = Localizer(make_technique("ochiai"))
+    >>> localizer.report is None
+    True
+    >>> localizer.select(make_technique("dstar"))
+    Traceback (most recent call last):
+    suspectra.errors.NothingToRank: there is no evidence yet. Fix: run the tests with suspectra record
     """
 
     def __init__(
@@ -52,6 +63,16 @@ class Localizer:
 
     def update(self, evidence: Evidence) -> RankedReport:
         """Rank new evidence.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            All there is now, not only what changed.
+
+        Returns
+        -------
+        RankedReport
+            Also kept as `report`.
 
         Raises
         ------
@@ -72,6 +93,18 @@ class Localizer:
 
     def select(self, technique: Technique, *, include_tests: bool | None = None) -> RankedReport:
         """Rank the same evidence by another technique.
+
+        Parameters
+        ----------
+        technique : Technique
+            What ranks from now on.
+        include_tests : bool, optional
+            Whether test code may be suspected; as before unless given.
+
+        Returns
+        -------
+        RankedReport
+            Also kept as `report`.
 
         Raises
         ------
@@ -96,6 +129,11 @@ class Localizer:
 
         What could not be collected is not among it, as it has a place of its own:
         :attr:`suspectra.evidence.evidence.Evidence.collection_errors`.
+
+        Returns
+        -------
+        list of Problem
+            In the order in which to show them; empty when all is well.
         """
         found = list(self.evidence.problems) if self.evidence else []
         if self.evidence is not None and _all_failed_in_setup(self.evidence):
@@ -113,9 +151,15 @@ def _program(evidence: Evidence) -> Program:
 def require_suspects(report: RankedReport) -> None:
     """Refuse a ranking that no failing test has a part in: it would say nothing.
 
+    Parameters
+    ----------
+    report : RankedReport
+        Any ranking.
+
     Raises
     ------
     NothingToRank
+        When nothing that may be a suspect was measured, or no failing test executes any of it.
     """
     if not len(report):
         cause = "no statement of the workspace was measured that may be a suspect"

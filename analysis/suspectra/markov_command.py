@@ -25,7 +25,13 @@ _WEIGHT = click.FloatRange(min=0)
 
 
 def register(cli: click.Group) -> None:
-    """Add the command to the command line."""
+    """Add the command to the command line.
+
+    Parameters
+    ----------
+    cli : click.Group
+        The group of all commands.
+    """
 
     @cli.command()
     @evidence_options

@@ -24,6 +24,7 @@ class MeasuredFile:
     function : ndarray of int32, shape (k,)
         Index into `functions`, -1 at module level.
     functions : tuple of (name, line, end_line)
+        Qualified name, first and last line of each function.
     is_test : bool
         Test code: measured, but not a suspect unless asked for.
     """
@@ -37,7 +38,18 @@ class MeasuredFile:
     is_test: bool = False
 
     def functions_at(self, index: int) -> tuple[Function, ...]:
-        """Its functions, where it is the file of that index: the same objects as when that was asked last."""
+        """Its functions, where it is the file of that index: the same objects as when that was asked last.
+
+        Parameters
+        ----------
+        index : int
+            Of this file, in the table that the functions are for.
+
+        Returns
+        -------
+        tuple of Function
+            In the order of `functions`.
+        """
         known = self.__dict__.get("_functions_at")
         if known is None or known[0] != index:
             known = self.__dict__["_functions_at"] = index, tuple(Function(index, *one) for one in self.functions)

@@ -49,8 +49,30 @@ class Explanation:
 class Suspect:
     """One entry of a ranked report.
 
-    `rank_best` is 1 + the number of elements with a higher score, `rank_worst` counts those with an equal score
-    too, and `standard_rank` is paper 003's #{higher} + #{equal}/2 (the element itself is among the equal).
+    Parameters
+    ----------
+    element : int
+        Its column in the spectrum.
+    location : Location
+        File and lines of the statement.
+    function : str
+        Qualified name of the enclosing function, empty at module level.
+    score : float
+        Suspiciousness. Only the order of scores means something.
+    rank_best : int
+        1 + the number of elements with a higher score.
+    rank_average : float
+        The mean of the best and the worst rank.
+    rank_worst : int
+        The number of elements with a higher or an equal score.
+    standard_rank : float
+        #{higher} + #{equal}/2, the element itself among the equal (paper 003, Definition 17).
+    ef, ep : int
+        Failing and passing tests that execute the element.
+    nf, np : int
+        Failing and passing tests that do not.
+    failing_tests : tuple of str
+        Names of the failing tests that execute it.
     """
 
     element: int
@@ -89,7 +111,20 @@ class Explainer(Protocol):
         """Whether it clones failed tests."""
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """Say why the entry at a position of its report stands there."""
+        """Say why the entry at a position of its report stands there.
+
+        Parameters
+        ----------
+        report : RankedReport
+            One that this technique made.
+        position : int
+            Counted from 0, in the order of the report.
+
+        Returns
+        -------
+        Explanation
+            In words and numbers.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +137,9 @@ class RankedReport:
     Parameters
     ----------
     technique : Explainer
+        What made the report, and explains it.
     spectrum : Spectrum
+        What was ranked.
     level : ndarray of int32, shape (elements,)
         0 for the elements with the highest score, 1 for the next…, -1 for an element that is no candidate.
     level_score : ndarray of float64, shape (levels,)
@@ -133,11 +170,20 @@ class RankedReport:
 
         Parameters
         ----------
+        technique : Explainer
+            What made the scores.
+        spectrum : Spectrum
+            What was ranked.
         scores : ndarray of float64, shape (elements,)
             NaN is taken as the lowest score.
         unexecuted_last : bool
             Elements that no test executes rank last, together, whatever their score says, and are given the
             lowest score of the report. False ranks them by their score like any other, as published tables do.
+
+        Returns
+        -------
+        ReportT
+            Scores that agree to 12 significant digits form one level.
         """
         candidates, counts = spectrum.candidates, spectrum.counts
         known = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
@@ -160,8 +206,19 @@ class RankedReport:
 
         Parameters
         ----------
+        technique : Explainer
+            What made the scores.
+        spectrum : Spectrum
+            What was ranked.
         scores : ndarray of float64, shape (pairs,)
-            By the pairs of the spectrum.
+            By the number of the pair in `spectrum.pairs`.
+        unexecuted_last : bool, optional
+            As in :meth:`from_scores`.
+
+        Returns
+        -------
+        RankedReport
+            Equal to what :meth:`from_scores` makes of the same score for each element.
         """
         pairs = spectrum.pairs
         known = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
@@ -206,7 +263,18 @@ class RankedReport:
         return chosen[np.argsort(self.level[chosen], kind="stable")].astype(np.int32)
 
     def top(self, count: int) -> Ints:
-        """The first `count` elements of the order, found without making all of it."""
+        """The first `count` elements of the order, found without making all of it.
+
+        Parameters
+        ----------
+        count : int
+            More than there are gives all.
+
+        Returns
+        -------
+        ndarray of int32, shape (min(count, m),)
+            Columns of the spectrum.
+        """
         if "order" in self.__dict__ or not len(self):
             return self.order[:count]
         if count > len(self._first[0]):
@@ -251,11 +319,32 @@ class RankedReport:
         return position
 
     def suspect(self, position: int) -> Suspect:
-        """The entry at a position, counted from 0."""
+        """The entry at a position, counted from 0.
+
+        Parameters
+        ----------
+        position : int
+            In the order of the report.
+
+        Returns
+        -------
+        Suspect
+            With its ranks and counts.
+        """
         return self.suspect_of(int(self.top(position + 1)[position]))
 
     def suspect_of(self, element: int) -> Suspect:
         """The entry of an element.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        Suspect
+            With its ranks and counts.
 
         Raises
         ------
@@ -294,11 +383,32 @@ class RankedReport:
         )
 
     def suspects(self, top: int | None = None) -> list[Suspect]:
-        """The first `top` entries, or all."""
+        """The first `top` entries, or all.
+
+        Parameters
+        ----------
+        top : int, optional
+            How many; all unless given.
+
+        Returns
+        -------
+        list of Suspect
+            Best first.
+        """
         return self.suspects_of((self.order if top is None else self.top(top)).tolist())
 
     def suspects_of(self, elements: Sequence[int]) -> list[Suspect]:
         """The entries of several elements, which takes less than one by one.
+
+        Parameters
+        ----------
+        elements : sequence of int
+            Their columns in the spectrum.
+
+        Returns
+        -------
+        list of Suspect
+            In the order of `elements`.
 
         Raises
         ------
@@ -314,6 +424,16 @@ class RankedReport:
     def position_of(self, element: int) -> int:
         """The position of an element, counted from 0, found without the whole order.
 
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        int
+            Within a tie, in the order of file and line.
+
         Raises
         ------
         ValueError
@@ -327,11 +447,28 @@ class RankedReport:
         return int(self._level_start[level] + np.count_nonzero(self.level[:element] == level))
 
     def explain(self, position: int) -> Explanation:
-        """Why the entry at a position stands there."""
+        """Why the entry at a position stands there.
+
+        Parameters
+        ----------
+        position : int
+            Counted from 0, in the order of the report.
+
+        Returns
+        -------
+        Explanation
+            What the technique says of it.
+        """
         return self.technique.explain(self, position)
 
     def doubts(self) -> list[Problem]:
-        """What keeps this ranking from telling the fault apart and what would help; then what the technique noted."""
+        """What keeps this ranking from telling the fault apart and what would help; then what the technique noted.
+
+        Returns
+        -------
+        list of Problem
+            Each names a cause and a cure, and no file.
+        """
         counts = self.spectrum.counts
         found = []
         if not counts.passed:
@@ -373,6 +510,18 @@ def _levels(scores: Floats) -> tuple[Floats, Ints]:
 def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Floats:
     """Round to significant decimal digits; zeros and infinities stay.
 
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
+        They stay as they are.
+    digits : int, optional
+        How many to keep.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Numbers closer to 0 than 1e-290 are not rounded.
+
     Examples
     --------
     >>> bool(round_significant(np.array([0.1 + 0.2]))[0] == 0.3)
@@ -394,9 +543,9 @@ class Subgraph:
 
     Parameters
     ----------
-    elements : ndarray of int32
+    elements : ndarray of int32, shape (k,)
         The statements it holds, ascending.
-    edges : ndarray of int32
+    edges : ndarray of int32, shape (e,)
         Columns of the spectrum's edges it is made of, ascending; empty for a single node.
     ef, ep : int
         Failed and passed tests that traverse all of it.
@@ -432,7 +581,19 @@ class SubgraphReport(RankedReport):
 
         Parameters
         ----------
+        technique : Explainer
+            What made the scores.
+        spectrum : Spectrum
+            What was ranked.
+        subgraphs : sequence of Subgraph
+            May overlap.
         scores : ndarray of float64, shape (subgraphs,)
+            Suspiciousness of each; NaN is taken as the lowest.
+
+        Returns
+        -------
+        SubgraphReport
+            An element ranks where the best subgraph that holds it does; elements in none come last, together.
         """
         rounded = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
         level_score, level = np.unique(-rounded, return_inverse=True)
@@ -451,5 +612,16 @@ class SubgraphReport(RankedReport):
         return cls(technique, spectrum, of_element, level_score, subgraphs=ranked, subgraph_level=level[order])
 
     def subgraphs_of(self, element: int) -> tuple[int, ...]:
-        """The positions of the subgraphs that hold an element, best first."""
+        """The positions of the subgraphs that hold an element, best first.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        tuple of int
+            Indices into `subgraphs`; empty for an element in none.
+        """
         return tuple(i for i, graph in enumerate(self.subgraphs) if element in graph.elements)

@@ -34,7 +34,22 @@ _MANY = 1_000  # elements from which on it pays to sort what all failing tests e
 
 @dataclass(frozen=True)
 class Function:
-    """A function or method: its file (an index into the table's files), qualified name and lines."""
+    """A function or method of a source file.
+
+    Parameters
+    ----------
+    file : int
+        Index into the files of the table it belongs to.
+    name : str
+        Qualified name, such as ``Cart.total``.
+    line, end_line : int
+        First and last line, counted from 1, both included.
+
+    Examples
+    --------
+    >>> Function(0, "Cart.total", 12, 18).name
+    'Cart.total'
+    """
 
     file: int
     name: str
@@ -57,8 +72,17 @@ class Elements:
     function : ndarray of int32, shape (n,)
         Index of the innermost enclosing function, -1 at module level.
     functions : tuple of Function
+        All functions of all files.
     versions : tuple, optional
         For each file an object that stays the same as long as the file does.
+
+    Examples
+    --------
+    >>> one = np.array([0, 0], np.int32)
+    >>> lines = np.array([3, 7], np.int32)
+    >>> elements = Elements(("cart.py",), one, lines, lines, one - 1, ())
+    >>> print(elements.location(1))
+    cart.py:7
     """
 
     files: tuple[str, ...]
@@ -73,23 +97,69 @@ class Elements:
         return len(self.line)
 
     def location(self, element: int) -> Location:
-        """Where an element stands."""
+        """Where an element stands.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        Location
+            The file and the lines of its statement.
+        """
         return Location(self.files[self.file[element]], int(self.line[element]), int(self.end_line[element]))
 
     def function_name(self, element: int) -> str:
-        """The qualified name of the enclosing function, empty at module level."""
+        """The qualified name of the enclosing function, empty at module level.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        str
+            Qualified, such as ``Cart.total``.
+        """
         index = self.function[element]
         return self.functions[index].name if index >= 0 else ""
 
     def of_file(self, path: str) -> slice[int, int]:
-        """The elements of one file, as a slice of the columns (empty for an unknown file)."""
+        """The elements of one file, as a slice of the columns (empty for an unknown file).
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+
+        Returns
+        -------
+        slice
+            First column and the one behind the last.
+        """
         index = self._file_index.get(path)
         if index is None:
             return slice(0, 0)
         return slice(int(self._file_start[index]), int(self._file_start[index + 1]))
 
     def at(self, path: str, line: int) -> int | None:
-        """The innermost element whose lines hold `line`, or None."""
+        """The innermost element whose lines hold `line`, or None.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+        line : int
+            Counted from 1.
+
+        Returns
+        -------
+        int or None
+            Its column. Where several statements hold the line, the one that starts last.
+        """
         span = self.of_file(path)
         first, last = self.line[span], self.end_line[span]
         holding = np.flatnonzero((first <= line) & (line <= last))
@@ -99,7 +169,20 @@ class Elements:
         return span.start + int(holding[np.argmax(first[holding])])
 
     def starting(self, file: Ints, line: Ints) -> Ints:
-        """The element that starts on each of some lines, -1 where none does; files are given by number."""
+        """The element that starts on each of some lines, -1 where none does; files are given by number.
+
+        Parameters
+        ----------
+        file : ndarray of int, shape (k,)
+            Indices into `files`.
+        line : ndarray of int, shape (k,)
+            Counted from 1.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            Columns.
+        """
         ends = np.stack([self._file_start[file], self._file_start[file + 1]], axis=1)
         found = np.array(
             [start + np.searchsorted(self.line[start:end], at) for (start, end), at in zip(ends, line, strict=True)],
@@ -139,9 +222,11 @@ class Edges:
     file : ndarray of int32, shape (m,)
         Index into the elements' files.
     source, target : ndarray of int32, shape (m,)
+        Lines that the edge leaves and enters, or block numbers: `kind` says which.
     function : ndarray of int32, shape (m,)
         Index into the elements' functions, -1 where it is not known.
     kind : EdgeKind
+        What `source` and `target` are.
     complete : bool
         Whether every edge a test traversed is told. A recorder that marks decisions need not mark the ways between
         them: these follow from the statements.
@@ -197,7 +282,22 @@ class Counts:
 
     @classmethod
     def of(cls, rows: Iterable[Ints], failed: Bools, columns: int) -> Counts:
-        """Count from nothing."""
+        """Count from nothing.
+
+        Parameters
+        ----------
+        rows : iterable of ndarray of int
+            For each test the columns it has, none twice.
+        failed : ndarray of bool, shape (tests,)
+            Whether each test failed.
+        columns : int
+            How many columns there are.
+
+        Returns
+        -------
+        Counts
+            The counts of all columns.
+        """
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
         for row, bad in checked(zip(rows, failed.tolist(), strict=True)):
             np.add.at(ef if bad else ep, row, _ONE)
@@ -205,11 +305,33 @@ class Counts:
         return cls(ef, ep, all_failed, len(failed) - all_failed)
 
     def of_columns(self, columns: Ints) -> Counts:
-        """The counts of some columns."""
+        """The counts of some columns.
+
+        Parameters
+        ----------
+        columns : ndarray of int, shape (k,)
+            Indices, in any order.
+
+        Returns
+        -------
+        Counts
+            Arrays of shape (k,), with the same F and P.
+        """
         return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)
 
     def updated(self, removed: Change, added: Change) -> Counts:
-        """The counts after some rows went and some came; `self` stays as it is, and what did not change is shared."""
+        """The counts after some rows went and some came; `self` stays as it is, and what did not change is shared.
+
+        Parameters
+        ----------
+        removed, added : sequence of (ndarray of int, bool)
+            Rows that went and rows that came, each with whether its test failed.
+
+        Returns
+        -------
+        Counts
+            Shares the array of `ef` or `ep` with `self` where no row of that kind changed.
+        """
         ef, ep = self.ef, self.ep
         failed, passed = self.failed, self.passed
         for change, step in ((removed, -1), (added, 1)):
@@ -233,6 +355,7 @@ class Pairs:
     of : ndarray of int32, shape (n,)
         The number of each column's pair, -1 for a column that is no candidate.
     ef, ep : ndarray of int64, shape (pairs,)
+        Failing and passing tests that execute the candidates of each pair.
     size : ndarray of int64, shape (pairs,)
         How many candidates have each pair; 0 for one that was left behind when counts changed.
     key : ndarray of int64, shape (pairs,)
@@ -253,7 +376,20 @@ class Pairs:
 
     @classmethod
     def among(cls, counts: Counts, candidates: Bools) -> Pairs:
-        """The pairs of the candidates."""
+        """The pairs of the candidates.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of all columns.
+        candidates : ndarray of bool, shape (n,)
+            The columns that count.
+
+        Returns
+        -------
+        Pairs
+            Numbered from nothing: no pair is left behind.
+        """
         of, ef, ep = distinct_pairs(counts)
         of = np.where(candidates, of, -1).astype(np.int32, copy=False)
         size = np.bincount(of + 1, minlength=len(ef) + 1)[1:]
@@ -265,8 +401,14 @@ class Pairs:
         Parameters
         ----------
         counts : Counts
-        columns : ndarray of int
+            Of all columns, after the change.
+        columns : ndarray of int, shape (k,)
             All columns whose counts changed, without repetition.
+
+        Returns
+        -------
+        Pairs
+            Pairs that are new stand behind the old ones, so old numbers stay.
         """
         columns = columns[self.of[columns] >= 0]
         of_column, ef, ep = distinct_pairs(counts.of_columns(columns))
@@ -296,7 +438,23 @@ class Pairs:
 
 
 def pair_key(ef: Ints, ep: Ints) -> Ints:
-    """One integer for each pair of counts."""
+    """One integer for each pair of counts.
+
+    Parameters
+    ----------
+    ef, ep : ndarray of int, shape (k,)
+        Counts below 2³¹.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        In the order of ef, then of ep.
+
+    Examples
+    --------
+    >>> pair_key(np.array([0, 1]), np.array([5, 0])).tolist()
+    [5, 4294967296]
+    """
     return ef.astype(np.int64) << 32 | ep
 
 
@@ -304,6 +462,18 @@ def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
     """Columns by their pair (ef, ep): the pair's number for each column, then ef and ep of each pair.
 
     Pairs are few where tests are few, so a table of all possible ones is quicker than sorting the columns.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of n columns.
+
+    Returns
+    -------
+    number : ndarray of int, shape (n,)
+        The number of each column's pair.
+    ef, ep : ndarray of int64, shape (pairs,)
+        The counts of each pair.
     """
     base = counts.passed + 1
     key = counts.ef.astype(np.int64) * base + counts.ep
@@ -330,12 +500,15 @@ class Spectrum:
     tests : tuple of str
         Names of the tests that passed or failed; a test that was skipped is not here.
     failed : ndarray of bool, shape (tests,)
+        Whether each test failed.
     elements : Elements
+        What the rows index.
     rows : tuple of ndarray of int32
         For each test the sorted indices of the elements it executed.
     candidates : ndarray of bool, shape (elements,)
         The elements that may be suspects. Test code is measured but is normally no candidate.
     edges : Edges, optional
+        What the edge rows index; None where the evidence tells nothing of edges.
     edge_rows : tuple of ndarray of int32, optional
         For each test the sorted indices of the edges it traversed. Where these follow from what the evidence tells,
         they are worked out when they are asked for, best some tests at a time: see :func:`batches`.
@@ -376,7 +549,29 @@ class Spectrum:
         elements: Elements | None = None,
         tests: Sequence[str] | None = None,
     ) -> Spectrum:
-        """A spectrum from a dense tests × elements matrix; elements default to lines 1…n of one file."""
+        """A spectrum from a dense matrix of tests × elements, for examples and for published tables.
+
+        Parameters
+        ----------
+        matrix : array_like of int or bool, shape (tests, elements)
+            Not zero where the test executes the element.
+        failed : array_like of bool, shape (tests,)
+            Whether each test failed.
+        elements : Elements, optional
+            Lines 1 to n of one file unless given.
+        tests : sequence of str, optional
+            Their names, ``t1`` to ``tn`` unless given.
+
+        Returns
+        -------
+        Spectrum
+            All elements are candidates, and nothing is known of edges.
+
+        Examples
+        --------
+        >>> Spectrum.from_matrix([[1, 0], [1, 1]], failed=[False, True]).counts.ef.tolist()
+        [1, 1]
+        """
         hits = np.asarray(matrix).astype(bool)
         tests_count, count = hits.shape
         if elements is None:
@@ -397,7 +592,13 @@ class Spectrum:
         return Counts.of(self.rows, self.failed, len(self.elements))
 
     def count_by(self, count: Callable[[Spectrum], Counts]) -> None:
-        """Take the counts from somebody who counts faster, unless they are known."""
+        """Take the counts from somebody who counts faster, unless they are known.
+
+        Parameters
+        ----------
+        count : callable
+            Given this spectrum, returns what `counts` would hold.
+        """
         if "counts" not in self.__dict__:
             self.__dict__["counts"] = count(self)
 
@@ -426,6 +627,13 @@ class Spectrum:
     def require_edges(self) -> tuple[Edges, Sequence[Row]]:
         """The edges, and for each test its row of them.
 
+        Returns
+        -------
+        edges : Edges
+            The columns.
+        rows : sequence of ndarray of int32
+            For each test the sorted indices of the edges it traversed.
+
         Raises
         ------
         ValueError
@@ -441,7 +649,14 @@ class Spectrum:
         Parameters
         ----------
         wanted : ndarray of bool, shape (edges,)
+            The edges that are asked for.
         tests : sequence of int
+            Row numbers.
+
+        Returns
+        -------
+        iterator of ndarray of int32
+            One array of column indices for each of `tests`, in their order.
 
         Raises
         ------
@@ -476,11 +691,33 @@ class Spectrum:
         return sorted(np.flatnonzero(self.failed).tolist(), key=self.tests.__getitem__)
 
     def failing_tests(self, element: int) -> tuple[str, ...]:
-        """The names of the failing tests that execute an element, in their order."""
+        """The names of the failing tests that execute an element, in their order.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        tuple of str
+            Empty where only passing tests execute it, or none.
+        """
         return self.failing_tests_of([element])[0]
 
     def failing_tests_of(self, elements: Sequence[int]) -> list[tuple[str, ...]]:
-        """The names of the failing tests that execute each of some elements, in their order."""
+        """The names of the failing tests that execute each of some elements, in their order.
+
+        Parameters
+        ----------
+        elements : sequence of int
+            Their columns.
+
+        Returns
+        -------
+        list of tuple of str
+            For each of `elements` the names.
+        """
         if "_failing_by_element" in self.__dict__ or len(elements) > _MANY:
             starts, tests = self._failing_by_element
             return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
@@ -496,7 +733,18 @@ class Spectrum:
         return found
 
     def tests_executing(self, element: int) -> Ints:
-        """Row numbers of all tests that execute an element."""
+        """Row numbers of all tests that execute an element.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            Ascending.
+        """
         wanted = np.array([element], np.int32)
         return np.array([i for i, row in enumerate(self.rows) if _hold(row, wanted)[0]], np.int64)
 
@@ -513,6 +761,26 @@ class Spectrum:
 
         A row that is the same object as before counts as unchanged, so the counts of elements and edges are carried
         over and only what changed is counted again.
+
+        Parameters
+        ----------
+        tests : tuple of str
+            Names of all tests there are now.
+        failed : ndarray of bool, shape (tests,)
+            Whether each failed.
+        rows : tuple of ndarray of int32
+            What each executed, as the class says.
+        edge_rows : tuple of ndarray of int32, optional
+            What each traversed, where edges are known.
+        edge_counts : tuple of ndarray of int, optional
+            How often, aligned with `edge_rows`.
+        runs : tuple of Hashable, optional
+            What tells each run from others.
+
+        Returns
+        -------
+        Spectrum
+            It has the elements, the candidates and the edges of this one.
         """
         after = Spectrum(tests, failed, self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts, runs)
         after.follow(self)
@@ -522,6 +790,11 @@ class Spectrum:
         """Take over the counts of a spectrum with the same columns, counting only rows that came or went.
 
         A row that is the same object in both counts as unchanged. What is known here already stays.
+
+        Parameters
+        ----------
+        before : Spectrum
+            The state before a change.
         """
         if "counts" in before.__dict__ and "counts" not in self.__dict__:
             then, now = before._marked_rows, self._marked_rows
@@ -547,6 +820,11 @@ class Spectrum:
 
         Columns of files that are the same are counted again for tests that came or went, those of other files for all
         tests. Without `runs`, or where too much changed, nothing is taken over.
+
+        Parameters
+        ----------
+        before : Spectrum
+            The state before a change.
         """
         if not (self.runs and before.runs):
             return
@@ -582,6 +860,16 @@ class Spectrum:
 
 def ranges(starts: Ints, ends: Ints) -> Ints:
     """All the numbers of several ranges, one after another.
+
+    Parameters
+    ----------
+    starts, ends : ndarray of int, shape (k,)
+        First number of each range, and the one behind its last.
+
+    Returns
+    -------
+    ndarray of int64, shape (sum of sizes,)
+        In the order of the ranges.
 
     Examples
     --------
@@ -695,7 +983,14 @@ class DerivedRows(Derived[Row]):
         Parameters
         ----------
         wanted : ndarray of bool, shape (columns,)
+            The columns that are asked for.
         tests : sequence of int
+            Row numbers.
+
+        Returns
+        -------
+        iterator of ndarray of int32
+            One array of column indices for each of `tests`, in their order.
         """
 
 
@@ -723,7 +1018,18 @@ class PerTest(Generic[T]):
         self._last: tuple[Spectrum | None, dict[tuple[int, int, int], T]] = (None, {})
 
     def of(self, spectrum: Spectrum) -> list[T]:
-        """What follows for each test, in the order of the rows."""
+        """What follows for each test, in the order of the rows.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            The present state.
+
+        Returns
+        -------
+        list of T
+            One result for each test.
+        """
         keys = _identities(spectrum)
         known = self._last[1]
         fresh = [test for test, key in enumerate(keys) if key not in known]
@@ -744,6 +1050,7 @@ class Tally:
     derive : callable
         Given a spectrum and numbers of its tests, the columns of each of these, none twice.
     columns : int
+        How many there are.
 
     Examples
     --------
@@ -759,7 +1066,18 @@ class Tally:
         self._last: tuple[Spectrum, dict[object, int], Counts] | None = None
 
     def of(self, spectrum: Spectrum) -> Counts:
-        """The counts of a spectrum's tests."""
+        """The counts of a spectrum's tests.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            The present state.
+
+        Returns
+        -------
+        Counts
+            Over `columns` columns.
+        """
         marks = _numbered([(*key, bad) for key, bad in zip(_identities(spectrum), spectrum.failed, strict=True)])
         if self._last is not None:
             before, known, counts = self._last
@@ -778,7 +1096,18 @@ class Tally:
 
 
 def batches(spectrum: Spectrum) -> Iterator[slice]:
-    """All tests in slices of some each, whose edges may be looked at together; cancellable in between."""
+    """All tests in slices of some each, whose edges may be looked at together; cancellable in between.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Whose tests they are.
+
+    Returns
+    -------
+    iterator of slice
+        Of row numbers, ascending.
+    """
     return checked(slice(start, start + _BATCH) for start in range(0, len(spectrum.rows), _BATCH))
 
 

@@ -37,6 +37,7 @@ class TechniqueInfo:
     title : str
         As the literature writes it.
     family : str
+        What it looks at, such as ``formula`` or ``control flow``.
     paper : str
         Who published it.
     formula : str

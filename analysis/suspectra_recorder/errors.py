@@ -37,12 +37,30 @@ class Problem:
         return f"{text}. Fix: {self.cure}" if self.cure else text
 
     def as_dict(self) -> dict[str, str]:
-        """The four fields by name, as the JSON output prints them."""
+        """The four fields by name, as the JSON output prints them.
+
+        Returns
+        -------
+        dict of str to str
+            Keys ``file``, ``place``, ``cause`` and ``cure``.
+        """
         return asdict(self)
 
 
 class SuspectraError(Exception):
-    """The root of every error Suspectra raises on purpose; it carries one :class:`Problem`."""
+    """The root of every error Suspectra raises on purpose.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is wrong and what to do; kept as an attribute, and its text is the error's.
+
+    Examples
+    --------
+    >>> raise SuspectraError(Problem("", "", "no test failed", "record a failing run"))
+    Traceback (most recent call last):
+    suspectra_recorder.errors.SuspectraError: no test failed. Fix: record a failing run
+    """
 
     def __init__(self, problem: Problem):
         super().__init__(str(problem))

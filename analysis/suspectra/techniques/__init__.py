@@ -23,12 +23,29 @@ from suspectra.techniques.tie_breaking import TieBroken
 
 
 def technique_infos() -> tuple[TechniqueInfo, ...]:
-    """The descriptions of all techniques, in the order they are listed to users."""
+    """The descriptions of all techniques, in the order they are listed to users.
+
+    Returns
+    -------
+    tuple of TechniqueInfo
+        Formulas first.
+    """
     return tuple(spec.info for spec in FORMULAS.values()) + tuple(entry.info for entry in CATALOGUE.values())
 
 
 def technique_names() -> tuple[str, ...]:
-    """The names of all techniques."""
+    """The names of all techniques.
+
+    Returns
+    -------
+    tuple of str
+        As :func:`make_technique` takes them, in the order they are listed to users.
+
+    Examples
+    --------
+    >>> "ochiai" in technique_names()
+    True
+    """
     return tuple(info.name for info in technique_infos())
 
 
@@ -43,6 +60,11 @@ def make_technique(name: str, *, break_ties: str | None = None, **hyper_paramete
         The name of a second technique that orders what the first one ties.
     **hyper_parameters
         ``clone_failed`` for any formula, and what the technique itself takes.
+
+    Returns
+    -------
+    Technique
+        It keeps nothing between two rankings, so one may be shared.
 
     Raises
     ------

@@ -19,7 +19,11 @@ from suspectra.techniques.technique import Technique
 
 @dataclass(frozen=True)
 class Branch(Technique):
-    """Score edges, and give each score to the statements of the blocks the edge joins."""
+    """Score edges, and give each score to the statements of the blocks the edge joins.
+
+    A block has the score of the most suspicious edge into or out of it. An edge is scored by Ochiai over the tests that
+    traverse it (Santelices, Jones, Yu & Harrold 2009; as peer of CP in paper 000, §5).
+    """
 
     info = INFO
 
@@ -39,10 +43,16 @@ class Branch(Technique):
         Parameters
         ----------
         flow : ControlFlow
+            The flow graphs of the program.
         counts : Counts
             Of the spectrum's edges.
         before : Deciding, optional
             What was found before a change.
+
+        Returns
+        -------
+        Deciding
+            Arrays over the blocks and the edges of `flow`.
         """
         carried = Carried(flow, counts, before)
         part = flow.part(carried.graphs)

@@ -39,6 +39,7 @@ class Carried:
     Parameters
     ----------
     flow : ControlFlow
+        The flow graphs, now.
     counts : Counts
         Of the spectrum's edges, now.
     before : Solution or None
@@ -71,15 +72,33 @@ class Carried:
 
         Parameters
         ----------
-        old : ndarray, optional
+        old : ndarray, shape (edges of the flow before,), optional
             What the solution before has for its edges.
         kind : type
             Of the numbers.
+
+        Returns
+        -------
+        ndarray, shape (edges of the flow,)
+            What still holds; 0 where the graph is to be solved.
         """
         return self._moved(old, len(self.flow.edge), self._edges, kind)
 
     def of_blocks(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
-        """A number of each block, to be filled in where the graph is to be solved; see :meth:`of_edges`."""
+        """A number of each block, to be filled in where the graph is to be solved; see :meth:`of_edges`.
+
+        Parameters
+        ----------
+        old : ndarray, shape (blocks before,), optional
+            What the solution before has for its blocks.
+        kind : type
+            Of the numbers.
+
+        Returns
+        -------
+        ndarray, shape (blocks,)
+            What still holds; 0 where the graph is to be solved.
+        """
         return self._moved(old, self.flow.blocks, self._blocks, kind)
 
     def _moved(

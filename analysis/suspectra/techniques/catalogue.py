@@ -20,6 +20,7 @@ class Entry:
     Parameters
     ----------
     info : TechniqueInfo
+        Its description, known without loading it.
     place : str
         Module and class, as ``module:Class``.
     """
@@ -28,7 +29,13 @@ class Entry:
     place: str
 
     def load(self) -> type[Technique]:
-        """The class, whose keyword arguments are the technique's hyper-parameters."""
+        """The class, whose keyword arguments are the technique's hyper-parameters.
+
+        Returns
+        -------
+        type
+            Its module is imported now, and scipy with it.
+        """
         module, _, name = self.place.partition(":")
         technique: type[Technique] = getattr(import_module(module), name)
         return technique

@@ -49,6 +49,7 @@ class Propagation:
     Parameters
     ----------
     flow : ControlFlow
+        The flow graphs that the arrays index.
     counts : Counts
         Of the spectrum's edges, from which it follows.
     edge_delta : ndarray of float64, shape (edges of the flow,)
@@ -90,7 +91,7 @@ class Propagation:
 
     @property
     def delta(self) -> Floats:
-        """θΔ of each edge that takes part; shape (k,)."""
+        """The suspiciousness θΔ of each edge that takes part; shape (k,)."""
         return self.edge_delta[self.taken]
 
     @property
@@ -106,7 +107,7 @@ class Propagation:
 
 
 def edge_suspiciousness(counts: Counts) -> Floats:
-    """θΔ of each edge (equation 2): from -1, only passed runs traverse it, to 1; NaN where none does.
+    """The suspiciousness θΔ of each edge (paper 000, equation 2).
 
     Parameters
     ----------
@@ -116,6 +117,7 @@ def edge_suspiciousness(counts: Counts) -> Floats:
     Returns
     -------
     ndarray of float64, shape (edges,)
+        From -1, only passed runs traverse it, to 1, only failed ones do; NaN where none does.
 
     Examples
     --------
@@ -161,10 +163,16 @@ class CP(Technique):
         Parameters
         ----------
         flow : ControlFlow
+            The flow graphs of the program.
         counts : Counts
             Of the spectrum's edges.
         before : Propagation, optional
             What was found with the same hyper-parameters before a change.
+
+        Returns
+        -------
+        Propagation
+            Arrays over the blocks and the edges of `flow`.
         """
         carried = Carried(flow, counts, before)
         part = flow.part(carried.graphs)
@@ -219,11 +227,14 @@ def solve(source: Ints, target: Ints, delta: Floats, blocks: int) -> Floats:
     source, target : ndarray of int, shape (k,)
         Ends of the edges.
     delta : ndarray of float64, shape (k,)
+        Suspiciousness θΔ of each edge; no NaN.
     blocks : int
+        How many there are.
 
     Returns
     -------
     ndarray of float64, shape (blocks,)
+        Blocks that no edge touches have 0.
 
     Examples
     --------

@@ -51,6 +51,7 @@ class Effort:
         Raises
         ------
         NothingToRank
+            When it is more than the limits of :mod:`suspectra.techniques.effort`.
         """
         if not self.bearable:
             limits = f"{MOST_SECONDS:.0f} seconds and {MOST_GB:.0f} GB"

@@ -46,9 +46,22 @@ class FlowReport(RankedReport):
 
         Parameters
         ----------
+        technique : Technique
+            What made the scores.
+        spectrum : Spectrum
+            What was ranked.
         scores : ndarray of float64, shape (elements,)
             NaN for a statement the technique has no score for: it ranks below all that have one, but above those
             that no test executes.
+        notes : tuple of Problem, optional
+            What the reader of the ranking should know.
+        details : object, optional
+            What the technique needs again to explain the report.
+
+        Returns
+        -------
+        FlowReport
+            The ranking, which keeps `details`.
         """
         check()
         known = scores[~np.isnan(scores)]
@@ -62,6 +75,18 @@ class FlowReport(RankedReport):
 def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
     """What a technique kept with its report.
 
+    Parameters
+    ----------
+    report : RankedReport
+        Any ranking.
+    kind : type
+        The class of what is asked for.
+
+    Returns
+    -------
+    DetailsT
+        What was given to :meth:`FlowReport.of`.
+
     Raises
     ------
     TypeError
@@ -74,12 +99,39 @@ def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
 
 
 def kept(technique: Technique, before: RankedReport | None, kind: type[DetailsT]) -> DetailsT | None:
-    """What the same technique kept with its report before a change, if it was that one that made it."""
+    """What the same technique kept with its report before a change, if it was that one that made it.
+
+    Parameters
+    ----------
+    technique : Technique
+        The technique as it is set now.
+    before : RankedReport or None
+        The last ranking, whoever made it.
+    kind : type
+        The class of what the technique keeps.
+
+    Returns
+    -------
+    DetailsT or None
+        None where another technique made the ranking, or the same one with other hyper-parameters.
+    """
     return details_of(before, kind) if before is not None and before.technique == technique else None
 
 
 def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
     """How often each test traversed its edges.
+
+    Parameters
+    ----------
+    technique : str
+        Its title, for the message.
+    spectrum : Spectrum
+        What is ranked.
+
+    Returns
+    -------
+    sequence of ndarray of int
+        For each test, aligned with its row of edges.
 
     Raises
     ------
@@ -94,7 +146,18 @@ def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
 
 
 def hits_of_edges(spectrum: Spectrum) -> float:
-    """How many edges all tests traverse, each counted for every test: what most of a technique's effort goes with."""
+    """How many edges all tests traverse, each counted for every test: what most of a technique's effort goes with.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        What is ranked.
+
+    Returns
+    -------
+    float
+        0 where nothing is known of edges.
+    """
     if spectrum.edge_rows is None:
         return 0.0
     counts = spectrum.edge_hit_counts
@@ -108,9 +171,11 @@ class Deciding:
     Parameters
     ----------
     flow : ControlFlow
+        The flow graphs that the arrays index.
     counts : Counts
         Of the spectrum's edges.
     block_score : ndarray of float64, shape (blocks,)
+        The best score of the edges at each block; NaN where no edge has one.
     edge_score : ndarray of float64, shape (edges of the flow,)
         NaN for an edge without a score.
     """
@@ -121,7 +186,18 @@ class Deciding:
     edge_score: Floats
 
     def edge_at(self, element: int) -> int | None:
-        """The edge that gives an element its score."""
+        """The edge that gives an element its score.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        int or None
+            An edge of the flow; None where no edge at the element has a score.
+        """
         blocks = self.flow.member_block[self.flow.member_element == element]
         blocks = blocks[~np.isnan(self.block_score[blocks])]
         if not len(blocks):
@@ -132,13 +208,39 @@ class Deciding:
 
 
 def headline(report: RankedReport, suspect: Suspect) -> str:
-    """Rank, tie and score in one line."""
+    """Rank, tie and score in one line.
+
+    Parameters
+    ----------
+    report : RankedReport
+        The ranking.
+    suspect : Suspect
+        One of its entries.
+
+    Returns
+    -------
+    str
+        Such as ``Suspect 1 of 20, tied with 2 more: Ochiai 0.71``.
+    """
     tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
     return f"Suspect {suspect.rank_best} of {len(report)}{tie}: {report.technique.info.title} {suspect.score:.4g}"
 
 
 def traversed(counts: Counts, edge: int) -> str:
-    """How many tests traverse an edge, in words."""
+    """How many tests traverse an edge, in words.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of the edges.
+    edge : int
+        Its column.
+
+    Returns
+    -------
+    str
+        The end of a sentence, without its stop.
+    """
     return (
         f"{counts.ef[edge]} of {counts.failed} failing and {counts.ep[edge]} of {counts.passed} passing tests"
         " traverse it"
@@ -146,7 +248,22 @@ def traversed(counts: Counts, edge: int) -> str:
 
 
 def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
-    """A block as a reader would look for it."""
+    """A block as a reader would look for it.
+
+    Parameters
+    ----------
+    flow : ControlFlow
+        The flow graphs.
+    block : int
+        One of their blocks.
+    spectrum : Spectrum
+        Whose elements the blocks hold.
+
+    Returns
+    -------
+    str
+        Its lines, or which block of its function it is where it has none.
+    """
     elements = flow.elements_of(block)
     if len(elements):
         first, last = int(spectrum.elements.line[elements[0]]), int(spectrum.elements.end_line[elements[-1]])
@@ -163,7 +280,9 @@ def by_distance(flow: ControlFlow, seeds: Ints, elements: int) -> Floats:
 
     Parameters
     ----------
-    seeds : ndarray of int
+    flow : ControlFlow
+        Who follows whom.
+    seeds : ndarray of int, shape (k,)
         Elements of the report.
     elements : int
         How many there are.

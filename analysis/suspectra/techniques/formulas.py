@@ -23,7 +23,19 @@ from suspectra.techniques.technique import Technique
 
 @dataclass(frozen=True, eq=False)
 class Four:
-    """The four counts as real numbers (cloning makes them fractions), with F and P."""
+    """The four counts as real numbers, as a formula sees them.
+
+    Cloning makes them fractions (paper 004, §2.3).
+
+    Parameters
+    ----------
+    ef, ep : ndarray of float64, shape (n,)
+        Failing and passing tests that execute each column.
+    nf, np : ndarray of float64, shape (n,)
+        Failing and passing tests that do not.
+    F, P : float
+        All failing and all passing tests.
+    """
 
     ef: Floats
     ep: Floats
@@ -34,7 +46,20 @@ class Four:
 
     @classmethod
     def of(cls, counts: Counts, clone_failed: bool = False) -> Four:
-        """Take the counts of a spectrum, failed tests cloned c = P/F times when asked (paper 004, §2.3)."""
+        """Take the counts of a spectrum.
+
+        Parameters
+        ----------
+        counts : Counts
+            Whole numbers.
+        clone_failed : bool, optional
+            Take each failed test c = P/F times, not rounded (paper 004, §2.3).
+
+        Returns
+        -------
+        Four
+            Without cloning the same numbers.
+        """
         c = counts.passed / counts.failed if clone_failed and counts.passed and counts.failed else 1.0
         ef, nf = np.asarray(counts.ef * c, np.float64), np.asarray(counts.nf * c, np.float64)
         return cls(ef, counts.ep.astype(float), nf, counts.np.astype(float), counts.failed * c, counts.passed)
@@ -45,7 +70,17 @@ Score = Callable[..., Floats]  # of a Four, and of the formula's own parameters 
 
 @dataclass(frozen=True)
 class FormulaSpec:
-    """A published formula: its description, its function of the four counts, its parameters' defaults."""
+    """A published formula.
+
+    Parameters
+    ----------
+    info : TechniqueInfo
+        Its description.
+    score : Score
+        From the four counts, suspiciousness of every column.
+    parameters : dict of str to float
+        Defaults of its own parameters by name.
+    """
 
     info: TechniqueInfo
     score: Score
@@ -58,7 +93,30 @@ FORMULAS: dict[str, FormulaSpec] = {}
 def formula(
     name: str, title: str, text: str, paper: str, *, group: str = "", advice: str = "", **parameters: float
 ) -> Callable[[Score], Score]:
-    """Register a scoring function under its name."""
+    """Register a scoring function under its name.
+
+    Parameters
+    ----------
+    name : str
+        Lower case with hyphens, as it is selected.
+    title : str
+        As the literature writes it.
+    text : str
+        The formula over ``ef``, ``ep``, ``nf``, ``np``, ``F`` and ``P``.
+    paper : str
+        Who published it.
+    group : str, optional
+        Formulas of one group rank a single fault alike (paper 004, Table 1).
+    advice : str, optional
+        When to use it; empty for those that are there to compare with.
+    **parameters : float
+        Defaults of its own parameters, handed to the function by name.
+
+    Returns
+    -------
+    callable
+        A decorator that gives the function back.
+    """
 
     def register(score: Score) -> Score:
         info = TechniqueInfo(name, title, "formula", paper, text, LINES, advice, group)
@@ -70,6 +128,18 @@ def formula(
 
 def ratio(above: Floats, below: Floats | float, at_zero: Floats | float = 0.0) -> Floats:
     """The quotient; 0/0 is `at_zero`, anything else over 0 is infinite.
+
+    Parameters
+    ----------
+    above, below : ndarray of float64, shape (n,)
+        Numerator and denominator; one of them may be a number.
+    at_zero : ndarray of float64, shape (n,), or float
+        What 0/0 is.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        May be infinite.
 
     Examples
     --------
@@ -466,6 +536,7 @@ class Formula(Technique):
     Parameters
     ----------
     spec : FormulaSpec
+        The formula.
     clone : bool
         Clone the failed tests until they are as many as the passed ones (paper 004): ef and nf are multiplied
         by c = P/F, a rational number that is not rounded.
@@ -488,7 +559,18 @@ class Formula(Technique):
         return self.clone
 
     def score(self, counts: Counts) -> Floats:
-        """Suspiciousness of every column, shape (n,); may be infinite, never NaN."""
+        """Suspiciousness of every column, shape (n,); may be infinite, never NaN.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of n columns.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            May be infinite, never NaN.
+        """
         of, ef, ep = distinct_pairs(counts)
         return self._score(Counts(ef, ep, counts.failed, counts.passed))[of]
 
@@ -537,6 +619,18 @@ class Formula(Technique):
 def substitute(formula_text: str, numbers: Mapping[str, float]) -> str:
     """The formula with numbers for names; the numbers alone where it is told in words.
 
+    Parameters
+    ----------
+    formula_text : str
+        As in :class:`~suspectra.technique_info.TechniqueInfo`.
+    numbers : mapping of str to float
+        The value of each name.
+
+    Returns
+    -------
+    str
+        Six significant digits for each number.
+
     Examples
     --------
     >>> substitute("ef / (ef + ep)", {"ef": 2, "ep": 3})
@@ -549,7 +643,20 @@ def substitute(formula_text: str, numbers: Mapping[str, float]) -> str:
 
 
 def in_words(ef: int, ep: int, counts: Counts) -> str:
-    """The four counts as a sentence a newcomer understands."""
+    """The four counts as a sentence a newcomer understands.
+
+    Parameters
+    ----------
+    ef, ep : int
+        Failing and passing tests that execute the line.
+    counts : Counts
+        Of the spectrum; F and P are read from it.
+
+    Returns
+    -------
+    str
+        With its stop.
+    """
     if not ef and not ep:
         return "No test executes this line."
     if not counts.passed:
@@ -564,9 +671,15 @@ def _share(count: int, total: int) -> str:
 def require_failure(spectrum: Spectrum) -> None:
     """Refuse to rank without a failing test: every score would be noise.
 
+    Parameters
+    ----------
+    spectrum : Spectrum
+        What is to be ranked.
+
     Raises
     ------
     NothingToRank
+        When no test failed.
     """
     if spectrum.counts.failed:
         return
@@ -583,14 +696,28 @@ def make_formula(name: str, parameters: Mapping[str, object] | None = None, *, c
     Parameters
     ----------
     name : str
+        As in :data:`FORMULAS`.
     parameters : mapping of str to number, optional
         Of its own; those left out have the published values.
     clone_failed : bool
+        Clone the failed tests until they are as many as the passed ones.
+
+    Returns
+    -------
+    Formula
+        Ready to rank.
 
     Raises
     ------
     UsageError
         For a parameter the formula does not have, or one that is no number.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Counts
+    >>> counts = Counts(np.array([2, 1]), np.array([0, 3]), failed=2, passed=3)
+    >>> make_formula("ochiai").score(counts).round(3).tolist()
+    [1.0, 0.354]
     """
     spec = FORMULAS[name]
     chosen = dict(spec.parameters)

@@ -96,7 +96,18 @@ class NearestNeighbour(Technique):
         return FlowReport.of(self, spectrum, scores, tuple(notes), Neighbours(nearest))
 
     def effort(self, spectrum: Spectrum) -> Effort:
-        """What all distances take: each looks at every block, of which there are nearly as many as statements."""
+        """What all distances take: each looks at every block, of which there are nearly as many as statements.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            What is to be ranked.
+
+        Returns
+        -------
+        Effort
+            An estimate from measured costs of one step.
+        """
         counts, hits = spectrum.counts, hits_of_edges(spectrum)
         compared = min(self.candidates or counts.passed, counts.passed)
         each = compared * len(spectrum.elements) * _BLOCK_SECONDS + hits * _HIT_SECONDS
@@ -105,9 +116,15 @@ class NearestNeighbour(Technique):
     def require_bearable(self, spectrum: Spectrum) -> None:
         """Refuse suites for which this would take for ever.
 
+        Parameters
+        ----------
+        spectrum : Spectrum
+            What is to be ranked.
+
         Raises
         ------
         NothingToRank
+            When it takes too long or too much memory; the cure names how many candidates would do.
         """
         effort, counts = self.effort(spectrum), spectrum.counts
         hits = hits_of_edges(spectrum)
@@ -161,7 +178,19 @@ class NearestNeighbour(Technique):
 
 
 def block_counts(flow: ControlFlow, spectrum: Spectrum) -> IntMatrix:
-    """How often each run entered each block; sparse array of int64, shape (runs, blocks).
+    """How often each run entered each block.
+
+    Parameters
+    ----------
+    flow : ControlFlow
+        The flow graphs of the program.
+    spectrum : Spectrum
+        With edges and how often each was traversed.
+
+    Returns
+    -------
+    csr_array of int64, shape (runs, blocks)
+        Zeros are not stored.
 
     Notes
     -----
@@ -193,6 +222,16 @@ def _order(profiles: IntMatrix, run: int) -> Ints:
 
 def moved_blocks(order: Ints, other: Ints) -> Ints:
     """The fewest blocks to move so that one order becomes the other: what is not in a longest common subsequence.
+
+    Parameters
+    ----------
+    order, other : ndarray of int, shape (k,)
+        The same k blocks in two orders, each a permutation of 0 to k - 1.
+
+    Returns
+    -------
+    ndarray of int, shape (moved,)
+        Ascending.
 
     Examples
     --------

@@ -53,6 +53,7 @@ class Predicates:
     Parameters
     ----------
     flow : ControlFlow
+        The flow graphs of the program.
     at : ndarray of int64, shape (d,)
         The edge of the flow that each of the first is.
     column : ndarray of int64, shape (k,)
@@ -74,7 +75,20 @@ class Predicates:
 
     @classmethod
     def of(cls, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
-        """The outcomes of all decisions that any test reached, and of all conditions the evidence tells."""
+        """The outcomes of all decisions that any test reached, and of all conditions the evidence tells.
+
+        Parameters
+        ----------
+        flow : ControlFlow
+            The flow graphs of the program.
+        spectrum : Spectrum
+            With edges.
+
+        Returns
+        -------
+        Predicates
+            A predicate of one edge of the spectrum each.
+        """
         at = np.flatnonzero(flow.is_decision[flow.source] & (flow.edge >= 0) & ~flow.enters)
         block, (edges, _) = flow.source[at], spectrum.require_edges()
         outcome = np.flatnonzero(edges.is_outcome)
@@ -90,7 +104,20 @@ class Predicates:
         )
 
     def following(self, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
-        """The predicates after a change: these, with what they keep of each run, while flow and edges are the same."""
+        """The predicates after a change: these, with what they keep of each run, while flow and edges are the same.
+
+        Parameters
+        ----------
+        flow : ControlFlow
+            The flow graphs, now.
+        spectrum : Spectrum
+            The present state.
+
+        Returns
+        -------
+        Predicates
+            `self` where nothing changed for it.
+        """
         same = self.flow is flow and self.edges is spectrum.edges
         return self if same else Predicates.of(flow, spectrum)
 
@@ -122,7 +149,20 @@ class Predicates:
         return np.searchsorted(self.column[order], np.arange(len(self.edges) + 1)), self.sites[order]
 
     def true(self, rows: Sequence[Row], counts: Sequence[Ints] | None = None) -> FloatMatrix:
-        """How often each run had each predicate true (once where there are no counts); shape (runs, k)."""
+        """How often each run had each predicate true (once where there are no counts); shape (runs, k).
+
+        Parameters
+        ----------
+        rows : sequence of ndarray of int32
+            For each run the sorted indices of the edges it traversed.
+        counts : sequence of ndarray of int, optional
+            How often, aligned with `rows`.
+
+        Returns
+        -------
+        csr_array of float64, shape (runs, k)
+            Zeros are not stored.
+        """
         edges = int(max(self.column.max(initial=-1), max((row[-1] for row in rows if len(row)), default=-1))) + 1
         data = np.concatenate([np.zeros(0), *(counts if counts is not None else map(np.ones_like, rows))])
         starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
@@ -131,7 +171,18 @@ class Predicates:
         return taken[:, self.column].tocsr()
 
     def evaluated(self, true: FloatMatrix) -> FloatMatrix:
-        """How often each run evaluated each predicate; shape (runs, k)."""
+        """How often each run evaluated each predicate; shape (runs, k).
+
+        Parameters
+        ----------
+        true : csr_array of float64, shape (runs, k)
+            What :meth:`true` returned.
+
+        Returns
+        -------
+        csr_array of float64, shape (runs, k)
+            Equal for all predicates of one site.
+        """
         count = len(self.column)
         holds = sparse.csr_array(
             (np.ones(count), (np.arange(count), self.sites)), shape=(count, int(self.sites.max(initial=-1)) + 1)
@@ -139,7 +190,22 @@ class Predicates:
         return ((true @ holds) @ holds.T).tocsr()
 
     def biases(self, spectrum: Spectrum) -> Iterator[tuple[bool, FloatMatrix]]:
-        """The evaluation bias of each run, less one half, some runs at a time: whether they failed, and a row each."""
+        """The evaluation bias of each run, less one half, some runs at a time.
+
+        The bias is the share of a predicate's evaluations that are true (Liu, Fei, Yan, Han & Midkiff 2006).
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            With how often each edge was traversed.
+
+        Yields
+        ------
+        failed : bool
+            Whether these runs failed.
+        bias : csr_array of float64, shape (some runs, k)
+            A row for each run; 0 for a predicate that it did not evaluate.
+        """
         _, all_rows = spectrum.require_edges()
         all_times = require_counts(SOBER_INFO.title, spectrum)
         for tests in batches(spectrum):
@@ -151,7 +217,20 @@ class Predicates:
                     yield bad, _centred_bias(true, self.evaluated(true))
 
     def told(self, predicate: int, spectrum: Spectrum) -> str:
-        """A predicate in words."""
+        """A predicate in words.
+
+        Parameters
+        ----------
+        predicate : int
+            Its number.
+        spectrum : Spectrum
+            Whose lines are named.
+
+        Returns
+        -------
+        str
+            A sentence with its stop.
+        """
         if predicate < len(self.at):
             source, target = (int(ends[self.at[predicate]]) for ends in (self.flow.source, self.flow.target))
             ends = where(self.flow, source, spectrum), where(self.flow, target, spectrum)
@@ -175,12 +254,21 @@ class Predicates:
 
         Parameters
         ----------
+        technique : Technique
+            What made the scores.
+        spectrum : Spectrum
+            What was ranked.
         scores : ndarray of float64, shape (k,)
             NaN or minus infinity for a predicate that is not reported.
         lean : ndarray of float64, shape (k,)
             How much more failed runs have each predicate true; of two outcomes with one score the higher is named.
         details : callable
             What the technique keeps for explaining, given by element the predicate that gives its score.
+
+        Returns
+        -------
+        FlowReport
+            Statements around a deciding one rank by their distance from it.
         """
         flow, count = self.flow, len(spectrum.elements)
         notes = [note for note in flow.problems if UNTOLD not in note.cause or not self.edges.conditions]
@@ -212,14 +300,26 @@ class _Details:
 
 @dataclass(frozen=True, eq=False)
 class CBIDetails(_Details):
-    """What CBI keeps: the numbers of runs of each predicate."""
+    """What CBI keeps to explain a report.
+
+    Parameters
+    ----------
+    numbers : _Truth
+        Runs that have each predicate true, and that evaluate it, with what follows from them.
+    """
 
     numbers: _Truth
 
 
 @dataclass(frozen=True, eq=False)
 class SoberDetails(_Details):
-    """What SOBER keeps: mean bias of failed and of passed runs and σ of passed ones, in three rows."""
+    """What SOBER keeps to explain a report.
+
+    Parameters
+    ----------
+    numbers : ndarray of float64, shape (3, k)
+        Mean bias of failed runs, mean bias of passed runs and its σ, for each predicate.
+    """
 
     numbers: Floats
 
@@ -277,7 +377,20 @@ class CBI(Technique):
         )
 
     def judge(self, true: tuple[Floats, Floats], evaluated: tuple[Floats, Floats]) -> _Truth:
-        """Failure, Context and Increase from the numbers of (failed, passed) runs."""
+        """Failure, Context and Increase of each predicate (Liblit, Naik, Zheng, Aiken & Jordan 2005, §3).
+
+        Parameters
+        ----------
+        true : tuple of two ndarray of float64, shape (k,)
+            Failed and passed runs that have each predicate true.
+        evaluated : tuple of two ndarray of float64, shape (k,)
+            Failed and passed runs that evaluate it.
+
+        Returns
+        -------
+        _Truth
+            The numbers given, Increase, and the lower end of its confidence interval.
+        """
         runs_true, runs_evaluated = true[0] + true[1], evaluated[0] + evaluated[1]
         failure, context = ratio(true[0], runs_true), ratio(evaluated[0], runs_evaluated)
         variance = ratio(failure * (1 - failure), runs_true) + ratio(context * (1 - context), runs_evaluated)
@@ -285,7 +398,20 @@ class CBI(Technique):
         return _Truth(*true, *evaluated, increase, increase - CONFIDENCE * np.sqrt(variance))
 
     def importance(self, truth: _Truth, failed: int) -> Floats:
-        """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all."""
+        """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all.
+
+        Parameters
+        ----------
+        truth : _Truth
+            What :meth:`judge` returned.
+        failed : int
+            All failed runs.
+
+        Returns
+        -------
+        ndarray of float64, shape (k,)
+            From 0 to 1; 0 where Increase is not positive.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(truth.true_failed >= failed, 1.0, np.log(truth.true_failed) / np.log(max(failed, 2)))
             mean = 2 / (1 / truth.increase + 1 / share)
@@ -335,7 +461,18 @@ class Sober(Technique):
         return predicates.rank(self, spectrum, scores, lean, lambda best: SoberDetails(predicates, best, numbers))
 
     def effort(self, spectrum: Spectrum) -> Effort:
-        """What the biases of all tests take; they are made for some tests at a time."""
+        """What the biases of all tests take; they are made for some tests at a time.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            What is to be ranked.
+
+        Returns
+        -------
+        Effort
+            An estimate from measured costs of one step.
+        """
         return Effort(hits_of_edges(spectrum) * _HIT_SECONDS, 0.5)
 
     def score(self, biases: Iterable[tuple[bool, FloatMatrix]], predicates: int) -> tuple[Floats, Floats]:
@@ -346,6 +483,14 @@ class Sober(Technique):
         biases : iterable of (bool, csr_array of float64)
             Whether some runs failed, and their evaluation biases less one half; shape (runs, predicates).
         predicates : int
+            How many there are.
+
+        Returns
+        -------
+        relevance : ndarray of float64, shape (predicates,)
+            Higher is more suspicious.
+        biases : ndarray of float64, shape (3, predicates)
+            Mean of failed runs, mean of passed runs, σ of passed runs.
         """
         runs = {True: 0, False: 0}
         totals = {bad: np.zeros(predicates) for bad in runs}

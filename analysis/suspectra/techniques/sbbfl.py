@@ -111,7 +111,18 @@ class SBBFL(Technique):
         )
 
     def effort(self, spectrum: Spectrum) -> Effort:
-        """What it takes to know who traverses which edge of the files that failing tests enter."""
+        """What it takes to know who traverses which edge of the files that failing tests enter.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            What is to be ranked.
+
+        Returns
+        -------
+        Effort
+            An estimate from measured costs of one step; nothing where edges are not known.
+        """
         if spectrum.edges is None or spectrum.edge_rows is None:
             return Effort(0.0, 0.0)
         counts, file = spectrum.edge_hit_counts, spectrum.edges.file

@@ -37,10 +37,17 @@ class Technique(ABC):
         Parameters
         ----------
         spectrum : Spectrum
+            What to rank.
         program : Program, optional
+            The flow graphs and sources, for techniques that need more than the spectrum.
         before : RankedReport, optional
             Any report of a state before a change. It changes nothing but the time this takes: what a technique can
             take over from its own last report it does.
+
+        Returns
+        -------
+        RankedReport
+            All candidates of the spectrum, best first.
 
         Raises
         ------
@@ -50,11 +57,36 @@ class Technique(ABC):
 
     @abstractmethod
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """Say why the entry at a position of this technique's report stands there."""
+        """Say why the entry at a position of this technique's report stands there.
+
+        Parameters
+        ----------
+        report : RankedReport
+            One that :meth:`localize` returned.
+        position : int
+            Counted from 0, in the order of the report.
+
+        Returns
+        -------
+        Explanation
+            In words and numbers.
+        """
 
 
 def own_report(report: RankedReport, kind: type[ReportT]) -> ReportT:
     """A report as the kind that a technique makes, for explaining it.
+
+    Parameters
+    ----------
+    report : RankedReport
+        Any ranking.
+    kind : type
+        The class of the technique's own reports.
+
+    Returns
+    -------
+    ReportT
+        The same object.
 
     Raises
     ------

@@ -36,7 +36,9 @@ class TieBroken(Technique):
     Parameters
     ----------
     technique : Technique
+        Whose scores are shown.
     breaker : Technique
+        What orders statements of equal score.
     """
 
     technique: Technique
@@ -70,7 +72,18 @@ class TieBroken(Technique):
         )
 
     def order(self, report: RankedReport, breaker: RankedReport) -> TieBrokenReport:
-        """The first report with the levels of the second inside its own."""
+        """The first report with the levels of the second inside its own.
+
+        Parameters
+        ----------
+        report, breaker : RankedReport
+            Two rankings of the same spectrum.
+
+        Returns
+        -------
+        TieBrokenReport
+            With the scores of the first.
+        """
         counts = report.spectrum.counts
         executed = counts.ef + counts.ep > 0
         last = int(breaker.level.max(initial=0)) + 1

@@ -1,0 +1,167 @@
+"""Check the docstrings of all public names of `analysis/`: numpydoc's own checks, and some more.
+
+``python docs/check_docstrings.py`` prints what is wrong; with ``--counts``, how many docstrings have which sections.
+What is not done yet is listed in ``pyproject.toml`` under ``[tool.docstrings]``. That list only gets shorter: a
+module that is listed and has nothing wrong is an error too.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from typing import Any
+
+from numpydoc.docscrape import NumpyDocString
+from numpydoc.hooks.validate_docstrings import AstValidator
+from numpydoc.validate import validate
+from public_names import PACKAGES, ROOT, PublicName, inherited, public_names
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+CHECKS = {
+    *("GL03", "GL05", "GL06", "GL07", "GL08"),  # a docstring, its sections known and in order
+    *("SS01", "SS02", "SS03"),  # a summary that is a sentence
+    *("PR01", "PR02", "PR03", "PR04", "PR07", "PR10"),  # parameters as in the signature, each with type and meaning
+    *("RT01", "RT03", "YD01"),  # what comes back
+}
+MAY_BE_INHERITED = {"PR01", "RT01", "YD01"}
+ARRAY = re.compile(r"\b(ndarray|NDArray|Row|Ints|Floats|Bools|FloatMatrix|IntMatrix)\b")
+NOT_YET = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["docstrings"]["not_yet"])
+
+
+class _Validator(AstValidator):  # type: ignore[misc]
+    """numpydoc's view of a definition, with dataclasses and annotations taken into account."""
+
+    def __init__(self, name: PublicName, **others: Any):
+        self.public = name
+        super().__init__(**others)
+
+    @property
+    def signature_parameters(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.public.parameters)
+
+    @property
+    def doc_all_parameters(self) -> dict[str, tuple[str, list[str]]]:
+        found: dict[str, tuple[str, list[str]]] = self._doc_parameters(["Parameters", "Other Parameters"])
+        return found
+
+    @property
+    def method_returns_something(self) -> bool:
+        return bool(self.public.result) and not self.public.is_generator
+
+    @property
+    def is_generator_function(self) -> bool:
+        return self.public.is_generator and "contextmanager" not in self.public.decorators
+
+    @property
+    def method_source(self) -> str:
+        return ast.unparse(self.node)
+
+
+def problems(name: PublicName) -> Iterator[str]:
+    """What is wrong with one docstring."""
+    validator = {"ast_node": name.node, "filename": name.path, "ancestry": [name.owner] if name.owner else [name.node]}
+    report = validate(name.full_name, lambda obj_name, **rest: _Validator(name, obj_name=obj_name, **rest), **validator)
+    may_inherit = bool(inherited(name))
+    for code, text in report["errors"]:
+        if code in CHECKS and not (may_inherit and code in MAY_BE_INHERITED):
+            yield f"{code} {text}"
+    if not name.docstring:
+        return
+    sections = NumpyDocString(name.docstring)
+    documented = {error.type or error.name: error.desc for error in sections["Raises"]}
+    for error in sorted(name.raised - set(documented)):
+        yield f"It raises {error}, which is not among Raises"
+    for error, description in documented.items():
+        if not description:
+            yield f"Raises does not say when {error} is raised"
+    if not may_inherit:
+        types = {part: one.type for one in sections["Parameters"] for part in one.name.split(", ")}
+        for parameter, annotation in name.parameters:
+            if _is_array(annotation) and "shape" not in types.get(parameter, ""):
+                yield f"The shape of {parameter} is not said"
+        if _is_array(name.result) and not any("shape" in one.type for one in sections["Returns"]):
+            yield "The shape of what is returned is not said"
+    if name.full_name in EXPORTED and not sections["Examples"]:
+        yield "What `suspectra` exports needs an example"
+
+
+def _is_array(annotation: str) -> bool:
+    """Whether an annotation is an array, or one or None; what holds arrays is not."""
+    return any(ARRAY.match(part) for part in annotation.split(" | "))
+
+
+def _exported() -> frozenset[str]:
+    tree = ast.parse((PACKAGES[0] / "__init__.py").read_text("utf-8"))
+    imports = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)]
+    return frozenset(f"{one.module}.{alias.name}" for one in imports for alias in one.names)
+
+
+EXPORTED = _exported()
+
+
+def counts(names: Iterable[PublicName]) -> dict[str, Any]:
+    """How many docstrings have which sections; an overriding method may leave sections to what it overrides."""
+    found: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+
+    def count(what: str, has: object) -> None:
+        found[what][0] += bool(has)
+        found[what][1] += 1
+
+    for name in names:
+        text = name.docstring
+        sections = NumpyDocString(text)
+        count("one line", text and "\n" not in text)
+        if name.parameters:
+            count("Parameters where it takes arguments", sections["Parameters"])
+            count("... or in what it overrides", sections["Parameters"] or "Parameters\n---" in inherited(name))
+        if name.result and "contextmanager" not in name.decorators:
+            count("Returns or Yields where it returns", sections["Returns"] or sections["Yields"])
+            own = sections["Returns"] or sections["Yields"]
+            count("Returns, or in what it overrides", own or "Returns\n---" in inherited(name))
+        if name.raised:
+            count("Raises where it raises", sections["Raises"])
+        if any(ARRAY.search(one) for one in (*(kind for _, kind in name.parameters), name.result)):
+            count("shapes where it has arrays", "shape" in text)
+        count("Examples", ">>>" in text)
+    return {what: f"{has} of {of} ({has / of:.0%})" for what, (has, of) in found.items()}
+
+
+def main() -> int:
+    """Check, or count."""
+    names = list(public_names())
+    if "--counts" in sys.argv:
+        print(json.dumps(counts(names), indent=1))
+        return 0
+    wrong: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        wrong[name.module] += [f"{_place(name)}: {name.full_name}: {text}" for text in problems(name)]
+    if "--all" in sys.argv:
+        print("\n".join(line for lines in wrong.values() for line in lines))
+        return 1
+    lines = [line for module, lines in wrong.items() if not _not_yet(module) for line in lines]
+    for pattern in NOT_YET:
+        if not any(lines for module, lines in wrong.items() if fnmatch(module, pattern)):
+            lines.append(f"pyproject.toml: nothing is wrong in {pattern}: take it from the list")
+    print("\n".join(lines) or f"{len(names)} public names, all documented but for {len(NOT_YET)} patterns of modules")
+    return bool(lines)
+
+
+def _not_yet(module: str) -> bool:
+    return any(fnmatch(module, pattern) for pattern in NOT_YET)
+
+
+def _place(name: PublicName) -> str:
+    return f"{name.path.relative_to(ROOT)}:{name.node.lineno}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""The examples in docstrings run, and a wrong docstring is found."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+from pathlib import Path
+
+import pytest
+
+ANALYSIS = Path(__file__).parents[2] / "analysis"
+MODULES = [
+    ".".join(path.relative_to(ANALYSIS).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(ANALYSIS.rglob("*.py"))
+    if ">>> " in path.read_text("utf-8") and "bootstrap" not in path.parts
+]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_run(module):
+    found = doctest.testmod(importlib.import_module(module), optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    assert found.attempted
+    assert not found.failed
+
+
+@pytest.mark.parametrize(
+    ("docstring", "found"),
+    [
+        ("", "GL08"),
+        ("Halve.", "PR01"),
+        ("Halve.\n\nParameters\n----------\nvalue : int\n", "PR07"),
+        ("Halve.\n\nParameters\n----------\nvalue : int\n    Even.\n", "RT01"),
+        (
+            "Halve.\n\nParameters\n----------\nvalue : int\n    Even.\n\nReturns\n-------\nint\n    Half.\n",
+            "ValueError",
+        ),
+    ],
+)
+def test_what_a_docstring_lacks_is_found(docstring, found, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(ANALYSIS.parent / "docs")
+    check = importlib.import_module("check_docstrings")
+    module = tmp_path / "module.py"
+    module.write_text(
+        "def halve(value: int) -> int:\n    if value % 2:\n        raise ValueError\n    return value // 2\n"
+    )
+    function = ast.parse(module.read_text()).body[0]
+    function.body[:0] = [ast.Expr(ast.Constant(docstring))] if docstring else []
+    wrong = list(check.problems(check.PublicName("module", module, function, None)))
+    assert any(found in one for one in wrong), wrong
