@@ -75,7 +75,9 @@ class Chain:
     hub_size : ndarray of int, shape (hubs,)
         How many locations each hub serves.
     jumps : JumpModel
+        How readers leave the ranking.
     structure : Structure
+        Where they jump to.
     """
 
     rates: FloatMatrix
@@ -134,6 +136,18 @@ class Chain:
     def row(self, state: int) -> tuple[Ints, Floats]:
         """The transitions of the paper's chain from a state: targets, ascending, and their probabilities.
 
+        Parameters
+        ----------
+        state : int
+            Below `first_hub`.
+
+        Returns
+        -------
+        targets : ndarray of int, shape (k,)
+            States, ascending.
+        probabilities : ndarray of float64, shape (k,)
+            They add up to 1.
+
         Raises
         ------
         IndexError
@@ -161,6 +175,11 @@ class Chain:
 
     def not_ergodic_because(self) -> str | None:
         """Why some state can't be reached from some other, or None when the chain is ergodic.
+
+        Returns
+        -------
+        str or None
+            The reason, as a part of a sentence.
 
         Examples
         --------
@@ -191,6 +210,16 @@ class Chain:
 def groups_of(scores: Sequence[float] | Floats) -> Ints:
     """The group of each location: 0 for the highest score. NaN and -inf share the last group.
 
+    Parameters
+    ----------
+    scores : array_like of float, shape (locations,)
+        Higher is more suspicious.
+
+    Returns
+    -------
+    ndarray of int, shape (locations,)
+        Equal scores have equal numbers.
+
     Examples
     --------
     >>> groups_of([0.5, float("nan"), 0.9, 0.5, float("inf")]).tolist()
@@ -216,6 +245,12 @@ def ranked_list(
     structure : Structure, optional
         Without it nobody jumps.
     jumps : JumpModel, optional
+        Jumps with probability 0.5, weights of 1, unless given.
+
+    Returns
+    -------
+    Chain
+        A state for each location, one for each group, and hubs for the locations that are jumped to.
 
     Raises
     ------
@@ -256,10 +291,24 @@ def unordered(
 
     Parameters
     ----------
-    reported : array of int
+    reported : array_like of int, shape (k,)
         The locations the report names; naming one twice changes nothing.
     locations : int
         How many locations the program has.
+    structure : Structure, optional
+        Without it nobody jumps.
+    jumps : JumpModel, optional
+        As for :func:`ranked_list`.
+
+    Returns
+    -------
+    Chain
+        That of a ranked list of two groups.
+
+    Raises
+    ------
+    UsageError
+        When a location is not in the program.
     """
     group = np.ones(locations, np.int64)
     named = _whole_numbers(reported, "the reported locations")
@@ -282,12 +331,17 @@ def suspicious_behaviour(
     ----------
     group : array of int, shape (subgraphs,)
         The place of each subgraph in the ranking, 0 the best.
-    members : sequence of array of int
+    members : sequence of ndarray of int, each of shape (k,)
         The locations of each subgraph. A location in no subgraph gets no state.
     locations : int
         How many locations the program has.
     structure, jumps : optional
         Without a structure nobody jumps, as in the definition.
+
+    Returns
+    -------
+    Chain
+        A state for each group, each subgraph and each location that one of them holds.
 
     Raises
     ------

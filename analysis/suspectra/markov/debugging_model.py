@@ -72,7 +72,15 @@ class ModelNode:
 
 @dataclass(frozen=True)
 class ModelEdge:
-    """A transition between two states of the picture, with its probability."""
+    """A transition between two states of the picture.
+
+    Parameters
+    ----------
+    source, target : int
+        Numbers of states.
+    probability : float
+        Of this step for a reader who stands in `source`.
+    """
 
     source: int
     target: int
@@ -81,7 +89,15 @@ class ModelEdge:
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The part of a chain around one state: its nodes, the first being the centre, and all edges between them."""
+    """The part of a chain around one state.
+
+    Parameters
+    ----------
+    nodes : tuple of ModelNode
+        The first is the centre.
+    edges : tuple of ModelEdge
+        All transitions between these nodes.
+    """
 
     nodes: tuple[ModelNode, ...]
     edges: tuple[ModelEdge, ...]
@@ -100,6 +116,7 @@ class DebuggingModel:
     calls : Calls, optional
         What calls what.
     jumps : JumpModel, optional
+        How readers leave the ranking; the published model unless given.
     cleared : iterable of int
         Elements the reader has examined or declared innocent; nobody goes there any more.
     like : DebuggingModel, optional
@@ -180,6 +197,29 @@ class DebuggingModel:
 
         Finding the calls reads the sources. A caller that asks often keeps what :class:`DynamicFlow` and
         :class:`Calls` gave, and hands it to the constructor.
+
+        Parameters
+        ----------
+        report : RankedReport
+            As the class takes it.
+        program : Program, optional
+            Sources and flow graphs, as far as the evidence holds them.
+        jumps : JumpModel, optional
+            As the class takes it.
+        cleared : iterable of int, optional
+            As the class takes it.
+        like : DebuggingModel, optional
+            As the class takes it.
+
+        Returns
+        -------
+        DebuggingModel
+            Not solved yet.
+
+        Raises
+        ------
+        NothingToRank
+            When every candidate is cleared.
         """
         flow = DynamicFlow.of(report.spectrum, program.graphs if program is not None else ())
         return cls(report, flow, Calls.of(report.spectrum, program), jumps, cleared, like)
@@ -234,6 +274,16 @@ class DebuggingModel:
     def solve(self, progress: Progress | None = None) -> HittingTimeSolver:
         """Eliminate the chain now, with a progress bar, rather than when a number is asked for.
 
+        Parameters
+        ----------
+        progress : Progress, optional
+            Called with the finished fraction, 0 to 1; it may raise to cancel.
+
+        Returns
+        -------
+        HittingTimeSolver
+            The same object when it was solved already.
+
         Raises
         ------
         UsageError
@@ -265,11 +315,33 @@ class DebuggingModel:
         return self._by_element(self._from_start.rank)
 
     def expected_steps_from(self, element: int) -> Floats:
-        """Expected steps from an element by element, also from one that was examined or is no candidate."""
+        """Expected steps from an element by element, also from one that was examined or is no candidate.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        ndarray of float64, shape (elements,)
+            Infinite for an element that is not in the chain.
+        """
         return self._by_element(self._times_from(element).steps)
 
     def order_from(self, element: int | None = None) -> Ints:
-        """The elements left, fewest expected steps first, from the top of the report or from an element."""
+        """The elements left, fewest expected steps first, from the top of the report or from an element.
+
+        Parameters
+        ----------
+        element : int, optional
+            Its column in the spectrum; the top of the report unless given.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            Columns of the spectrum.
+        """
         times = self._from_start if element is None else self._times_from(element)
         return self.elements[np.argsort(times.rank, kind="stable")]
 
@@ -284,6 +356,12 @@ class DebuggingModel:
         element : int
             Any element, whether it is left in the chain or not.
         limit : int or None
+            How many at most; None gives all.
+
+        Returns
+        -------
+        list of Move
+            Without a limit their probabilities add up to 1, unless there is nowhere to go.
         """
         neighbours, shares = self._jumps_from(element)
         leave = self.jumps.p_jump if len(neighbours) else 0.0
@@ -303,16 +381,52 @@ class DebuggingModel:
         return [Move(int(self.elements[k]), float(chance[k]), self._reasons(element, k)) for k in best]
 
     def has_neighbours(self, element: int) -> bool:
-        """Whether a reader of an element has anywhere to jump to."""
+        """Whether a reader of an element has anywhere to jump to.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        bool
+            Whether there is one that is not cleared.
+        """
         return bool(len(self._jumps_from(element)[0]))
 
     def is_neighbour(self, element: int, other: int) -> bool:
-        """Whether a reader of an element may jump to another one, whatever `p_jump` is."""
+        """Whether a reader of an element may jump to another one, whatever `p_jump` is.
+
+        Parameters
+        ----------
+        element : int
+            Where the reader stands.
+        other : int
+            Where the reader may go.
+
+        Returns
+        -------
+        bool
+            False as well for one that is cleared.
+        """
         location = self._location[other]
         return bool(location >= 0 and location in self._jumps_from(element)[0])
 
     def reasons(self, element: int, other: int) -> tuple[str, ...]:
         """What leads from an element to another one that is left in the chain, the most specific first.
+
+        Parameters
+        ----------
+        element : int
+            Where the reader stands.
+        other : int
+            Where the reader may go.
+
+        Returns
+        -------
+        tuple of str
+            Parts of sentences, such as ``next in the ranking``.
 
         Raises
         ------
@@ -334,6 +448,11 @@ class DebuggingModel:
             An element that is left in the chain.
         limit : int
             Most states that are followed from the element and from its place in the ranking.
+
+        Returns
+        -------
+        Neighbourhood
+            The element's state is its centre.
 
         Raises
         ------

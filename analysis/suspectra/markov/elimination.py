@@ -83,7 +83,18 @@ class Plan:
         self._eliminate(progress or (lambda fraction: None))
 
     def same_pattern(self, rates: FloatMatrix) -> bool:
-        """Whether this plan serves these rates too."""
+        """Whether this plan serves these rates too.
+
+        Parameters
+        ----------
+        rates : csr_array, shape (n, n)
+            Those of another chain.
+
+        Returns
+        -------
+        bool
+            Whether the same pairs of states are joined.
+        """
         if rates.shape[0] != self.states:
             return False
         key, forward, backward = _undirected(rates)
@@ -93,7 +104,18 @@ class Plan:
         return True
 
     def split(self, rates: FloatMatrix) -> tuple[Floats, Floats]:
-        """The rates along each edge, from the lower state to the higher and back."""
+        """The rates along each edge, from the lower state to the higher and back.
+
+        Parameters
+        ----------
+        rates : csr_array, shape (states, states)
+            With the pattern of this plan.
+
+        Returns
+        -------
+        forward, backward : ndarray of float64, shape (edges,)
+            0 where only the other direction has a rate.
+        """
         forward, backward = np.zeros(len(self.key)), np.zeros(len(self.key))
         forward[self._forward[0]] = rates.data[self._forward[1]]
         backward[self._backward[0]] = rates.data[self._backward[1]]
@@ -162,11 +184,14 @@ class Factors:
     Parameters
     ----------
     plan : Plan
+        The order of elimination.
     forward, backward : ndarray of float64, shape (edges,)
         Rates along the plan's edges (see :meth:`Plan.split`).
     pivots : ndarray of float64, shape (states,), optional
         The outflow of each state when it is eliminated. They are computed from the rates, except for rates that
         were scaled by states (a similarity, which leaves the pivots as they are but spoils the row sums).
+    progress : Progress, optional
+        Called with the finished fraction, 0 to 1; it may raise to cancel.
     """
 
     def __init__(
@@ -215,7 +240,18 @@ class Factors:
             progress(0.8)
 
     def solve(self, right: Floats) -> Floats:
-        """M @ right: what is gathered from each state on the way to the root (0 at the root)."""
+        """What is gathered from each state on the way to the root: M @ `right`.
+
+        Parameters
+        ----------
+        right : ndarray of float64, shape (states,)
+            What each visit to a state gives.
+
+        Returns
+        -------
+        ndarray of float64, shape (states,)
+            0 at the root.
+        """
         plan = self.plan
         x = _rootless(right)
         for level, into in checked(zip(plan.levels, self._into, strict=True)):
@@ -227,7 +263,18 @@ class Factors:
         return x
 
     def solve_left(self, left: Floats) -> Floats:
-        """Expected visits to each state on the way to the root, from a distribution over states: `left` @ M."""
+        """Expected visits to each state on the way to the root, from a distribution over states: `left` @ M.
+
+        Parameters
+        ----------
+        left : ndarray of float64, shape (states,)
+            Chance of starting in each state; what it says of the root does not count.
+
+        Returns
+        -------
+        ndarray of float64, shape (states,)
+            0 at the root.
+        """
         plan = self.plan
         y = _rootless(left)
         for level, out in checked(zip(plan.levels, self._out, strict=True)):
@@ -236,7 +283,13 @@ class Factors:
         return self._back_left(y)
 
     def stationary(self) -> Floats:
-        """Visits to each state for one of the root: the stationary distribution times a constant."""
+        """Visits to each state for one of the root: the stationary distribution times a constant.
+
+        Returns
+        -------
+        ndarray of float64, shape (states,)
+            1 at the root.
+        """
         y = np.zeros(self.plan.states)
         y[self.plan.top[1:]] = self._from_root @ self._top[1:, 1:]
         y[0] = 1
@@ -283,9 +336,10 @@ class CorrectedFactors:
     Parameters
     ----------
     factors : Factors
+        Of the rates before.
     before, after : csr_array, shape (n, n)
         The rates that were eliminated, and those to answer for.
-    rows : ndarray of int
+    rows : ndarray of int, shape (k,)
         The rows in which they differ, the root's left out.
 
     Notes
@@ -308,15 +362,43 @@ class CorrectedFactors:
         self.reliable = True
 
     def solve(self, right: Floats) -> Floats:
-        """As :meth:`Factors.solve`."""
+        """As :meth:`Factors.solve`.
+
+        Parameters
+        ----------
+        right : ndarray of float64, shape (n,)
+            As there.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            As there, for the new rates.
+        """
         return self._less(self._factors.solve(right), self._columns @ (self._rows @ _rootless(right)))
 
     def solve_left(self, left: Floats) -> Floats:
-        """As :meth:`Factors.solve_left`."""
+        """As :meth:`Factors.solve_left`.
+
+        Parameters
+        ----------
+        left : ndarray of float64, shape (n,)
+            As there.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            As there, for the new rates.
+        """
         return self._factors.solve_left(left) - (_rootless(left) @ self._columns) @ self._rows
 
     def stationary(self) -> Floats:
-        """As :meth:`Factors.stationary`."""
+        """As :meth:`Factors.stationary`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            As there, for the new rates.
+        """
         whole = self._factors.solve_left(self._from_root)
         visits = self._less(whole, (_rootless(self._from_root) @ self._columns) @ self._rows)
         visits[0] = 1
@@ -434,7 +516,18 @@ def _inverse(rates: Floats, to_root: Floats, pivots: Floats, given: bool) -> Flo
 
 
 def rows_at_a_time(b: Floats) -> int:
-    """How many rows to multiply by a matrix at a time: the fewer the larger it is, but enough to keep BLAS busy."""
+    """How many rows to multiply by a matrix at a time: the fewer the larger it is, but enough to keep BLAS busy.
+
+    Parameters
+    ----------
+    b : ndarray of float64, shape (m, k)
+        The matrix that rows are multiplied by.
+
+    Returns
+    -------
+    int
+        At least 16.
+    """
     return max(16, PRODUCT // max(1, b.size))
 
 

@@ -55,12 +55,17 @@ class HittingTimes:
 
 
 def ht_rank(log_steps: Floats) -> Floats:
-    """#(locations hit sooner) + #(hit equally soon)/2 (Definition 25).
+    """HT_Rank: #(locations hit sooner) + #(hit equally soon)/2 (paper 003, Definition 25).
 
     Parameters
     ----------
     log_steps : ndarray of float64, shape (locations,)
         Logarithms of expected hitting times; times that agree to a relative 1e-10 are equal.
+
+    Returns
+    -------
+    ndarray of float64, shape (locations,)
+        A lone best location has 0.5.
 
     Examples
     --------
@@ -90,6 +95,7 @@ class HittingTimeSolver:
     Parameters
     ----------
     chain : Chain
+        Any ergodic chain.
     like : HittingTimeSolver, optional
         A solver of the chain before a change. Where only a few rows of the matrix differ its elimination is kept
         and corrected; where the same pairs of states are joined as before, at least its order is used again.
@@ -157,11 +163,33 @@ class HittingTimeSolver:
         return factors.reliable
 
     def from_start(self) -> HittingTimes:
-        """Expected steps from the best group."""
+        """Expected steps from the best group.
+
+        Returns
+        -------
+        HittingTimes
+            For a reader who begins at the top of the ranking.
+        """
         return self.from_state(0)
 
     def from_state(self, state: int) -> HittingTimes:
-        """Expected steps from any state of the paper's chain."""
+        """Expected steps from any state of the paper's chain.
+
+        Parameters
+        ----------
+        state : int
+            Below `chain.first_hub`.
+
+        Returns
+        -------
+        HittingTimes
+            For a reader who stands in that state.
+
+        Raises
+        ------
+        IndexError
+            When there is no such state, or it is a hub.
+        """
         if not 0 <= state < self.chain.first_hub:
             raise IndexError(f"no state {state} in a chain of {self.chain.first_hub}")
         here = np.zeros(self.chain.first_hub)
@@ -170,6 +198,16 @@ class HittingTimeSolver:
 
     def from_location(self, location: int) -> HittingTimes:
         """Expected steps from a location, counted from 0.
+
+        Parameters
+        ----------
+        location : int
+            Its index.
+
+        Returns
+        -------
+        HittingTimes
+            For a reader who stands there.
 
         Raises
         ------
@@ -188,6 +226,11 @@ class HittingTimeSolver:
         ----------
         probability : ndarray of float64, shape (states without hubs,)
             They add up to 1.
+
+        Returns
+        -------
+        HittingTimes
+            The mean over the states, by their probabilities.
         """
         real = slice(0, self.chain.first_hub)
         missing = self._diagonal[real].copy()
@@ -242,8 +285,14 @@ def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTime
     Parameters
     ----------
     chain : Chain
+        Any ergodic chain.
     progress : callable, optional
         Called with the finished fraction; it may raise to cancel.
+
+    Returns
+    -------
+    HittingTimes
+        By location.
 
     Raises
     ------

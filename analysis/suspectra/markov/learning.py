@@ -49,7 +49,18 @@ class JumpHabit:
             raise UsageError(Problem("", "", cause, "give numbers that are not negative"))
 
     def after(self, jumped: bool) -> JumpHabit:
-        """With one more move."""
+        """With one more move.
+
+        Parameters
+        ----------
+        jumped : bool
+            Whether the reader jumped, or went back to the ranking.
+
+        Returns
+        -------
+        JumpHabit
+            `self` stays as it is.
+        """
         return JumpHabit(self.jumps + jumped, self.returns + (not jumped))
 
     def estimate(self, prior: float = 0.5) -> float:
@@ -59,12 +70,30 @@ class JumpHabit:
         ----------
         prior : float
             The mean before any move, 0 to 1.
+
+        Returns
+        -------
+        float
+            The chance of a jump, 0 to 1.
         """
         a, b = self._beta(prior)
         return a / (a + b)
 
     def interval(self, prior: float = 0.5, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """Between these the true chance lies with that probability, as much being left out on either side."""
+        """The interval that holds the true chance of a jump, as much being left out on either side.
+
+        Parameters
+        ----------
+        prior : float, optional
+            The mean before any move, 0 to 1.
+        confidence : float, optional
+            Probability that the interval holds it, 0 to 1.
+
+        Returns
+        -------
+        low, high : float
+            Quantiles of the Beta distribution.
+        """
         a, b = self._beta(prior)
         if not a or not b:  # a prior of 0 or 1 that nothing has contradicted
             return (float(a > 0), float(a > 0))

@@ -38,6 +38,7 @@ class SampledHittingTimes:
     low, high : ndarray of float64, shape (locations,)
         Confidence interval. For a location that no walk met, `low` is what can be said from that alone.
     confidence : float
+        Level of the interval.
     cycles, walked : int
         Returns to the start, and steps, over all walks.
     """
@@ -71,6 +72,7 @@ def sample_hitting_times(
     Parameters
     ----------
     chain : Chain
+        Any ergodic chain.
     seed : int
         The same seed gives the same walks.
     walks : int
@@ -84,6 +86,11 @@ def sample_hitting_times(
         Level of the intervals.
     progress : callable, optional
         Called with the finished fraction; it may raise to cancel.
+
+    Returns
+    -------
+    SampledHittingTimes
+        The true times lie in about `confidence` of the intervals.
 
     Raises
     ------

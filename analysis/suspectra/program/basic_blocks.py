@@ -13,7 +13,20 @@ _FIRST = 2  # the number of the first block that holds lines
 
 
 def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
-    """The graphs of the scopes of a file that tests entered, in numbers of the file."""
+    """The graphs of the scopes of a file that tests entered, in numbers of the file.
+
+    Parameters
+    ----------
+    flow : PythonFlow
+        Of the file's source.
+    part : FilePart
+        What the evidence knows of the file.
+
+    Returns
+    -------
+    GraphTable
+        Arcs that a test can't tell from an error (`rare`) are there only where one was taken.
+    """
     number = part.numbers_of(flow.ends)
     entered = np.zeros(len(flow.scopes), bool)
     entered[flow.scope_of_arc[number >= 0]] = True
@@ -41,6 +54,12 @@ def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: I
     number : ndarray of int32, shape (k,)
         Of each arc in the file, -1 for none.
     part : FilePart
+        The file's statements, which the blocks are given.
+
+    Returns
+    -------
+    GraphTable
+        Block 0 of each graph is the entry, 1 the exit.
     """
     graphs = len(function)
     # places are lines of a graph, numbered through; negative lines are entries and exits

@@ -32,6 +32,7 @@ class CFlow:
     Parameters
     ----------
     functions : sequence of CFunction
+        As :func:`~suspectra.program.c_object.parse_notes` gives them.
     objects : sequence of int, optional
         For each function the object it is of; functions of different objects own their lines apart. One object if
         left out.
@@ -97,6 +98,7 @@ class CFlow:
         Parameters
         ----------
         counters : ndarray of int64, shape (runs, counters)
+            What each run's profile holds, function after function.
 
         Returns
         -------
@@ -114,24 +116,55 @@ class CFlow:
         return counts
 
     def block_counts(self, arcs: Ints) -> Ints:
-        """How often each block was entered; shape (blocks, runs) from arc counts of shape (arcs, runs)."""
+        """How often each block was entered.
+
+        Parameters
+        ----------
+        arcs : ndarray of int, shape (arcs, runs)
+            What :meth:`arc_counts` returned.
+
+        Returns
+        -------
+        ndarray of int64, shape (blocks, runs)
+            The sum over the arcs into each block.
+        """
         return dense_product(self._entering, arcs)
 
     def lines_executed(self, arcs: Ints) -> Bools:
-        """Whether each line was executed; shape (lines, runs) from arc counts of shape (arcs, runs).
+        """Whether each line was executed.
 
-        A line is executed when one of its blocks is: what flows through a block either entered the line's blocks
-        from elsewhere or goes round inside them, and gcov's count adds up both.
+        A line is executed when one of its blocks is: what flows through a block either entered the line's blocks from
+        elsewhere or goes round inside them, and gcov's count adds up both.
+
+        Parameters
+        ----------
+        arcs : ndarray of int, shape (arcs, runs)
+            What :meth:`arc_counts` returned.
+
+        Returns
+        -------
+        ndarray of bool, shape (lines, runs)
+            In the order of `lines`.
         """
         taken = (arcs > 0).astype(np.int32)
         entered = dense_product(self._entering, taken) > 0
         return np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
 
     def line_counts(self, arcs: Ints) -> Ints:
-        """How often each line was executed, by gcov's rule; shape (lines, runs).
+        """How often each line was executed, by gcov's rule.
 
-        The count of a line is what enters its blocks from blocks of other lines, plus the circles that stay inside
-        the line. A line without blocks of its own has the sum of its blocks' counts.
+        The count of a line is what enters its blocks from blocks of other lines, plus the circles that stay inside the
+        line. A line without blocks of its own has the sum of its blocks' counts.
+
+        Parameters
+        ----------
+        arcs : ndarray of int, shape (arcs, runs)
+            What :meth:`arc_counts` returned.
+
+        Returns
+        -------
+        ndarray of int64, shape (lines, runs)
+            In the order of `lines`.
         """
         counts = dense_product(self._line_entries, arcs)
         for line, inner in self._inner_arcs:

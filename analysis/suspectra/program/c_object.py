@@ -46,10 +46,17 @@ _REBUILD = "build and run the tests again with one compiler, and delete old .gcn
 
 @dataclass(frozen=True)
 class Compiler:
-    """Who wrote a file: ``gcc`` or ``clang``, and its version.
+    """Who wrote a file.
 
-    clang writes the format of gcc 4.8 unless told otherwise, so files of that version are taken for clang's; the
-    major version is then that of the format, not that of clang.
+    clang writes the format of gcc 4.8 unless told otherwise, so files of that version are taken for clang's; the major
+    version is then that of the format, not that of clang.
+
+    Parameters
+    ----------
+    name : {'gcc', 'clang'}
+        Whose rules the counts follow.
+    major, minor : int
+        Its version.
     """
 
     name: str
@@ -89,6 +96,7 @@ class CFunction:
     blocks : int
         Number of basic blocks; 0 is the entry, 1 the exit.
     arcs : tuple of (source, target, flags)
+        Numbers of blocks, and bits: 1 on the spanning tree (not counted), 2 fake, 4 fallthrough.
     lines : tuple of (block, file, line)
         In the order of the file.
     """
@@ -119,11 +127,13 @@ class CObject:
     name : str
         The ``.gcno`` file as the user would name it.
     compiler : Compiler
+        Who wrote it.
     stamp : int
         Tells builds apart; a profile carries the stamp of the object that wrote it.
     folder : str
         Where the compiler ran; relative source paths start there. Empty where the format does not say.
     functions : tuple of CFunction
+        In the order of the file.
     """
 
     name: str
@@ -204,6 +214,7 @@ class Profile:
     Parameters
     ----------
     counters : array of int64, length of the object's counters
+        Function after function, as :class:`~suspectra.program.c_flow.CFlow` takes them.
     problems : tuple of Problem
         What could not be read; the counters concerned are zero.
     """
@@ -221,6 +232,11 @@ def parse_notes(data: bytes, name: str) -> CObject:
         The whole file.
     name : str
         How the user would name the file, for messages.
+
+    Returns
+    -------
+    CObject
+        Its functions keep the names and paths that the compiler wrote.
 
     Raises
     ------

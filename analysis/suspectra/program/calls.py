@@ -62,6 +62,7 @@ class Calls:
         Parameters
         ----------
         spectrum : Spectrum
+            Which statements ran.
         program : Program, optional
             Without its sources, or where they changed since the tests ran, there are no calls.
         progress : callable
@@ -69,6 +70,11 @@ class Calls:
         like : Calls, optional
             The calls before a change. Sources are read again only when one of the files is another, and only the rows
             of tests that ran again are looked at; where the calls are the same, so is the object.
+
+        Returns
+        -------
+        Calls
+            Pairs of a calling statement and the first one of a function that it may call.
         """
         elements = spectrum.elements
         if program is None or program.source_of is None or not len(elements):

@@ -31,6 +31,7 @@ class ControlFlow:
     Parameters
     ----------
     tables : tuple of GraphTable
+        One for each file, or one for all.
     problems : tuple of Problem
         What is not known of the flow.
 
@@ -64,12 +65,34 @@ class ControlFlow:
         return _starts(table.first_block for table in self.tables)
 
     def graph(self, number: int) -> FlowGraph:
-        """One of the graphs, in the numbers of the spectrum."""
+        """One of the graphs, in the numbers of the spectrum.
+
+        Parameters
+        ----------
+        number : int
+            Counted through all tables.
+
+        Returns
+        -------
+        FlowGraph
+            Its blocks and edges are numbered from 0.
+        """
         table = int(np.searchsorted(self.first_graph, number, "right")) - 1
         return self.tables[table].graph(number - int(self.first_graph[table]))
 
     def elements_of(self, block: int) -> Ints:
-        """The elements a block holds."""
+        """The elements a block holds.
+
+        Parameters
+        ----------
+        block : int
+            Counted through all graphs.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            Ascending; empty for entry and exit.
+        """
         return self.member_element[slice(*np.searchsorted(self.member_block, [block, block + 1]))]
 
     @property
@@ -144,8 +167,13 @@ class ControlFlow:
 
         Parameters
         ----------
-        graphs : ndarray of int
+        graphs : ndarray of int, shape (k,)
             Ascending.
+
+        Returns
+        -------
+        FlowPart
+            With where its blocks and edges stand in the whole.
         """
         check()
         blocks = ranges(self.first_block[graphs], self.first_block[graphs + 1])
@@ -157,9 +185,19 @@ class ControlFlow:
         return FlowPart(blocks, edges, self.source[edges] + of_edge, self.target[edges] + of_edge)
 
     def over_elements(self, scores: Floats, elements: int) -> Floats:
-        """The highest score of the blocks each element stands in, NaN where there is none; shape (elements,).
+        """The highest score of the blocks each element stands in; NaN scores do not count.
 
-        NaN scores do not count.
+        Parameters
+        ----------
+        scores : ndarray of float64, shape (blocks,)
+            One for each block.
+        elements : int
+            How many the spectrum has.
+
+        Returns
+        -------
+        ndarray of float64, shape (elements,)
+            NaN where no block has a score.
         """
         check()
         best = np.full(elements, -np.inf)
@@ -193,6 +231,10 @@ class FlowPart:
     ----------
     blocks, edges : ndarray of int64
         Their numbers in the whole.
+    blocks : ndarray of int64, shape (blocks,)
+        Their numbers in the whole.
+    edges : ndarray of int64, shape (edges,)
+        Their numbers in the whole.
     source, target : ndarray of int64, shape (edges,)
         Ends of the edges in numbers of this part.
     """
@@ -209,6 +251,22 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     The graphs come from the evidence where it holds them (compiled objects do); for Python they are read from the
     sources and the arcs, for arcs alone from these. Arcs that a recorder leaves out because they follow from the
     statements are put in.
+
+    Parameters
+    ----------
+    technique : str
+        Its title, for the message.
+    spectrum : Spectrum
+        With edges.
+    program : Program or None
+        Graphs and sources, as far as the evidence holds them.
+
+    Returns
+    -------
+    spectrum : Spectrum
+        The one given, or one with more edges.
+    flow : ControlFlow
+        Its `edge` are columns of that spectrum.
 
     Raises
     ------
@@ -244,7 +302,15 @@ def _of_arcs(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> Contr
 
 @dataclass(frozen=True)
 class SourcesAsRun:
-    """Sources that are still as they were when the tests ran."""
+    """Sources that are still as they were when the tests ran.
+
+    Parameters
+    ----------
+    files : tuple of MeasuredFile
+        With their digests.
+    read : SourceOf or None
+        Given a path, the bytes of the file now, or None.
+    """
 
     files: tuple[MeasuredFile, ...]
     read: SourceOf | None

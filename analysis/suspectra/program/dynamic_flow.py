@@ -24,7 +24,7 @@ class DynamicFlow:
     ----------
     node_start : ndarray of int64, shape (nodes + 1,)
         Where the elements of each node begin in `element`.
-    element : ndarray of int32
+    element : ndarray of int32, shape (members,)
         Elements, node by node, in the order they run.
     source, target : ndarray of int64, shape (arcs,)
         Nodes.
@@ -53,7 +53,18 @@ class DynamicFlow:
         return len(self.node_start) - 1
 
     def elements_of(self, node: int) -> Ints:
-        """The elements a node holds."""
+        """The elements a node holds.
+
+        Parameters
+        ----------
+        node : int
+            Its number.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            In the order they run.
+        """
         return self.element[self.node_start[node] : self.node_start[node + 1]]
 
     @cached_property
@@ -86,6 +97,11 @@ class DynamicFlow:
             lines; other edges are left out.
         like : DynamicFlow, optional
             The flow before a change: itself as long as tests traverse the same edges of the same tables.
+
+        Returns
+        -------
+        DynamicFlow
+            Only arcs that some test traversed.
         """
         if spectrum.edges is None or spectrum.edge_rows is None:
             return cls.of_lines(spectrum.elements, _no_edges())
@@ -102,7 +118,22 @@ class DynamicFlow:
 
     @classmethod
     def of_lines(cls, elements: Elements, edges: Edges, chosen: Bools | None = None) -> DynamicFlow:
-        """The flow of edges that join lines, each element its own node; entries and exits hold no element."""
+        """The flow of edges that join lines, each element its own node; entries and exits hold no element.
+
+        Parameters
+        ----------
+        elements : Elements
+            The statements.
+        edges : Edges
+            Arcs between lines.
+        chosen : ndarray of bool, shape (edges,), optional
+            Which of them to take; all unless given.
+
+        Returns
+        -------
+        DynamicFlow
+            An arc that begins or ends where no statement starts is left out.
+        """
         columns = np.flatnonzero(~edges.is_outcome if chosen is None else chosen & ~edges.is_outcome)
         source, target = (ends[columns] for ends in _ends(elements, edges))
         joined = (source >= 0) & (target >= 0)

@@ -27,7 +27,7 @@ class FilePart:
         Where each of its functions begins.
     file, first_element, first_function : int
         Its place in the tables.
-    columns : ndarray of int64
+    columns : ndarray of int64, shape (arcs,)
         Columns of its arcs.
     """
 
@@ -58,7 +58,18 @@ class FilePart:
         return dict(zip(lines, range(len(lines)), strict=True))
 
     def elements_at(self, lines: Ints) -> Ints:
-        """The statement that begins on each of some lines, -1 where none does."""
+        """The statement that begins on each of some lines, -1 where none does.
+
+        Parameters
+        ----------
+        lines : ndarray of int, shape (k,)
+            Counted from 1.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            Numbers within the file.
+        """
         own = np.frombuffer(self.lines, np.int32)
         if not len(own):
             return np.full(len(lines), -1, np.int32)
@@ -71,6 +82,12 @@ class FilePart:
         Parameters
         ----------
         ends : ndarray of int32, shape (k, 2)
+            First and last line of each arc.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            Numbers within the file.
         """
         codes, order = self._codes
         wanted = arc_codes(ends)
@@ -91,17 +108,57 @@ class FilePart:
         return dict(zip(self.function_lines, range(len(self.function_lines)), strict=True))
 
     def function_of(self, element: int) -> int:
-        """The function of a statement, -1 for none."""
+        """The function of a statement, -1 for none.
+
+        Parameters
+        ----------
+        element : int
+            Its number within the file.
+
+        Returns
+        -------
+        int
+            A number within the file.
+        """
         return int(np.frombuffer(self.functions, np.int32, 1, 4 * element)[0])
 
 
 def arc_codes(ends: Ints) -> Ints:
-    """One integer for each arc; shape (k,)."""
+    """One integer for each arc; shape (k,).
+
+    Parameters
+    ----------
+    ends : ndarray of int, shape (k, 2)
+        Lines, which may be negative.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        Different for different arcs.
+
+    Examples
+    --------
+    >>> arc_codes(np.array([[1, 2], [1, -1]])).tolist()
+    [4294967298, 8589934591]
+    """
     return ends[:, 0].astype(np.int64) << 32 | ends[:, 1].astype(np.int64) & 0xFFFFFFFF
 
 
 def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
-    """The parts of all files that have arcs, in the order of the files; outcomes of conditions are left out."""
+    """The parts of all files that have arcs, in the order of the files; outcomes of conditions are left out.
+
+    Parameters
+    ----------
+    elements : Elements
+        The statements of all files.
+    edges : Edges
+        Arcs between their lines.
+
+    Yields
+    ------
+    FilePart
+        Numbers in it are those of its file.
+    """
     order = np.argsort(edges.file, kind="stable")
     order = order[~edges.is_outcome[order]]
     files, starts = np.unique(edges.file[order], return_index=True)

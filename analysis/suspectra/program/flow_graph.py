@@ -33,7 +33,7 @@ class FlowGraph:
         Column of each edge in the spectrum's :class:`~suspectra.spectrum.Edges`, -1 for one that no evidence tells.
     block_start : ndarray of int32, shape (blocks + 1,)
         Where the elements of each block begin in `element`.
-    element : ndarray of int32
+    element : ndarray of int32, shape (members,)
         Elements, block by block, ascending within a block.
 
     Examples
@@ -59,14 +59,42 @@ class FlowGraph:
         edges: Iterable[tuple[int, int, int]],
         elements: Iterable[tuple[int, int]],
     ) -> FlowGraph:
-        """A graph from (source block, target block, edge column) and (block, element) tuples."""
+        """A graph from (source block, target block, edge column) and (block, element) tuples.
+
+        Parameters
+        ----------
+        function : int
+            Index into the elements' functions, -1 for code outside any.
+        blocks : int
+            How many there are.
+        edges : iterable of (int, int, int)
+            Source block, target block and column of each edge.
+        elements : iterable of (int, int)
+            Block and element, in any order.
+
+        Returns
+        -------
+        FlowGraph
+            Its edges stand in the order given.
+        """
         arcs = np.array(list(edges), np.int32).reshape(-1, 3)
         held = np.array(sorted(set(elements)), np.int32).reshape(-1, 2)
         starts = np.searchsorted(held[:, 0], np.arange(blocks + 1)).astype(np.int32)
         return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, held[:, 1])
 
     def elements_of(self, block: int) -> Ints:
-        """The elements a block holds."""
+        """The elements a block holds.
+
+        Parameters
+        ----------
+        block : int
+            Counted from 0.
+
+        Returns
+        -------
+        ndarray of int32, shape (k,)
+            Ascending.
+        """
         return self.element[self.block_start[block] : self.block_start[block + 1]]
 
     @cached_property
@@ -103,14 +131,17 @@ class GraphTable:
     Parameters
     ----------
     function : ndarray of int32, shape (graphs,)
+        Index of each graph's function, -1 for code outside any.
     first_block, first_edge : ndarray of int, shape (graphs + 1,)
         Where the blocks and the edges of each graph begin.
     source, target : ndarray of int32, shape (edges,)
         Blocks at the ends of each edge, in numbers of its graph.
     edge : ndarray of int32, shape (edges,)
+        Column of each edge, -1 for one that no evidence tells.
     block_start : ndarray of int32, shape (blocks + 1,)
-    element : ndarray of int32
-        As :class:`FlowGraph` has them.
+        Where the elements of each block begin in `element`.
+    element : ndarray of int32, shape (members,)
+        Elements, block by block.
     made : GraphTable, optional
         The table in numbers of its file that this one was placed from. Two tables with the same one are alike, but
         for where their columns stand.
@@ -130,7 +161,18 @@ class GraphTable:
         return len(self.function)
 
     def graph(self, number: int) -> FlowGraph:
-        """One of the graphs."""
+        """One of the graphs.
+
+        Parameters
+        ----------
+        number : int
+            Counted from 0.
+
+        Returns
+        -------
+        FlowGraph
+            Its arrays are views of the table's.
+        """
         edges = slice(*self.first_edge[number : number + 2].tolist())
         first, last = self.first_block[number : number + 2].tolist()
         starts = self.block_start[first : last + 1]
@@ -149,10 +191,17 @@ class GraphTable:
 
         Parameters
         ----------
-        first_function, first_element : int
-            Where the functions and the elements of the file begin.
-        columns : ndarray of int
+        first_function : int
+            Where the functions of the file begin.
+        columns : ndarray of int, shape (arcs of the file,)
             The column of each edge of the file.
+        first_element : int
+            Where the elements of the file begin.
+
+        Returns
+        -------
+        GraphTable
+            Its `made` is this table.
         """
         function = np.where(self.function >= 0, self.function + first_function, -1).astype(np.int32)
         edge = np.where(self.edge >= 0, columns[self.edge], -1).astype(np.int32) if len(columns) else self.edge
@@ -161,7 +210,18 @@ class GraphTable:
 
     @classmethod
     def of(cls, graphs: Sequence[FlowGraph]) -> GraphTable:
-        """Several graphs in one table."""
+        """Several graphs in one table.
+
+        Parameters
+        ----------
+        graphs : sequence of FlowGraph
+            In the numbers of the spectrum.
+
+        Returns
+        -------
+        GraphTable
+            In the order given.
+        """
         tables = [graph.table for graph in graphs]
         return cls(
             joined([table.function for table in tables]),
@@ -176,5 +236,16 @@ class GraphTable:
 
 
 def joined(parts: Sequence[Ints]) -> Ints:
-    """Some arrays of integers as one."""
+    """Some arrays of integers as one.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray of int
+        May be empty.
+
+    Returns
+    -------
+    ndarray of int, shape (sum of lengths,)
+        In the order given.
+    """
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)

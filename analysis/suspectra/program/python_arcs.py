@@ -37,6 +37,7 @@ class Completion:
     Parameters
     ----------
     elements : Elements
+        The statements of all files.
     edges : Edges
         Arcs.
     flows : mapping of int to PythonFlow
@@ -72,6 +73,16 @@ class Completion:
 
         Its rows of edges are worked out when somebody asks for them: all of them together would take more room than
         what they follow from.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            Over the elements and the arcs given.
+
+        Returns
+        -------
+        Spectrum
+            It shares statements and outcomes with the one given.
         """
         if len(self.edges) == self._told:
             return spectrum
@@ -100,7 +111,22 @@ class Completion:
         return (np.sort(taken, kind="stable") for taken in self._taken(spectrum, tests))
 
     def rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
-        """The arcs that some tests took, told and implied."""
+        """The arcs that some tests took, told and implied.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            Without the implied arcs.
+        rows : sequence of ndarray of int32
+            For each test the arcs it took, told ones alone.
+        tests : sequence of int
+            Row numbers.
+
+        Returns
+        -------
+        list of ndarray of int32
+            One array of columns of `edges` for each of `tests`, ascending.
+        """
         taken = self._sorted(spectrum, tests)
         return [np.concatenate([rows[test], row + self._told]) for test, row in zip(tests, taken, strict=True)]
 
@@ -114,6 +140,12 @@ class Completion:
         spectrum : Spectrum
             Without the implied arcs.
         tests : sequence of int
+            Row numbers.
+
+        Yields
+        ------
+        ndarray of int32, shape (k,)
+            For each of `tests`.
         """
         told, implied = wanted[: self._told], wanted[self._told :]
         by_source, first = self._by_source, self._first

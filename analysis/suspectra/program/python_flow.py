@@ -60,6 +60,7 @@ class Scope(NamedTuple):
     header : int
         Last line that belongs to the scope around it: that of the ``def`` or ``class`` itself, 0 for the module.
     is_function : bool
+        Whether it is neither the module nor a class body.
     """
 
     line: int
@@ -104,6 +105,16 @@ class PythonFlow:
     def parse(cls, data: bytes) -> PythonFlow:
         """Read a source file's bytes; nothing of it is executed.
 
+        Parameters
+        ----------
+        data : bytes
+            The whole file, in the encoding it declares.
+
+        Returns
+        -------
+        PythonFlow
+            Every way control can go, scope by scope.
+
         Raises
         ------
         SyntaxError
@@ -146,7 +157,18 @@ class PythonFlow:
         )
 
     def arcs_of(self, scope: int) -> dict[Arc, bool]:
-        """Every way control can go in a scope, and whether it is rare."""
+        """Every way control can go in a scope, and whether it is rare.
+
+        Parameters
+        ----------
+        scope : int
+            Index into `scopes`.
+
+        Returns
+        -------
+        dict of Arc to bool
+            By the first and last line of the arc.
+        """
         own = self.scope_of_arc == scope
         return dict(zip(map(tuple, self.ends[own].tolist()), self.rare[own].tolist(), strict=True))
 
@@ -159,10 +181,12 @@ class PythonFlow:
         Parameters
         ----------
         ends : ndarray of int32, shape (k, 2)
+            First and last line of each arc.
 
         Returns
         -------
         ndarray of bool, shape (k,)
+            In the order of `ends`.
         """
         wanted, codes = arc_codes(ends), np.sort(arc_codes(self.ends))  # even an empty module is entered
         known = np.equal(codes[np.minimum(codes.searchsorted(wanted), len(codes) - 1)], wanted)
@@ -171,7 +195,23 @@ class PythonFlow:
 
 
 def of_expression(arc: Arc) -> bool:
-    """Whether an arc enters or leaves code that stands on one line: a lambda, a comprehension, a one-line ``def``."""
+    """Whether an arc enters or leaves code that stands on one line: a lambda, a comprehension, a one-line ``def``.
+
+    Parameters
+    ----------
+    arc : Arc
+        First and last line.
+
+    Returns
+    -------
+    bool
+        True where one end is minus the other.
+
+    Examples
+    --------
+    >>> of_expression((-3, 3)), of_expression((-3, 4))
+    (True, False)
+    """
     return arc[0] + arc[1] == 0
 
 

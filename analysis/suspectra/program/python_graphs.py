@@ -30,13 +30,14 @@ _Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no
 def python_graphs(
     elements: Elements, edges: Edges, source_of: SourceOf
 ) -> tuple[tuple[GraphTable, ...], tuple[Problem, ...]]:
-    """The flow graphs of every file that has edges, one table a file, in it one graph for each scope a test entered.
+    """The flow graphs of every file that has edges: a table for each file, a graph in it for each scope a test entered.
 
     The graphs of a file are made once, as long as its source and the arcs in it are the same.
 
     Parameters
     ----------
     elements : Elements
+        The statements of all files.
     edges : Edges
         Between lines, in coverage.py's convention.
     source_of : callable
@@ -46,6 +47,7 @@ def python_graphs(
     Returns
     -------
     graphs : tuple of GraphTable
+        In the order of the files.
     problems : tuple of Problem
         What the arcs can't tell.
     """
@@ -72,7 +74,22 @@ def _graphs_of(flow: PythonFlow | None, part: FilePart) -> GraphTable:
 
 
 def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[int, PythonFlow | None]:
-    """The flow of every file that has edges, by number; None where its source is not at hand or is no Python."""
+    """The flow of every file that has edges, by number; None where its source is not at hand or is no Python.
+
+    Parameters
+    ----------
+    elements : Elements
+        The statements of all files.
+    edges : Edges
+        Between their lines.
+    source_of : SourceOf
+        Given a path, the bytes of the file as it was run, or None.
+
+    Returns
+    -------
+    dict of int to PythonFlow or None
+        By index of the file.
+    """
     files = np.unique(edges.file).tolist()
     return dict(zip(files, _flows(tuple(elements.files[file] for file in files), source_of), strict=True))
 

@@ -57,6 +57,16 @@ class PythonSource:
     def parse(cls, data: bytes) -> PythonSource:
         """Read a source file's bytes; nothing of it is executed.
 
+        Parameters
+        ----------
+        data : bytes
+            The whole file, in the encoding it declares.
+
+        Returns
+        -------
+        PythonSource
+            Its statements and functions.
+
         Raises
         ------
         SyntaxError
@@ -90,13 +100,35 @@ class PythonSource:
         return len(self.first_line) - 1
 
     def first_lines(self, lines: Ints) -> Ints:
-        """Move raw line numbers, negative ones as well, to the first line of their logical line."""
+        """Move raw line numbers, negative ones as well, to the first line of their logical line.
+
+        Parameters
+        ----------
+        lines : ndarray of int, shape (k,)
+            As the interpreter reports them.
+
+        Returns
+        -------
+        ndarray of int, shape (k,)
+            With the sign they had; lines behind the end stay as they are.
+        """
         size = np.abs(lines)
         known = size < len(self.first_line)
         return np.where(known, np.sign(lines) * self.first_line[np.where(known, size, 0)], lines)
 
     def statements_of(self, lines: Ints) -> Ints:
-        """The index of the statement at each raw line, -1 where there is none."""
+        """The index of the statement at each raw line, -1 where there is none.
+
+        Parameters
+        ----------
+        lines : ndarray of int, shape (k,)
+            As the interpreter reports them.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            Indices into `line`.
+        """
         if not len(self.line):
             return np.full(len(lines), -1, np.int64)
         first = self.first_lines(lines)
@@ -105,13 +137,35 @@ class PythonSource:
 
 
 def start_line(node: Positioned) -> int:
-    """The first line of a node, that of its first decorator where it has some."""
+    """The first line of a node, that of its first decorator where it has some.
+
+    Parameters
+    ----------
+    node : Positioned
+        Of a parsed source.
+
+    Returns
+    -------
+    int
+        Counted from 1.
+    """
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def last_line(node: Positioned) -> int:
-    """The last line of a node that was parsed; only made ones may have none."""
+    """The last line of a node that was parsed; only made ones may have none.
+
+    Parameters
+    ----------
+    node : Positioned
+        Of a parsed source.
+
+    Returns
+    -------
+    int
+        Counted from 1; the line of `node` where it has no last one.
+    """
     return node.end_lineno or node.lineno
 
 
