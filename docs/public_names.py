@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -66,6 +66,8 @@ class PublicName:
         """What it takes: names and annotations. Those of a class are its fields, or what ``__init__`` takes."""
         if not isinstance(self.node, ast.ClassDef):
             return () if self.is_property else _taken(self.node, method=self.owner is not None)
+        if any(ast.unparse(base).endswith("Enum") for base in self.node.bases):
+            return ()
         own = next((one for one in self.node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
         if own is not None:
             return _taken(own, method=True)
@@ -91,9 +93,11 @@ class PublicName:
         """The errors that its own statements raise by name."""
         if isinstance(self.node, ast.ClassDef):
             return frozenset()
-        causes = (one.exc for one in _own_nodes(self.node) if isinstance(one, ast.Raise))
-        calls = (one.func if isinstance(one, ast.Call) else one for one in causes)
-        names = {ast.unparse(one).rpartition(".")[2] for one in calls if isinstance(one, (ast.Name, ast.Attribute))}
+        names = _raised(_own_nodes(self.node))
+        for one in _own_nodes(self.node):
+            if isinstance(one, ast.Try):
+                caught = {name for handler in one.handlers if handler.type for name in _last_names(handler.type)}
+                names -= _raised(_own_nodes(ast.Module(one.body, []))) & caught
         return frozenset(name for name in names if name[0].isupper() and name != "NotImplementedError")
 
 
@@ -171,6 +175,18 @@ def _fields(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
             kind = ast.unparse(one.annotation)
             if not kind.startswith("ClassVar") and "init=False" not in ast.unparse(one):
                 yield one.target.id, kind
+
+
+def _raised(nodes: Iterable[ast.AST]) -> set[str]:
+    causes = (one.exc for one in nodes if isinstance(one, ast.Raise))
+    calls = (one.func if isinstance(one, ast.Call) else one for one in causes)
+    return {name for one in calls if isinstance(one, (ast.Name, ast.Attribute)) for name in _last_names(one)}
+
+
+def _last_names(node: ast.expr) -> Iterator[str]:
+    """The last part of a name, or of each in a tuple."""
+    for one in node.elts if isinstance(node, ast.Tuple) else [node]:
+        yield ast.unparse(one).rpartition(".")[2]
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -43,7 +43,7 @@ def options(*given: Decorator) -> Decorator:
     Returns
     -------
     Decorator
-        To be put on a command; click lists options in the order of decorators from below.
+        Puts all of them on a command.
     """
 
     def add(command: Command) -> Command:

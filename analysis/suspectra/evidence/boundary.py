@@ -37,7 +37,18 @@ class Boundary:
         return os.path.realpath(self.workspace)
 
     def names(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path without ``..`` is one of the workspace by its name, wherever its links lead."""
+        """Whether a path without ``..`` is one of the workspace by its name, wherever its links lead.
+
+        Parameters
+        ----------
+        path : str or os.PathLike[str]
+            Absolute.
+
+        Returns
+        -------
+        bool
+            Nothing is looked at to find out.
+        """
         return any(_is_in(os.fspath(path), folder) for folder in (self.workspace, self.real_workspace))
 
     def real(self, path: str | os.PathLike[str]) -> str | None:
@@ -47,6 +58,11 @@ class Boundary:
         ----------
         path : path
             Absolute, or relative to the workspace. It need not exist.
+
+        Returns
+        -------
+        str or None
+            Absolute. None as well for a name that no file can have.
         """
         try:
             return self._follow(os.path.join(self.workspace, path))
@@ -54,14 +70,36 @@ class Boundary:
             return None  # a null byte
 
     def relative(self, path: str | os.PathLike[str]) -> str | None:
-        """The real path relative to the workspace with forward slashes; None outside, and for the workspace itself."""
+        """The real path relative to the workspace with forward slashes; None outside, and for the workspace itself.
+
+        Parameters
+        ----------
+        path : str or os.PathLike[str]
+            Absolute, or relative to the workspace. It need not exist.
+
+        Returns
+        -------
+        str or None
+            Such as ``src/cart.py``.
+        """
         real = self.real(path)
         if real is None or _is_in(self.real_workspace, real):
             return None
         return Path(os.path.relpath(real, self.real_workspace)).as_posix()
 
     def may_look(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path may be looked at: one that leads nowhere outside, or that the user named outside."""
+        """Whether a path may be looked at: one that leads nowhere outside, or that the user named outside.
+
+        Parameters
+        ----------
+        path : str or os.PathLike[str]
+            Absolute.
+
+        Returns
+        -------
+        bool
+            False for a name inside whose links lead out.
+        """
         return not self.names(path) or self.real(path) is not None
 
     def existing(self, paths: Iterable[str]) -> set[str]:
@@ -71,6 +109,11 @@ class Boundary:
         ----------
         paths : iterable of str
             Relative to the workspace, with forward slashes.
+
+        Returns
+        -------
+        set of str
+            As they were given.
         """
         folders: dict[str, str | None] = {}
         return {path for path in paths if self._exists(path, folders)}
@@ -109,12 +152,37 @@ def inside(workspace: Path, path: str | Path) -> str | None:
     """The path relative to the workspace with forward slashes, None for one that leads out of it.
 
     Symbolic links are followed first, so a link can't smuggle in a file from elsewhere.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    path : str or Path
+        Absolute, or relative to `workspace`. It need not exist.
+
+    Returns
+    -------
+    str or None
+        None for the workspace itself, too.
     """
     return Boundary(workspace).relative(path)
 
 
 def shown(workspace: Path, path: str | Path) -> str:
-    """The path as the user would name it: relative where it is inside the workspace."""
+    """The path as the user would name it: relative where it is inside the workspace.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+    path : str or Path
+        Absolute, or relative to `workspace`.
+
+    Returns
+    -------
+    str
+        For messages; not meant to be opened.
+    """
     return inside(workspace, path) or str(path)
 
 

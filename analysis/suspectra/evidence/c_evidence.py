@@ -19,7 +19,19 @@ NOTHING = np.zeros(0, np.int32)
 
 @dataclass(frozen=True, eq=False)
 class TestProfile:
-    """One test's counters by object. Two profiles with equal `key` hold the same counters."""
+    """One test's counters.
+
+    Two profiles with equal `key` hold the same counters.
+
+    Parameters
+    ----------
+    result : TestResult
+        How the test ended.
+    key : Hashable
+        What tells this profile from others of the test.
+    counters : mapping of str to ndarray of int
+        By the name of the object: ndarray of int64, shape (counters of the object,).
+    """
 
     __test__ = False
 
@@ -36,6 +48,7 @@ class CAssembler:
     Parameters
     ----------
     paths : SourcePaths
+        What the compiler's paths are here.
     """
 
     def __init__(self, paths: SourcePaths):
@@ -53,7 +66,26 @@ class CAssembler:
         profiles: Sequence[TestProfile],
         problems: Iterable[Problem],
     ) -> Evidence:
-        """Evidence of the present profiles; rows of unchanged tests are the same objects as last time."""
+        """Evidence of the present profiles; rows of unchanged tests are the same objects as last time.
+
+        Parameters
+        ----------
+        source : str
+            Where the evidence was read from, as the user would name it.
+        objects : mapping of str to CObject
+            By name.
+        digests : mapping of str to str
+            SHA-256 of each source, by its path in the workspace.
+        profiles : sequence of TestProfile
+            One for each test, in the order of the evidence.
+        problems : iterable of Problem
+            What was found while reading; more may be added.
+
+        Returns
+        -------
+        Evidence
+            With edges and flow graphs.
+        """
         tables = self._lay_out(objects, digests)
         wanted = {(profile.result.name, profile.key): profile for profile in profiles}
         new = [key for key in wanted if key not in self._measured]
@@ -90,7 +122,20 @@ class CAssembler:
 
 
 def merged(problems: Iterable[Problem], most: int = 3) -> list[Problem]:
-    """One problem for many files that have the same, once more than a few have it."""
+    """One problem for many files that have the same, once more than a few have it.
+
+    Parameters
+    ----------
+    problems : iterable of Problem
+        In the order found.
+    most : int, optional
+        Up to so many files each has a problem of its own.
+
+    Returns
+    -------
+    list of Problem
+        In the order of their first.
+    """
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in dict.fromkeys(problems):
         groups.setdefault((problem.cause, problem.cure), []).append(problem)

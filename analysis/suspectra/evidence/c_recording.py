@@ -33,6 +33,7 @@ class CRecordingSource:
     Parameters
     ----------
     workspace : path
+        Paths of the evidence are relative to it.
     folder : path, optional
         Where the recording is, by default ``.suspectra/recording-c`` in the workspace.
 
@@ -55,11 +56,28 @@ class CRecordingSource:
         self._damaged: list[str] = []
 
     def watched(self) -> Sequence[str]:
-        """The log of the recording."""
+        """The log of the recording.
+
+        Returns
+        -------
+        sequence of str
+            One absolute path.
+        """
         return [str(self._recording.log)]
 
     def read(self) -> Evidence:
-        """The present state of the recording."""
+        """The present state of the recording.
+
+        Returns
+        -------
+        Evidence
+            The same object while nothing was recorded.
+
+        Raises
+        ------
+        EvidenceError
+            When there is no recording, or nothing of it can be used.
+        """
         changed = self._recording.update()
         if not changed and self._evidence is not None and self._was_torn == self._recording.torn:
             return self._evidence

@@ -70,6 +70,7 @@ class StoredTest:
     Parameters
     ----------
     name : str
+        As the test program, or CTest, gives it.
     fields : mapping
         Its outcome, as it was written.
     objects : tuple of int
@@ -94,6 +95,19 @@ class CRecording:
     Parameters
     ----------
     folder : Path
+        Where the recording is.
+    objects : dict of int to StoredObject
+        By their numbers in the log.
+    tests : dict of str to StoredTest
+        By name, the last record of each.
+    run : dict of str to Any
+        Facts about the last run, as its recorder wrote them.
+    offset : int
+        Up to which byte the log was read.
+    torn : bool
+        Whether something that is not a whole record follows there.
+    odd : int
+        Records of a kind that is not known.
     """
 
     folder: Path
@@ -112,7 +126,12 @@ class CRecording:
         return self.folder / "tests.log"
 
     def update(self) -> bool:
-        """Read what was added since the last call; returns whether anything was.
+        """Read what was added since the last call.
+
+        Returns
+        -------
+        bool
+            Whether anything was.
 
         Raises
         ------
@@ -184,6 +203,16 @@ class CRecording:
     def notes(self, digest: str) -> bytes:
         """The content of a ``.gcno`` file.
 
+        Parameters
+        ----------
+        digest : str
+            SHA-256 of the file, hexadecimal.
+
+        Returns
+        -------
+        bytes
+            Unpacked.
+
         Raises
         ------
         EvidenceError
@@ -206,6 +235,7 @@ class CRecorder:
     Parameters
     ----------
     workspace : path
+        Where ``.suspectra/recording-c`` is made.
     fields : mapping
         Facts about the run that its reader needs.
 
@@ -275,7 +305,22 @@ class CRecorder:
                     path.unlink()
 
     def add_object(self, path: str, notes: bytes, sources: Mapping[str, str]) -> int:
-        """Store the notes of an object, unless they are; returns the object's number."""
+        """Store the notes of an object, unless they are.
+
+        Parameters
+        ----------
+        path : str
+            Of the ``.gcno`` file.
+        notes : bytes
+            Its content.
+        sources : mapping of str to str
+            SHA-256 of each source it was compiled from, by path.
+
+        Returns
+        -------
+        int
+            The object's number in this recording.
+        """
         digest = hashlib.sha256(notes).hexdigest()
         number = self._numbers.get((path, digest))
         if number is not None and number == self.recording.newest.get(path):
@@ -290,16 +335,41 @@ class CRecorder:
         return number
 
     def add_test(self, name: str, fields: Mapping[str, Any], objects: Sequence[int], counters: Sequence[bytes]) -> None:
-        """Store one test; `counters` are those of each object, little-endian."""
+        """Store one test; `counters` are those of each object, little-endian.
+
+        Parameters
+        ----------
+        name : str
+            The test.
+        fields : mapping of str to Any
+            Its outcome, as JSON can hold it.
+        objects : sequence of int
+            Numbers of the objects it ran code of.
+        counters : sequence of bytes
+            Those of each object, 64-bit, little-endian.
+        """
         whole = {"kind": "test", "name": name, "objects": list(objects), **fields}
         self.write(whole, zlib.compress(b"".join(counters)))
 
     def end(self, tests: Sequence[str]) -> None:
-        """Say that the whole suite was run, and which tests it has."""
+        """Say that the whole suite was run, and which tests it has.
+
+        Parameters
+        ----------
+        tests : sequence of str
+            Names; others that are recorded are gone.
+        """
         self.write({"kind": "end", "tests": list(tests)})
 
     def write(self, fields: Mapping[str, Any], blob: bytes = b"") -> None:
         """Add a record, in one write.
+
+        Parameters
+        ----------
+        fields : mapping of str to Any
+            The record, as JSON can hold it.
+        blob : bytes, optional
+            Bytes that go with it.
 
         Raises
         ------
@@ -330,9 +400,22 @@ def _framed(fields: Mapping[str, Any], blob: bytes = b"") -> bytes:
 def unpacked(data: bytes, most: int) -> bytes:
     """What zlib packed, if it is whole and not more than so many bytes.
 
+    Parameters
+    ----------
+    data : bytes
+        A zlib stream.
+    most : int
+        Bytes that may come out of it.
+
+    Returns
+    -------
+    bytes
+        The content.
+
     Raises
     ------
     ValueError
+        When it is damaged, cut off, or more than that.
     """
     stream = zlib.decompressobj()
     try:

@@ -24,7 +24,19 @@ AT_ONCE = 1 << 19
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What one test executed: elements, edges, how often each edge; and whether its flow added up."""
+    """What one test executed.
+
+    Parameters
+    ----------
+    row : ndarray of int32, shape (executed,)
+        Sorted indices of elements.
+    edge_row : ndarray of int32, shape (traversed,)
+        Sorted indices of edges.
+    edge_counts : ndarray of int, shape (traversed,)
+        How often each of them was traversed.
+    conserved : bool
+        Whether its flow added up: what enters a block leaves it.
+    """
 
     row: Row
     edge_row: Row
@@ -76,7 +88,18 @@ class CTables:
         self.problems = (*self._optimised(), *self._compiled_by_clang())
 
     def measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[Measured]:
-        """What each test executed, from its counters by object."""
+        """What each test executed, from its counters by object.
+
+        Parameters
+        ----------
+        profiles : sequence of mapping of str to ndarray of int
+            For each test its counters, by the name of the object.
+
+        Returns
+        -------
+        list of Measured
+            In the order of `profiles`.
+        """
         step = max(1, AT_ONCE // max(1, len(self.flow.source)))
         parts = (self._measure(profiles[at : at + step]) for at in range(0, len(profiles), step))
         return [measured for part in parts for measured in part]
@@ -216,7 +239,20 @@ class CTables:
 
 
 def optimised(path: str, place: str) -> Problem:
-    """The warning about an object that was built with optimisation."""
+    """The warning about an object that was built with optimisation.
+
+    Parameters
+    ----------
+    path : str
+        The object's notes, as the user would name them.
+    place : str
+        Where in it this was seen.
+
+    Returns
+    -------
+    Problem
+        Lines and edges may be wrong, but are shown.
+    """
     cause = (
         "it was built with optimisation, so lines of inlined functions count with their callers, and code that was "
         "merged or moved may stand on the wrong line"
@@ -229,10 +265,19 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
 
     A function whose control flow did not change keeps its counters wherever it moved to.
 
+    Parameters
+    ----------
+    counters : ndarray of int, shape (counters of the earlier build,)
+        What a test left.
+    recorded : CObject
+        The earlier build.
+    present : CObject
+        The later build.
+
     Returns
     -------
-    counters : ndarray of int64
-        For the later build.
+    counters : ndarray of int64, shape (counters of the later build,)
+        0 for functions that differ.
     changed : list of str
         Functions of the later build that differ, and count as not executed.
     """
@@ -253,7 +298,24 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
 def read_objects(
     notes: Mapping[str, CObject], paths: SourcePaths, digests: Mapping[str, str]
 ) -> tuple[CTables, list[Problem]]:
-    """The tables of all objects that can be used; a damaged one is left out, with its problem."""
+    """The tables of all objects that can be used; a damaged one is left out, with its problem.
+
+    Parameters
+    ----------
+    notes : mapping of str to CObject
+        By name.
+    paths : SourcePaths
+        What the compiler's paths are here.
+    digests : mapping of str to str
+        SHA-256 of each source, by its path in the workspace.
+
+    Returns
+    -------
+    tables : CTables
+        Of the objects that can be used.
+    problems : list of Problem
+        One for each object that can't.
+    """
     try:
         return CTables(notes, paths, digests), []
     except EvidenceError:

@@ -33,14 +33,26 @@ class CoberturaSource(LineSource):
     advice = "write one report a test into a folder, or use a format that keeps tests apart (lcov, suspectra record-c)"
 
     def read(self) -> Evidence:
-        """The present state of the reports."""
+        """The present state of the reports.
+
+        Raises
+        ------
+        EvidenceError
+            When it is one file, which tells no test from another, or nothing of the folder can be read.
+        """
         if self.location.is_file():
             cause = "a Cobertura report holds one profile of all tests together, which ranks nothing"
             raise EvidenceError(Problem(str(self.location), "", cause, self.advice))
         return super().read()
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:
-        """Read one report."""
+        """Read one report.
+
+        Raises
+        ------
+        EvidenceError
+            When it can't be read, is no XML, or not of this format.
+        """
         try:
             data = path.read_bytes()
         except OSError as error:

@@ -107,9 +107,15 @@ class CoverageData:
     def lines(self, file: int) -> Iterator[tuple[Ints, Ints]]:
         """Executed lines of a file, in pieces.
 
+        Parameters
+        ----------
+        file : int
+            Its number in the data file.
+
         Yields
         ------
         context, line : ndarray of int64, shape (hits,)
+            Numbers of the contexts, and the lines they executed.
         """
         with self._errors():
             query = "select max(length(numbits)) from line_bits where file_id = ?"
@@ -123,6 +129,11 @@ class CoverageData:
 
     def arcs(self, file: int) -> tuple[Ints, Ints, Ints]:
         """Executed arcs of a file.
+
+        Parameters
+        ----------
+        file : int
+            Its number in the data file.
 
         Returns
         -------
@@ -257,7 +268,18 @@ class CoverageData:
 
 
 def parallel_files(path: Path) -> list[Path]:
-    """Data files of single processes next to a data file, which nobody has combined yet."""
+    """Data files of single processes next to a data file, which nobody has combined yet.
+
+    Parameters
+    ----------
+    path : Path
+        The data file.
+
+    Returns
+    -------
+    list of Path
+        Sorted; empty where the folder can't be read.
+    """
     try:
         return sorted(found for found in path.parent.glob(f"{path.name}.*.*") if _is_file(found))
     except OSError:

@@ -63,11 +63,22 @@ class CoverageSource:
         self._last: tuple[dict[str, Signature | None], Evidence] | None = None
 
     def watched(self) -> Sequence[str]:
-        """The two files."""
+        """The two files.
+
+        Returns
+        -------
+        sequence of str
+            Absolute paths.
+        """
         return list(self._watched)
 
     def read(self) -> Evidence:
         """Read both files, and the statements of the sources they speak of.
+
+        Returns
+        -------
+        Evidence
+            The same object while neither file changed.
 
         Raises
         ------

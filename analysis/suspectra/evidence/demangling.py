@@ -13,6 +13,16 @@ def demangled(name: str) -> str:
 
     A name of C stays as it is, and so does one that the parser does not cover, such as that of a lambda.
 
+    Parameters
+    ----------
+    name : str
+        As the linker knows it.
+
+    Returns
+    -------
+    str
+        As the source has it.
+
     Examples
     --------
     >>> demangled("_ZN4cart5totalEi"), demangled("_ZNK4cart5emptyEv"), demangled("main")

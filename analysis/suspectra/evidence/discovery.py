@@ -44,6 +44,11 @@ def find_source(
     edges : bool
         Control-flow edges are needed; a recording hands them over only when asked to, since they take time.
 
+    Returns
+    -------
+    EvidenceSource
+        Nothing of it was read yet.
+
     Raises
     ------
     EvidenceError
@@ -104,6 +109,7 @@ def foreign_c_source(
     Parameters
     ----------
     workspace : Path
+        Paths of the evidence are made relative to it.
     form : str
         ``gcov`` (raw profiles, or gcov's JSON where the folder holds no ``.gcda`` file), ``gcovr``, ``lcov`` or
         ``cobertura``.
@@ -115,6 +121,11 @@ def foreign_c_source(
         Folders outside the workspace where ``.gcno`` files may be read; for raw profiles.
     mapping : iterable of str
         ``THERE=HERE``: folders of another machine and what they are here.
+
+    Returns
+    -------
+    EvidenceSource
+        Nothing of it was read yet.
 
     Raises
     ------
@@ -150,7 +161,18 @@ def _holds_profiles(folder: Path) -> bool:
 
 
 def find_junit(workspace: Path) -> Path | None:
-    """The newest JUnit XML file in the usual places of a workspace."""
+    """The newest JUnit XML file in the usual places of a workspace.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+
+    Returns
+    -------
+    Path or None
+        None where there is none.
+    """
     return max((path for path in _reports(Boundary(workspace)) if _is_junit(path)), key=_modified, default=None)
 
 
@@ -231,5 +253,16 @@ def _modified(path: Path | str | None) -> int:
 
 
 def recorded_by(source: EvidenceSource | None) -> str:
-    """The command whose recording a source reads, ``record`` or ``record-c``; empty for what other tools left."""
+    """The command whose recording a source reads, ``record`` or ``record-c``; empty for what other tools left.
+
+    Parameters
+    ----------
+    source : EvidenceSource or None
+        What :func:`find_source` returned.
+
+    Returns
+    -------
+    str
+        Empty as well for None.
+    """
     return getattr(source, "recorded_by", "")

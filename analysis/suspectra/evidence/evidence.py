@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class Verdict(str, Enum):
-    """How a test ended. Only PASSED, XPASSED, FAILED and ERROR say something about the code."""
+    """How a test ended. Only PASSED, XPASSED, FAILED and ERROR say something about the code.
+
+    The values are as recordings have them.
+    """
 
     PASSED = "passed"
     FAILED = "failed"
@@ -53,6 +56,7 @@ class TestResult:
     name : str
         The test's full id, for pytest its node id.
     verdict : Verdict
+        How it ended.
     location : Location, optional
         Where the test is defined, relative to the workspace.
     phases : dict of str to str
@@ -60,6 +64,7 @@ class TestResult:
     message : str
         The first line of the failure, empty for a test that passed.
     seconds : float
+        How long it took; 0 where the evidence does not say.
     flaky : bool
         The test was run again in the same session and ended differently.
     """
@@ -86,7 +91,12 @@ class EdgeEvidence:
     Parameters
     ----------
     edges : Edges
+        The table.
     rows, counts : tuple of ndarray
+    rows : tuple of ndarray of int32
+        For each test the sorted indices of the edges it traversed.
+    counts : tuple of ndarray of int or None
+        How often, aligned with `rows`; None where that was not counted.
     graphs : tuple of FlowGraph
         Whole flow graphs, where the evidence itself tells them (compiled objects do); empty otherwise.
     source_of : callable, optional
@@ -109,13 +119,16 @@ class Evidence:
     source : str
         Where it was read from, as the user would name it.
     tests : tuple of TestResult
+        In the order in which they ran, skipped ones among them.
     files : tuple of MeasuredFile
+        The measured files.
     rows : tuple of ndarray of int32
         For each test the sorted indices of the statements it executed, counted over all `files` in order.
         A reader that reads again hands over the same array objects for tests that did not change.
-    at_import : ndarray of int32
+    at_import : ndarray of int32, shape (k,)
         Statements that ran outside any test, mostly while modules were imported.
     edges : EdgeEvidence, optional
+        Traversed control flow, where it was measured.
     problems : tuple of Problem
         What could not be read or matched. Never empty because something was dropped in silence.
     runs : tuple, optional
@@ -123,6 +136,16 @@ class Evidence:
         one executed the same in every file that is the same object as before.
     collection_errors : tuple of CollectionError
         What the last run that tried could not collect: tests of it are missing above.
+
+    Examples
+    --------
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> lines, rows = np.array([1, 2], np.int32), (np.array([0, 1], np.int32), np.array([0], np.int32))
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> tests = TestResult("test_all", Verdict.FAILED), TestResult("test_none", Verdict.PASSED)
+    >>> evidence = Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32))
+    >>> evidence.spectrum().counts.ep.tolist()
+    [1, 0]
     """
 
     source: str
@@ -149,6 +172,11 @@ class Evidence:
             Let test code be suspected too.
         previous : Spectrum, optional
             The spectrum of the evidence before this; what did not change is shared with it.
+
+        Returns
+        -------
+        Spectrum
+            Its rows are the same array objects.
         """
         counted = list(map(_COUNTED, self.tests))
         tests = _take(tuple(map(_NAME, self.tests)), counted)
@@ -183,7 +211,18 @@ class Evidence:
         return after
 
     def candidates(self, include_tests: bool) -> Bools:
-        """Which elements may be suspects, as a mask: the same object as long as the files are the same."""
+        """Which elements may be suspects, as a mask: the same object as long as the files are the same.
+
+        Parameters
+        ----------
+        include_tests : bool
+            Let test code be suspected too.
+
+        Returns
+        -------
+        ndarray of bool, shape (elements,)
+            In the order of `elements`.
+        """
         return _candidates(self.elements, self.files, include_tests)
 
 
@@ -191,7 +230,13 @@ class EvidenceSource(Protocol):
     """A place evidence comes from, read again whenever it changes."""
 
     def watched(self) -> Sequence[str]:
-        """Absolute paths of the files and folders to watch."""
+        """Absolute paths of the files and folders to watch.
+
+        Returns
+        -------
+        sequence of str
+            They need not exist yet.
+        """
         ...
 
     def read(self) -> Evidence:
@@ -199,6 +244,11 @@ class EvidenceSource(Protocol):
 
         An implementation keeps what it read before: rows, files and edges of what did not change are handed over
         as the same objects.
+
+        Returns
+        -------
+        Evidence
+            Complete, however little of it is new.
 
         Raises
         ------
@@ -210,7 +260,18 @@ class EvidenceSource(Protocol):
 
 @lru_cache(maxsize=8)
 def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
-    """One element table of all files, in their order."""
+    """One element table of all files, in their order.
+
+    Parameters
+    ----------
+    files : tuple of MeasuredFile
+        Their order is that of the columns.
+
+    Returns
+    -------
+    Elements
+        The same object for the same files, as long as few others were asked for since.
+    """
     sizes = [len(file.line) for file in files]
     functions: list[Function] = []
     offsets = []

@@ -24,13 +24,22 @@ _AGAIN = "run gcov --json-format -b again, into one folder a test"
 
 
 class GcovJsonSource(LineSource):
-    """gcov's JSON, per test; see :class:`~suspectra.evidence.line_tables.LineSource` for the layout."""
+    """Reader of gcov's JSON, a file or folder for each test.
+
+    The layout is that of :class:`~suspectra.evidence.line_tables.LineSource`.
+    """
 
     suffixes = (".gcov.json.gz", ".gcov.json")
     advice = "after each test run gcov --json-format -b into a folder of its own, or use suspectra record-c"
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:
-        """Read the file of one object."""
+        """Read the file of one object.
+
+        Raises
+        ------
+        EvidenceError
+            When it can't be read, or is not what gcov writes.
+        """
         document = load_json(path, _AGAIN)
         if not isinstance(document, dict) or not isinstance(document.get("files"), list):
             raise EvidenceError(Problem(str(path), "", "it is not gcov's JSON: it has no list of files", _AGAIN))
@@ -49,7 +58,15 @@ class GcovJsonSource(LineSource):
 
 
 def read_gcov_file(file: Mapping[str, Any], into: FileLines) -> None:
-    """Read the lines, branches and functions of one source, in gcov's field names."""
+    """Read the lines, branches and functions of one source, in gcov's field names.
+
+    Parameters
+    ----------
+    file : mapping of str to Any
+        One entry of ``files``.
+    into : FileLines
+        What is added to.
+    """
     for function in file.get("functions", ()):
         name = str(function.get("demangled_name") or demangled(function["name"]))
         into.functions[name] = (int(function["start_line"]), int(function.get("end_line", 0)))
@@ -62,7 +79,17 @@ def read_gcov_file(file: Mapping[str, Any], into: FileLines) -> None:
 
 
 class shaped:
-    """Turns a surprise in a document's shape into a problem that names its place."""
+    """Turns a surprise in a document's shape into a problem that names its place.
+
+    Parameters
+    ----------
+    path : Path
+        The document.
+    place : str
+        Where in it, as a message names it.
+    cure : str
+        What to do about it.
+    """
 
     def __init__(self, path: Path, place: str, cure: str):
         self.path, self.place, self.cure = path, place, cure
@@ -78,6 +105,18 @@ class shaped:
 
 def load_json(path: Path, cure: str) -> Any:
     """Read a JSON file, packed or not.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    cure : str
+        What its problems tell the user to do.
+
+    Returns
+    -------
+    Any
+        Whatever the document is.
 
     Raises
     ------

@@ -72,12 +72,29 @@ class GcovRawSource:
         self._read: dict[str, tuple[Mark, CObject, Profile]] = {}
 
     def watched(self) -> Sequence[str]:
-        """The folder of profiles, and the file of outcomes."""
+        """The folder of profiles, and the file of outcomes.
+
+        Returns
+        -------
+        sequence of str
+            Absolute paths.
+        """
         outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
         return [str(self.profiles), *outcomes]
 
     def read(self) -> Evidence:
-        """The present state of the folder."""
+        """The present state of the folder.
+
+        Returns
+        -------
+        Evidence
+            Rows of tests whose profiles did not change are the same objects.
+
+        Raises
+        ------
+        EvidenceError
+            When there is no such folder, or nothing of it can be used.
+        """
         if not self.profiles.is_dir():
             cure = "run each test with GCOV_PREFIX=FOLDER/TEST, or use suspectra record-c"
             raise EvidenceError(Problem(str(self.profiles), "", "there is no such folder of profiles", cure))
@@ -179,6 +196,11 @@ class NotesFolder:
         beside : str, optional
             Where it is now; notes that were copied next to it serve where those of the build are gone.
 
+        Returns
+        -------
+        CObject
+            Read once as long as the file does not change.
+
         Raises
         ------
         EvidenceError
@@ -219,7 +241,18 @@ class NotesFolder:
 
 
 def profile_files(folder: str | os.PathLike[str]) -> list[str]:
-    """Every ``.gcda`` below a folder, sorted."""
+    """Every ``.gcda`` below a folder, sorted.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike[str]
+        Where to begin; links to folders are not followed.
+
+    Returns
+    -------
+    list of str
+        Paths.
+    """
     return [path for path, _ in sorted(_marked_profiles(os.fspath(folder)))]
 
 
@@ -245,10 +278,12 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
     objects : mapping of str to CObject
         By the path of the notes, whose time is that of the build.
     paths : SourcePaths
+        What the compiler's paths are here.
 
     Returns
     -------
     digests : dict of str to str
+        By path in the workspace.
     problems : list of Problem
         Sources that are missing, or changed since the build.
     """
@@ -289,6 +324,16 @@ def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
 
     An object compiled with ``-g`` names the compiler's options. Without it, only functions that were visibly inlined
     tell (:attr:`~suspectra.program.c_object.CObject.inlined`).
+
+    Parameters
+    ----------
+    objects : mapping of str to CObject
+        By the path of the notes.
+
+    Returns
+    -------
+    list of Problem
+        One for each object that was built with optimisation.
     """
     problems = []
     for path in objects:
@@ -303,7 +348,18 @@ def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
 
 
 def mark_of(path: str | os.PathLike[str]) -> Mark:
-    """What changes when the file does."""
+    """What changes when the file does.
+
+    Parameters
+    ----------
+    path : str or os.PathLike[str]
+        An existing file.
+
+    Returns
+    -------
+    Mark
+        Its inode, size and time of modification in nanoseconds.
+    """
     stat = os.stat(path)
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 

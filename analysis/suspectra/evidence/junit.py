@@ -46,11 +46,13 @@ class Case:
     line : int
         Where the test starts, counted from 1; 0 unless the report says.
     verdict : Verdict
+        How it ended.
     phases : dict of str to str
         Outcomes of ``setup``, ``call`` and ``teardown`` as far as the report tells them.
     message : str
         The first line of the first failure.
     seconds : float
+        How long all its phases took.
     flaky : bool
         It was run again and passed.
     crashed : bool
@@ -77,7 +79,18 @@ class Case:
         return f"{self.classname}.{self.name}" if self.classname else self.name
 
     def merged(self, other: Case) -> Case:
-        """Two reports of one test: a failed call and a failed teardown, or a second run after a failure."""
+        """Two reports of one test: a failed call and a failed teardown, or a second run after a failure.
+
+        Parameters
+        ----------
+        other : Case
+            The later report.
+
+        Returns
+        -------
+        Case
+            With the worse of the two verdicts.
+        """
         passed = self.verdict is other.verdict is Verdict.PASSED
         verdict = min(self.verdict, other.verdict, key=_WORST.index)
         phases = self.phases | {k: v for k, v in other.phases.items() if self.phases.get(k) != "failed"}
@@ -95,7 +108,15 @@ class Case:
 
 @dataclass(frozen=True)
 class Report:
-    """The test cases of one file in the order they ran, and what is wrong with the file."""
+    """What a JUnit XML file holds.
+
+    Parameters
+    ----------
+    cases : tuple of Case
+        In the order they ran.
+    problems : tuple of Problem
+        What is wrong with the file.
+    """
 
     cases: tuple[Case, ...]
     problems: tuple[Problem, ...] = ()
@@ -107,8 +128,14 @@ def read_junit(path: Path, name: str) -> Report:
     Parameters
     ----------
     path : Path
+        The file.
     name : str
         How problems name the file.
+
+    Returns
+    -------
+    Report
+        Nothing of captured output is kept.
 
     Raises
     ------
@@ -261,6 +288,16 @@ def _first_line(message: str) -> str:
 def escaped(text: str) -> str:
     r"""What pytest writes for characters that XML can't hold.
 
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        XML can hold it.
+
     Examples
     --------
     >>> escaped("bell\x07")
@@ -275,6 +312,18 @@ def _wide(character: str) -> str:
 
 def address(node_id: str) -> tuple[str, str]:
     """The classname and the name under which pytest reports a node id.
+
+    Parameters
+    ----------
+    node_id : str
+        With ``::`` between file, classes and function.
+
+    Returns
+    -------
+    classname : str
+        Module and classes, joined with dots.
+    name : str
+        With its parameters.
 
     Examples
     --------
@@ -316,8 +365,14 @@ def match(cases: Sequence[Case], tests: Iterable[str]) -> Matching:
     Parameters
     ----------
     cases : sequence of Case
+        From one file.
     tests : iterable of str
         Node ids, or the dotted names that coverage.py's ``dynamic_context = test_function`` gives.
+
+    Returns
+    -------
+    Matching
+        Which tests each case may be.
     """
     tests = list(tests)
     index = _Index(tests)
@@ -380,7 +435,18 @@ def _same_end(one: str, other: str) -> bool:
 
 
 def is_node_id(test: str) -> bool:
-    """Whether a name is pytest's node id rather than a dotted name."""
+    """Whether a name is pytest's node id rather than a dotted name.
+
+    Parameters
+    ----------
+    test : str
+        The name.
+
+    Returns
+    -------
+    bool
+        Whether it holds ``::``.
+    """
     return "::" in test
 
 
@@ -388,6 +454,18 @@ def node_id_of(case: Case, workspace: Path) -> str:
     """The likeliest node id of a case that no test was found for.
 
     The longest part of the classname that is a file of the workspace is the module, the rest are classes.
+
+    Parameters
+    ----------
+    case : Case
+        Of a report.
+    workspace : Path
+        Where its files are looked for.
+
+    Returns
+    -------
+    str
+        Without the ``.py`` of a module where no file fits.
     """
     parts = case.classname.split(".") if case.classname else []
     if case.file:

@@ -28,7 +28,13 @@ class LcovSource(LineSource):
         return re.sub(r"[^A-Za-z0-9_]", "_", name)
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:
-        """Read one tracefile."""
+        """Read one tracefile.
+
+        Raises
+        ------
+        EvidenceError
+            When it can't be read, or is not of this format.
+        """
         try:
             text = path.read_bytes().decode("utf-8", "surrogateescape")
         except OSError as error:

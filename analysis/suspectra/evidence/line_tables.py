@@ -40,7 +40,15 @@ class FileLines:
     functions: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, line: int, count: int) -> None:
-        """Count a line's executions, besides those that were counted before (an instance of a template)."""
+        """Count a line's executions, besides those that were counted before (an instance of a template).
+
+        Parameters
+        ----------
+        line : int
+            Counted from 1.
+        count : int
+            Not negative.
+        """
         self.lines[line] = self.lines.get(line, 0) + count
 
 
@@ -50,7 +58,15 @@ LineTable = Mapping[str, FileLines]
 
 @dataclass(frozen=True, eq=False)
 class TableRow:
-    """A test and what it executed; `table` is the same object as long as its file is unchanged."""
+    """A test and what it executed.
+
+    Parameters
+    ----------
+    result : TestResult
+        How it ended.
+    table : LineTable
+        The same object as long as its file is unchanged.
+    """
 
     result: TestResult
     table: LineTable
@@ -61,6 +77,11 @@ class LineAssembler:
 
     Branch outcomes become edges with the line as `source` and ``-1 - number`` as `target`, since these formats do not
     name basic blocks; there are no flow graphs then.
+
+    Parameters
+    ----------
+    paths : SourcePaths
+        What the paths of the evidence are here.
     """
 
     def __init__(self, paths: SourcePaths):
@@ -69,7 +90,22 @@ class LineAssembler:
         self._rows: dict[int, tuple[LineTable, Row, Row, Ints]] = {}
 
     def evidence(self, source: str, rows: Sequence[TableRow], problems: Iterable[Problem]) -> Evidence:
-        """Evidence of the present tables."""
+        """Evidence of the present tables.
+
+        Parameters
+        ----------
+        source : str
+            Where the evidence was read from, as the user would name it.
+        rows : sequence of TableRow
+            One for each test, in the order of the evidence.
+        problems : iterable of Problem
+            What was found while reading; more may be added.
+
+        Returns
+        -------
+        Evidence
+            With edges where the format tells branches.
+        """
         self._lay_out([row.table for row in rows])
         known = {id(row.table): self._rows.get(id(row.table)) or self._row(row.table) for row in rows}
         self._rows = known
@@ -183,23 +219,62 @@ class LineSource:
     def parse(self, path: Path) -> Mapping[str, LineTable]:
         """Read one file: a table for every test it names, under '' where it names none.
 
+        Parameters
+        ----------
+        path : Path
+            A file of `location`.
+
+        Returns
+        -------
+        mapping of str to LineTable
+            By the test's name.
+
         Raises
         ------
         EvidenceError
+            When it can't be read, or is not of the format.
         """
         raise NotImplementedError
 
     def written(self, name: str) -> str:
-        """How the format writes the name of a test."""
+        """How the format writes the name of a test.
+
+        Parameters
+        ----------
+        name : str
+            As the outcomes have it.
+
+        Returns
+        -------
+        str
+            As the coverage has it.
+        """
         return name
 
     def watched(self) -> Sequence[str]:
-        """The coverage, and the outcomes."""
+        """The coverage, and the outcomes.
+
+        Returns
+        -------
+        sequence of str
+            Absolute paths.
+        """
         outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
         return [str(self.location), *outcomes]
 
     def read(self) -> Evidence:
-        """The present state of the files."""
+        """The present state of the files.
+
+        Returns
+        -------
+        Evidence
+            Tables of files that did not change are the same objects.
+
+        Raises
+        ------
+        EvidenceError
+            When there is no file that can be read, or the outcomes can't be.
+        """
         outcomes = self._outcomes
         if not isinstance(outcomes, Mapping):
             outcomes = read_outcomes(os.path.join(self.workspace, outcomes))
@@ -287,7 +362,24 @@ def _merge(into: dict[str, FileLines], table: LineTable) -> None:
 def measured_file(
     path: str, lines: Sequence[int], functions: Mapping[str, tuple[int, int]], is_test: bool
 ) -> MeasuredFile:
-    """A file of single-line statements. A function without a last line reaches to the next one."""
+    """A file of single-line statements. A function without a last line reaches to the next one.
+
+    Parameters
+    ----------
+    path : str
+        In the workspace.
+    lines : sequence of int
+        Ascending, counted from 1.
+    functions : mapping of str to (int, int)
+        First and last line by name; a last line of 0 is not known.
+    is_test : bool
+        Whether it is test code.
+
+    Returns
+    -------
+    MeasuredFile
+        Without a digest.
+    """
     line = np.array(lines, np.int32)
     spans = sorted((max(first, 1), last, name) for name, (first, last) in functions.items())
     starts = [first for first, _, _ in spans] + [int(line[-1]) + 1]

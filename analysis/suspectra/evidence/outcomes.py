@@ -45,6 +45,11 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
         name alone is not unique), JSON (an object of test names and verdicts), or text with ``verdict name`` on each
         line.
 
+    Returns
+    -------
+    dict of str to TestResult
+        By name.
+
     Raises
     ------
     EvidenceError
@@ -64,6 +69,20 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
 
 def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Element:
     """The root of an XML document that nobody has reason to trust.
+
+    Parameters
+    ----------
+    data : bytes or str
+        The document.
+    path : str or os.PathLike[str]
+        How messages name it.
+    cure : str
+        What they tell the user to do.
+
+    Returns
+    -------
+    Element
+        No entity was expanded and nothing else was read.
 
     Raises
     ------

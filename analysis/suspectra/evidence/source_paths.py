@@ -72,6 +72,11 @@ class SourcePaths:
             As the evidence gives it.
         folder : str
             Where a relative path starts; the workspace if empty.
+
+        Returns
+        -------
+        str or None
+            With forward slashes.
         """
         key = (path, folder)
         if key not in self._known:
@@ -79,7 +84,18 @@ class SourcePaths:
         return self._known[key]
 
     def locate(self, path: str) -> str:
-        """The absolute path here of an absolute path there."""
+        """The absolute path here of an absolute path there.
+
+        Parameters
+        ----------
+        path : str
+            As the machine that built it names it.
+
+        Returns
+        -------
+        str
+            The same path where no mapping fits.
+        """
         path = posixpath.normpath(path)
         for there, here in self.mapping:
             if path == there or path.startswith(there.rstrip("/") + "/"):
@@ -87,11 +103,33 @@ class SourcePaths:
         return path
 
     def is_test(self, path: str) -> bool:
-        """Whether a file of the workspace holds test code."""
+        """Whether a file of the workspace holds test code.
+
+        Parameters
+        ----------
+        path : str
+            In the workspace, with forward slashes.
+
+        Returns
+        -------
+        bool
+            By the patterns of `test_patterns`.
+        """
         return any(fnmatchcase(path, pattern) for pattern in self.test_patterns)
 
     def problems(self, source: str) -> tuple[Problem, ...]:
-        """What was left out because it lies outside the workspace, system headers apart."""
+        """What was left out because it lies outside the workspace, system headers apart.
+
+        Parameters
+        ----------
+        source : str
+            How the problem names the evidence.
+
+        Returns
+        -------
+        tuple of Problem
+            At most one.
+        """
         if not self._outside:
             return ()
         some = ", ".join(sorted(self._outside)[:3])
@@ -116,10 +154,25 @@ class SourcePaths:
 def parse_mapping(options: Iterable[str]) -> tuple[tuple[str, str], ...]:
     """Read options of the form ``THERE=HERE``.
 
+    Parameters
+    ----------
+    options : iterable of str
+        What the user wrote; THERE is absolute.
+
+    Returns
+    -------
+    tuple of (str, str)
+        Pairs of there and here.
+
     Raises
     ------
     UsageError
         An option is not of that form.
+
+    Examples
+    --------
+    >>> parse_mapping(["/build=src"])
+    (('/build', 'src'),)
     """
     pairs = []
     for option in options:

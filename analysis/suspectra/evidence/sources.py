@@ -27,6 +27,16 @@ def signature(path: Path | str) -> Signature | None:
     """What tells one state of a file from another without reading it, None for a file that is not there.
 
     Links are followed wherever they lead: of a path that others chose, ask only after :class:`Boundary` was asked.
+
+    Parameters
+    ----------
+    path : Path or str
+        The file.
+
+    Returns
+    -------
+    Signature or None
+        Times in nanoseconds, size and inode.
     """
     try:
         return signature_of(os.stat(path))
@@ -35,7 +45,18 @@ def signature(path: Path | str) -> Signature | None:
 
 
 def signature_of(found: os.stat_result) -> Signature:
-    """What of a file's status tells one state from another."""
+    """What of a file's status tells one state from another.
+
+    Parameters
+    ----------
+    found : os.stat_result
+        From ``os.stat``.
+
+    Returns
+    -------
+    Signature
+        Times in nanoseconds, size and inode.
+    """
     # the time of the last change can be set by anybody, that of the last change of the entry by nobody
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
@@ -70,12 +91,29 @@ class SourceText:
         return _LINE_END.split(self.text)
 
     def line(self, number: int) -> str:
-        """One line, counted from 1; empty beyond the end."""
+        """One line, counted from 1; empty beyond the end.
+
+        Parameters
+        ----------
+        number : int
+            Counted from 1.
+
+        Returns
+        -------
+        str
+            Without its end.
+        """
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
 
 
 class SourceUnreadable(Exception):
-    """A source that can't be shown; carries a Problem."""
+    """A source that can't be shown.
+
+    Parameters
+    ----------
+    problem : Problem
+        Why, and what to do; kept as an attribute.
+    """
 
     def __init__(self, problem: Problem):
         super().__init__(str(problem))
@@ -88,6 +126,7 @@ class Sources:
     Parameters
     ----------
     workspace : Path
+        Sources outside it are not read.
     """
 
     def __init__(self, workspace: Path):
@@ -97,6 +136,16 @@ class Sources:
 
     def get(self, path: str) -> SourceText:
         """Read a source of the workspace.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+
+        Returns
+        -------
+        SourceText
+            The same object while the file does not change.
 
         Raises
         ------
@@ -115,19 +164,56 @@ class Sources:
         return source
 
     def signature(self, path: str) -> Signature | None:
-        """What tells one state of a source from another, None for one that is not there or outside the workspace."""
+        """What tells one state of a source from another, None for one that is not there or outside the workspace.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+
+        Returns
+        -------
+        Signature or None
+            As the function :func:`signature` gives it.
+        """
         real = self._boundary.real(PurePosixPath(path))
         return None if real is None else signature(real)
 
     def line(self, path: str, number: int) -> str:
-        """One line for showing, empty where the source can't be read."""
+        """One line for showing, empty where the source can't be read.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+        number : int
+            Counted from 1.
+
+        Returns
+        -------
+        str
+            Without its end.
+        """
         try:
             return self.get(path).line(number)
         except SourceUnreadable:
             return ""
 
     def change(self, path: str, digest: str | None) -> Problem | None:
-        """What is wrong with showing lines of this file, given the digest it had when the tests ran."""
+        """What is wrong with showing lines of this file, given the digest it had when the tests ran.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+        digest : str or None
+            SHA-256, hexadecimal; None when the evidence does not say, and then nothing is compared.
+
+        Returns
+        -------
+        Problem or None
+            None where its lines may be shown.
+        """
         try:
             source = self.get(path)
         except SourceUnreadable as error:
@@ -157,6 +243,7 @@ class SourceReader:
     Parameters
     ----------
     workspace : Path
+        Sources outside it are not read.
     """
 
     workspace: Path
@@ -177,6 +264,18 @@ class SourceReader:
 def read_regular(path: Path, limit: int) -> bytes:
     """The bytes of a regular file of at most `limit` bytes.
 
+    Parameters
+    ----------
+    path : Path
+        Links are followed.
+    limit : int
+        In bytes.
+
+    Returns
+    -------
+    bytes
+        All of the file.
+
     Raises
     ------
     OSError
@@ -194,6 +293,16 @@ def read_regular(path: Path, limit: int) -> bytes:
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file to read its bytes.
 
+    Parameters
+    ----------
+    path : Path
+        Links are followed.
+
+    Returns
+    -------
+    BinaryIO
+        To be closed by the caller.
+
     Raises
     ------
     OSError
@@ -209,7 +318,20 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def decode(data: bytes, path: str) -> str:
-    """A source as text, Python by the encoding it declares; whatever does not fit is replaced."""
+    """A source as text, Python by the encoding it declares; whatever does not fit is replaced.
+
+    Parameters
+    ----------
+    data : bytes
+        All of the file.
+    path : str
+        Its ending tells whether it is Python.
+
+    Returns
+    -------
+    str
+        UTF-8 unless declared otherwise, Latin-1 where that fails.
+    """
     try:
         if not path.endswith((".py", ".pyw", ".pyi")):
             return data.decode("utf-8-sig")
@@ -220,7 +342,23 @@ def decode(data: bytes, path: str) -> str:
 
 
 def reason(error: Exception) -> str:
-    """An error in the words of the operating system, without the path that the message names already."""
+    """An error in the words of the operating system, without the path that the message names already.
+
+    Parameters
+    ----------
+    error : Exception
+        Usually from the operating system.
+
+    Returns
+    -------
+    str
+        Never empty.
+
+    Examples
+    --------
+    >>> reason(FileNotFoundError(2, "No such file or directory", "secret.txt"))
+    'No such file or directory'
+    """
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
