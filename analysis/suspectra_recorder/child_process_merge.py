@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
 
 from suspectra_recorder.child import follow_forks  # not only where it is needed: a forked child had better not import
 from suspectra_recorder.children import ChildLog, Children, tell_failure
@@ -64,7 +64,7 @@ class Adoption:
             return
         known = {(file.path, file.digest) for file in self.hook.files}
 
-        def take(path: str, digest: str, cells: int, source_map: bytes) -> memoryview:
+        def take(path: str, digest: str, cells: int, source_map: bytes) -> MutableSequence[int]:
             return log.take(path, digest, cells, b"" if (path, digest) in known else source_map)
 
         self.hook.move(take)

@@ -262,7 +262,7 @@ class ChildLog:
             self._log.close()
             raise
 
-    def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> memoryview:
+    def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> MutableSequence[int]:
         """The cells of a source."""
         at, room = self._cells.take(cells)
         head = {"path": path, "digest": digest, "cells": cells, "at": at, **more}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from collections.abc import MutableSequence
+from typing import Any, BinaryIO
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import mmap, os
@@ -32,7 +33,7 @@ class SharedCells:
         self._chunk_at = 0
         self._used = 0
 
-    def take(self, cells: int) -> tuple[int, memoryview]:
+    def take(self, cells: int) -> tuple[int, MutableSequence[int]]:
         """Where in the file so many cells begin, and the cells, all zero."""
         size = cells * (8 if self._counting else 1)
         if self._used + size > len(self._chunk):
@@ -42,7 +43,7 @@ class SharedCells:
             self._used = 0
         start = self._used
         self._used += size
-        part = self._chunk[start : start + size]
+        part: Any = self._chunk[start : start + size]  # it can do all that is done with cells
         return self._chunk_at + start, part.cast("q") if self._counting else part
 
     def _mapped(self, length: int) -> memoryview:

@@ -53,7 +53,7 @@ class CompileHook:
         self.scope = scope
         self.guard = guard
         self.instrument = instrument
-        self._original: Callable | None = None
+        self._original: Callable[..., Any] | None = None
 
     def install(self) -> None:
         """Look at what is compiled from now on."""

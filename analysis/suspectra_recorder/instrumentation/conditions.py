@@ -177,8 +177,11 @@ class ConditionProbes:
         statement = self._lines.first(shown.lineno)
         if statement not in self._statements or isinstance(node, ast.Constant) or _is_debug(node):
             return None
-        start, end = self._column(shown.lineno, shown.col_offset), self._column(shown.end_lineno, shown.end_col_offset)
-        place = (shown.lineno, start, shown.end_lineno, end)
+        end_line, end_offset = shown.end_lineno, shown.end_col_offset
+        assert end_line is not None  # the parser sets both
+        assert end_offset is not None
+        start, end = self._column(shown.lineno, shown.col_offset), self._column(end_line, end_offset)
+        place = (shown.lineno, start, end_line, end)
         self.conditions.append(Condition(*place, statement, self.cells, self.cells + 1))
         self.cells += 2
         return self.conditions[-1]

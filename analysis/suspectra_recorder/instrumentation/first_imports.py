@@ -12,7 +12,7 @@ from collections.abc import Callable, MutableSequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.machinery import SourceFileLoader
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.captures import Capture, Captures
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
-LOADER = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
+LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
 """What loaders of sources have their ``exec_module`` from."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType
 from typing import Any, TypeVar
 
 from suspectra_recorder.instrumentation import own
@@ -12,6 +12,7 @@ from suspectra_recorder.instrumentation.own import signal
 __builtins__ = own.builtins
 
 _Result = TypeVar("_Result")
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _TOO_DEEP = "there was no room for it on the stack of the code that loads it (RecursionError)"
 
 
@@ -49,7 +50,7 @@ def named(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def like_an_import(function: FunctionType) -> FunctionType:
+def like_an_import(function: _Function) -> _Function:
     """The function as if it were part of Python's import system, which it extends.
 
     Python leaves the import system out of tracebacks, and out of the count of ``warnings.warn(stacklevel=2)``.

@@ -34,7 +34,7 @@ __tracebackhide__ = True  # pytest leaves out what stands between the program an
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
 """Gives the cells of a source: its recorded name, its digest, how many, and the map of its probes."""
 
-SOURCE_LOADER = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
+SOURCE_LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
 """What all loaders of sources have their ``get_code`` from."""
 
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
@@ -130,8 +130,8 @@ class ImportHook:
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
         self.guard = Guard()
         self._stand_in: Callable[[LoadedFile], Any] | None = None
-        self._original: Callable | None = None
-        self._hook: Callable | None = None
+        self._original: Callable[..., Any] | None = None
+        self._hook: Callable[..., Any] | None = None
         self._compiling = CompileHook(scope, self._compiled, self.guard)
 
     def install(self) -> None:

@@ -29,6 +29,7 @@ _CODES = opcode.opmap
 _JUMP = _CODES.get("JUMP_FORWARD", 0)
 _EXTENDED = _CODES["EXTENDED_ARG"]
 _SMALL = _CODES.get("LOAD_SMALL_INT", -1)
+_monitoring: Any = getattr(sys, "monitoring", None)  # Python 3.12 and newer
 _TOOLS = (3, 4)  # the numbers that are meant for no certain kind of tool
 
 
@@ -39,10 +40,9 @@ class _File(Protocol):
 
 def unavailable() -> str:
     """Why there can be no :class:`Monitor` in this process; empty when there can."""
-    monitoring = getattr(sys, "monitoring", None)
-    if monitoring is None:
+    if _monitoring is None:
         return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
-    users = [monitoring.get_tool(number) for number in _TOOLS]
+    users = [_monitoring.get_tool(number) for number in _TOOLS]
     return "" if None in users else f"sys.monitoring is in use by {' and '.join(users)}"
 
 
@@ -58,21 +58,21 @@ class Monitor:
     def __init__(self) -> None:
         if reason := unavailable():
             raise RuntimeError(reason)
-        self._tool = next(number for number in _TOOLS if sys.monitoring.get_tool(number) is None)
+        self._tool = next(number for number in _TOOLS if _monitoring.get_tool(number) is None)
         self._watched: dict[int, tuple[KeyedRef[int, CodeType], _File, dict[int, int]]] = {}
         self._gone: list[KeyedRef[int, CodeType]] = []  # references to code that is no more
         self._passed: dict[int, None] = {}  # an ordered set of keys of the above
         self._stand_in: Callable[[Any], MutableSequence[int]] | None = None
-        sys.monitoring.use_tool_id(self._tool, "suspectra")
-        sys.monitoring.register_callback(self._tool, sys.monitoring.events.JUMP, self._callback())
+        _monitoring.use_tool_id(self._tool, "suspectra")
+        _monitoring.register_callback(self._tool, _monitoring.events.JUMP, self._callback())
 
     def _callback(self) -> Callable[[CodeType, int, int], object]:
-        watched, passed, disable = self._watched, self._passed, sys.monitoring.DISABLE
+        watched, passed, disable = self._watched, self._passed, _monitoring.DISABLE
 
         def jumped(code: CodeType, offset: int, _: int) -> object:
             key = id(code)
             if key in watched:
-                _, file, cells = watched[key]
+                _reference, file, cells = watched[key]
                 if offset in cells:  # the source has jumps of its own
                     stand_in = self._stand_in
                     if stand_in is not None:
@@ -113,7 +113,7 @@ class Monitor:
             key = id(code)
             # Python code must not be called when code goes: a signal handler that raises in it would not be heard
             self._watched[key] = KeyedRef(code, self._gone.append, key), file, cells
-            sys.monitoring.set_local_events(self._tool, code, sys.monitoring.events.JUMP)
+            _monitoring.set_local_events(self._tool, code, _monitoring.events.JUMP)
         return code
 
     def _forget_gone(self) -> None:
@@ -125,13 +125,13 @@ class Monitor:
     def again(self) -> None:
         """Report the next pass of every probe, also of those that have been passed."""
         # not sys.monitoring.restart_events, which concerns the code and the tools of others too
-        events = sys.monitoring.events
+        events = _monitoring.events
         while self._passed:
             key, _ = self._passed.popitem()
             code = self._watched[key][0]() if key in self._watched else None
             if code is not None:
-                sys.monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
-                sys.monitoring.set_local_events(self._tool, code, events.JUMP)
+                _monitoring.set_local_events(self._tool, code, events.NO_EVENTS)
+                _monitoring.set_local_events(self._tool, code, events.JUMP)
 
     def store_into(self, stand_in: Callable[[Any], MutableSequence[int]] | None) -> None:
         """Set what is given for each file instead of its cells, at every pass; with None, set cells again."""
@@ -141,11 +141,11 @@ class Monitor:
     def close(self) -> None:
         """Let the number go; code that was watched runs on and reports nothing."""
         if self._tool >= 0:
-            sys.monitoring.register_callback(self._tool, sys.monitoring.events.JUMP, None)
+            _monitoring.register_callback(self._tool, _monitoring.events.JUMP, None)
             for code, _, _ in list(self._watched.values()):
                 if (alive := code()) is not None:
-                    sys.monitoring.set_local_events(self._tool, alive, sys.monitoring.events.NO_EVENTS)
-            sys.monitoring.free_tool_id(self._tool)
+                    _monitoring.set_local_events(self._tool, alive, _monitoring.events.NO_EVENTS)
+            _monitoring.free_tool_id(self._tool)
             self._tool = -1
 
 

@@ -192,7 +192,7 @@ def mentions(tree: ast.Module, names: frozenset[str], changed: frozenset[tuple[s
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
-        if id(node) in skipped:
+        if id(node) in skipped and isinstance(node, _FUNCTIONS):
             waiting += [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
             waiting += [*node.decorator_list, *node.args.defaults]
             continue
@@ -278,7 +278,7 @@ class _Walk:
             elif isinstance(node, ast.AST):
                 tokens.append(type(node).__name__)
                 for name in reversed(node._fields):
-                    value = getattr(node, name, None)
+                    value: Any = getattr(node, name, None)
                     if name == "body" and isinstance(node, ast.ClassDef):
                         value = _undocumented(node)
                     elif isinstance(node, ast.JoinedStr):  # Python 3.12 had empty texts in some of them
@@ -294,10 +294,11 @@ class _Walk:
 
 
 def _undocumented(node: Any) -> list[ast.stmt]:
-    match node.body:
+    body: list[ast.stmt] = node.body
+    match body:
         case [ast.Expr(value=ast.Constant(value=str())), *rest] if isinstance(node, _WITH_DOCSTRING):
             return rest
-    return node.body
+    return body
 
 
 def _annotates_lazily(tree: ast.Module) -> bool:

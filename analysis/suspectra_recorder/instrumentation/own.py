@@ -15,20 +15,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import _thread
-    import builtins
-    import fcntl
-    import hashlib
-    import json
-    import marshal
-    import mmap
-    import os
-    import resource
-    import signal
-    import struct
-    import sys
-    import time
-    import zlib
+    import _thread as _thread
+    import builtins as builtins
+    import fcntl as fcntl
+    import hashlib as hashlib
+    import json as json
+    import marshal as marshal
+    import mmap as mmap
+    import os as os
+    import resource as resource
+    import signal as signal
+    import struct as struct
+    import sys as sys
+    import time as time
+    import zlib as zlib
 else:
     from importlib import import_module as _import_module
     from types import FunctionType as _FunctionType

@@ -9,9 +9,9 @@ from suspectra_recorder.instrumentation import own
 __builtins__ = own.builtins
 
 if TYPE_CHECKING:
-    import ast
-    import io
-    import tokenize
+    import ast as ast
+    import io as io
+    import tokenize as tokenize
 else:
     ast, io, tokenize = map(own.copied, ("ast", "io", "tokenize"))
 

@@ -103,7 +103,7 @@ class ModuleMap:
             },
             separators=(",", ":"),
         ).encode()
-        columns = [
+        columns: list[list[int]] = [
             [s.line for s in self.statements],
             [s.end_line for s in self.statements],
             [s.function for s in self.statements],

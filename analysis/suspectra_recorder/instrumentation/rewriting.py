@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cells import CELLS
@@ -78,6 +79,16 @@ def instrument(
             inserter.put_into_expressions(tree, asserts)
         inserter.module(tree)
         return tree, replace(inserter.map(), outline=outline)
+
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class _Position(TypedDict):
+        lineno: int
+        end_lineno: int
+        col_offset: int
+        end_col_offset: int
 
 
 @dataclass(frozen=True)
@@ -179,18 +190,18 @@ class _Inserter:
 
     def store(self, cell: int, line: int) -> ast.stmt:
         """``cells[cell] = 1``, or ``+= 1``, on an existing line so that no trace shows a new one."""
-        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        place: _Position = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
         target = ast.Subscript(self.cells_of(place), ast.Constant(cell, **place), ast.Store(), **place)
         one = ast.Constant(1, **place)
         return ast.AugAssign(target, ast.Add(), one, **place) if self.counting else ast.Assign([target], one, **place)
 
-    def cells_of(self, place: dict[str, int]) -> ast.expr:
+    def cells_of(self, place: _Position) -> ast.expr:
         """The list of cells."""
         return ast.Attribute(ast.Constant(self.name, **place), CELLS, ast.Load(), **place)
 
     def store_expression(self, cell: int, line: int, step: int = 1) -> ast.expr:
         """An expression that sets the cell, or adds to it, and gives None."""
-        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        place: _Position = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
         cells = self.cells_of(place)
         setter = ast.Attribute(cells, "__setitem__", ast.Load(), **place)
         value: ast.expr = ast.Constant(step, **place)
@@ -201,13 +212,13 @@ class _Inserter:
 
     def put(self, cell: int, line: int, value: int) -> ast.expr:
         """An expression that gives the cell a value, whatever it counted."""
-        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        place: _Position = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
         setter = ast.Attribute(self.cells_of(place), "__setitem__", ast.Load(), **place)
         return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(value, **place)], [], **place)
 
     def take_back(self, cell: int, line: int, instead: int) -> ast.stmt:
         """``if name[cell]: name[cell] = 0; name[instead] = 1``."""
-        place = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+        place: _Position = {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
         is_set = ast.Subscript(self.cells_of(place), ast.Constant(cell, **place), ast.Load(), **place)
         reset = ast.Expr(self.put(cell, line, 0), **place)
         return ast.If(is_set, [reset, self.store(instead, line)], [], **place)
@@ -418,7 +429,7 @@ class _Inserter:
             node.orelse = self.missing_arm(arm, way.follow, scope, None if breaks else following)
 
     def missing_arm(
-        self, arm: _Arc | None, target: int | None, scope: _Scope, following: ast.stmt | None
+        self, arm: _Arc | None, target: _Target, scope: _Scope, following: ast.stmt | None
     ) -> list[ast.stmt]:
         """The ``else`` that the source does not have.
 

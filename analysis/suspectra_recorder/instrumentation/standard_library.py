@@ -22,7 +22,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
 
-__builtins__ = {**vars(builtins)}  # as tests may replace them; see suspectra_recorder.instrumentation.own
+# as tests may replace them; see suspectra_recorder.instrumentation.own
+__builtins__ = {**vars(builtins)}  # type: ignore[assignment] # a module or a dict of its names will do
 
 _modules, _names = sys.modules, sys.stdlib_module_names
 _FOLDER = dirname(_OS)
@@ -66,7 +67,7 @@ class _Finder:
         if not self._loading.acquire(False):
             return False
         try:
-            sys.meta_path.insert(0, self)  # type: ignore[arg-type]
+            sys.meta_path.insert(0, self)
         except Exception:  # a test has put something else there
             self._loading.release()
             return False
@@ -83,7 +84,7 @@ class _Finder:
     def end(self) -> None:
         """Give the program its modules back."""
         self._thread = 0
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         # what another thread imports meanwhile is the program's
         ours = {name for name in self._found if _origin(_modules.get(name)) not in _WITHOUT_FILES}
         for name in _modules.keys() - (self._before - self._hidden.keys()):
