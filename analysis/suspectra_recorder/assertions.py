@@ -52,8 +52,8 @@ def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) 
         variant = f"asserts {__version__} {self.config.getini('enable_assertion_pass_hook')}"
         return hook.code(path, name, source, rewrite_asserts, variant)
 
-    @like_an_import
     @functools.wraps(original)
+    @like_an_import
     def exec_module(self: Any, module: ModuleType) -> None:
         with imports.of(module):
             execute(self, module)

@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.recorder import Recorder, RecordingError
+from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import Settings
 

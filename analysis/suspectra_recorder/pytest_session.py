@@ -16,6 +16,7 @@ from suspectra_recorder.errors import Problem
 from suspectra_recorder.explanations import Explanations, in_pytest, in_unittest
 from suspectra_recorder.failure import record_failure, tell
 from suspectra_recorder.fixture_dependencies import SharedSetup, TestFiles
+from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hook_errors import HookErrors, contained, failed
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.guard import named
@@ -23,7 +24,7 @@ from suspectra_recorder.instrumentation.own import json, os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import describe
 from suspectra_recorder.progress import Progress
-from suspectra_recorder.recorder import Recorder, RecordingError, TestRecord
+from suspectra_recorder.recorder import Recorder, TestRecord
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import VARIABLE, Settings, carry, drop, recording_folder
 from suspectra_recorder.verdict import Attempts, failure_message
@@ -110,8 +111,9 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
         One that was being handled before pytest was started.
     """
     error = sys.exc_info()[1]
-    ordinary = isinstance(error, Exception) and not isinstance(error, pytest.exit.Exception)
-    return error if ordinary and error is not around else None
+    if not isinstance(error, Exception) or isinstance(error, pytest.exit.Exception):
+        return None
+    return error if error is not around else None
 
 
 class _NoRecording:
@@ -327,7 +329,7 @@ class _Session:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.nodeid == self.current:
             self.attempts.add(report)
-        elif report.when == "???":  # pytest-xdist: the worker died while it ran this test
+        elif report.when == "???":  # type: ignore[comparison-overlap] # pytest-xdist: the worker died running it
             message = failure_message(report)
             self.recorder.lost(TestRecord(report.nodeid, "failed", {"call": "failed"}, message))
             self.progress.ended(failed=True)
@@ -422,4 +424,5 @@ def _read_selection(settings: Settings) -> dict[str, Any] | None:
     if not settings.selection:
         return None
     with open(settings.selection, encoding="utf-8") as stream:
-        return json.load(stream)
+        selection: dict[str, Any] = json.load(stream)
+    return selection

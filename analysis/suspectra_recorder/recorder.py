@@ -201,7 +201,7 @@ class Recorder:
         self._write_imports()
         if self._adoption is not None and self.log.is_open:
             for at in self._adoption.late(everything=at_the_end):
-                self._complete(at)
+                self._adoption.moved(at, self._complete(at))
 
     def begin(self) -> None:
         """A test begins: what runs from now on belongs to it, but for what first imports run."""
@@ -318,15 +318,15 @@ class Recorder:
         """Something a reader of the recording should know."""
         self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
 
-    def _complete(self, at: int) -> None:
-        """Write a test once more, with what its children ran after it, which is in the cells."""
+    def _complete(self, at: int) -> int:
+        """Write a test once more, with what its children ran after it, which is in the cells; returns where it is."""
         head, rows = split_json(self.log.payload(at))
         touched, bits = unpack_rows(rows)
         self.hook.mark(touched, bits)
         rows = self._harvested([*touched, *self._write_imports()])
         after = self.log.size
         self._write(FrameKind.TEST, with_json({**head, "time": self._now()}, rows))
-        self._adoption.moved(at, after)
+        return after
 
     def _now(self) -> int:
         """The time, which never goes back: of two records of a test the later one counts."""

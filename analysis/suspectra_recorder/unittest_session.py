@@ -20,12 +20,13 @@ from suspectra_recorder.choice import choose
 from suspectra_recorder.explanations import Explanations, in_unittest
 from suspectra_recorder.failure import tell
 from suspectra_recorder.fixture_dependencies import TestFiles
+from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hook_errors import HookErrors
 from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import CollectionError, describe, one_line
 from suspectra_recorder.progress import Progress
-from suspectra_recorder.recorder import Recorder, RecordingError, TestRecord
+from suspectra_recorder.recorder import Recorder, TestRecord
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import VARIABLE, Settings, drop, recording_folder
 
@@ -83,7 +84,7 @@ class _Outcome:
             "addSkip": lambda test, reason: self.take("skipped", str(reason)),
             "addExpectedFailure": lambda test, error: self.take("xfailed", _message(error)),
             "addUnexpectedSuccess": lambda test: self.take("failed", "it passed although a failure was expected"),
-            "addSubTest": lambda test, subtest, error: error and self.take("failed", _subtest(subtest, error)),
+            "addSubTest": lambda test, subtest, error: self.take("failed", _subtest(subtest, error)) if error else None,
         }
         return _listen(result, hear, explanations)
 
@@ -256,7 +257,7 @@ class _Session:
         attempt = self.errors.attempt
 
         def hear(verdict: str, test: Any, message: str) -> None:
-            if not self.running and isinstance(test, suites._ErrorHolder):
+            if not self.running and isinstance(test, suites._ErrorHolder):  # type: ignore[attr-defined] # private
                 what, _, where = test.id().partition(" (")
                 self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _LONGEST_MESSAGE))
 
@@ -433,4 +434,5 @@ def _read_selection(settings: Settings) -> dict[str, Any]:
     if not settings.selection:
         return {"left_out": {}, "chosen": []}
     with open(settings.selection, encoding="utf-8") as stream:
-        return json.load(stream)
+        selection: dict[str, Any] = json.load(stream)
+    return selection

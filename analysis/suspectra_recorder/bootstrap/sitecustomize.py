@@ -15,6 +15,14 @@ import sys
 from _frozen_importlib import module_from_spec  # which is there already, whatever the path says
 from _frozen_importlib_external import PathFinder, SourceFileLoader, spec_from_file_location
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import CodeType, ModuleType
+    from typing import Any
+
+    from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+
 _PYTEST = "_pytest.assertion.rewrite"
 _WORKER = "exec(eval(sys.stdin.readline()))"  # what pytest-xdist starts its workers with
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -22,11 +30,11 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 started_with = frozenset(sys.modules)
 """The modules that lines in .pth files imported."""
 
-customized_with = frozenset()
+customized_with: "frozenset[str]" = frozenset()
 """Those that were there when the hidden ``sitecustomize`` had run, too."""
 
 
-def _run_hidden():
+def _run_hidden() -> None:
     """Import the ``sitecustomize`` that would have been found without this one."""
     spec = PathFinder.find_spec("sitecustomize", _others_on_path())
     if spec is not None and spec.loader is not None:
@@ -34,16 +42,18 @@ def _run_hidden():
         spec.loader.exec_module(module)
 
 
-def _others_on_path():
+def _others_on_path() -> "list[str]":
     return [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
 
 
-def _standard_library():
+def _standard_library() -> "StandardLibrary":
     """What the recorder is imported under; it is found by its path, and nothing else of where it lives."""
     if "suspectra_recorder" not in sys.modules:
         package = os.path.dirname(_HERE)
         init = os.path.join(package, "__init__.py")
         spec = spec_from_file_location("suspectra_recorder", init, submodule_search_locations=[package])
+        assert spec is not None  # it has the name of a Python file
+        assert spec.loader is not None
         sys.modules["suspectra_recorder"] = module = module_from_spec(spec)
         spec.loader.exec_module(module)
     from suspectra_recorder.instrumentation.standard_library import StandardLibrary
@@ -51,13 +61,13 @@ def _standard_library():
     return StandardLibrary()
 
 
-def _method(name):
+def _method(name: str) -> "tuple[Any, Callable[..., Any]]":
     """The class of loaders that defines a method, and the method."""
     cls = next(cls for cls in SourceFileLoader.__mro__ if name in vars(cls))
     return cls, getattr(cls, name)
 
 
-def _as_part_of(method, function):
+def _as_part_of(method: "Any", function: "Any") -> None:
     """Let a function be left out of tracebacks, as Python leaves out what is in its place."""
     function.__code__ = function.__code__.replace(co_filename=method.__code__.co_filename)
 
@@ -65,11 +75,11 @@ def _as_part_of(method, function):
 # the process that runs the tests
 
 
-def _script():
+def _script() -> str:
     return next((word for word in sys.orig_argv[1:] if not word.startswith("-")), "")
 
 
-def _mentions(word):
+def _mentions(word: str) -> bool:
     """Whether the script that this interpreter runs speaks of something."""
     try:
         with open(_script(), encoding="utf-8", errors="replace") as stream:
@@ -78,13 +88,13 @@ def _mentions(word):
         return False
 
 
-def _runs(runner):
+def _runs(runner: str) -> bool:
     """Whether this is the process that runs the tests, not one that starts it, such as ``uv run``."""
     words = sys.orig_argv
     return any(words[i : i + 2] == ["-m", runner] for i in range(len(words)))
 
 
-def _runs_pytest():
+def _runs_pytest() -> bool:
     words = sys.orig_argv
     code = words[words.index("-c") + 1] if "-c" in words[:-1] else ""
     if code:
@@ -94,7 +104,7 @@ def _runs_pytest():
     return _runs("pytest") or name in ("pytest", "py.test") or (name.endswith(".py") and _mentions("pytest"))
 
 
-def _start():
+def _start() -> None:
     """Instrument what is imported from now on; whatever fails, the program must not hear of it."""
     try:
         with _standard_library():
@@ -105,12 +115,12 @@ def _start():
         print(f"suspectra: the recording begins late: {type(error).__name__}: {error}", file=sys.stderr)
 
 
-def _wait():
+def _wait() -> None:
     """Do something as soon as pytest is there, and before it loads its plugins."""
     loader, execute = _method("exec_module")
     waiting = True
 
-    def exec_module(self, module):
+    def exec_module(self: "Any", module: "ModuleType") -> None:
         nonlocal waiting
         execute(self, module)
         if waiting and module.__name__ == _PYTEST:
@@ -124,7 +134,7 @@ def _wait():
     loader.exec_module = exec_module
 
 
-def _record_unittest():
+def _record_unittest() -> None:
     import unittest  # noqa: F401 - the program's own, which the recorder is to watch
 
     with _standard_library():
@@ -136,7 +146,7 @@ def _record_unittest():
 # a process that a test started
 
 
-def _attach_later(place):
+def _attach_later(place: str) -> None:
     """Record this process from the first file of the workspace on."""
     folder, _, number = place.rpartition(os.sep)
     try:
@@ -149,19 +159,21 @@ def _attach_later(place):
     source_loader, original = _method("get_code")
     executor, execute = _method("exec_module")
 
-    def wanted(path):
+    def wanted(path: str) -> bool:
         try:
             return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
         except OSError:
             return False  # a relative path, in a folder that is gone
 
-    def get_code(loader, fullname):
+    def get_code(loader: "Any", fullname: str) -> "CodeType | None":
         if source_loader.get_code is get_code and wanted(loader.get_filename(fullname)):
             attach()
-            return loader.get_code(fullname)
-        return original(loader, fullname)
+            attached: CodeType | None = loader.get_code(fullname)
+            return attached
+        code: CodeType | None = original(loader, fullname)
+        return code
 
-    def exec_module(loader, module):
+    def exec_module(loader: "Any", module: "ModuleType") -> None:
         path = getattr(loader, "path", None)
         if path and wanted(path):
             attach()
@@ -169,7 +181,7 @@ def _attach_later(place):
         else:
             execute(loader, module)
 
-    def attach(script=False):
+    def attach(script: bool = False) -> None:
         source_loader.get_code = original
         executor.exec_module = execute
         try:

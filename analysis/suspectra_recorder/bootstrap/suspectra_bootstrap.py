@@ -9,11 +9,17 @@ import sys
 from _frozen_importlib import module_from_spec
 from _frozen_importlib_external import spec_from_file_location
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import pytest
 
-def _load_package():
+
+def _load_package() -> None:
     package = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
     init = os.path.join(package, "__init__.py")
     spec = spec_from_file_location("suspectra_recorder", init, submodule_search_locations=[package])
+    assert spec is not None  # it has the name of a Python file
+    assert spec.loader is not None
     module = module_from_spec(spec)
     sys.modules["suspectra_recorder"] = module
     spec.loader.exec_module(module)
@@ -25,7 +31,7 @@ if "suspectra_recorder" not in sys.modules:
 from suspectra_recorder import pytest_plugin  # noqa: E402
 
 
-def pytest_plugin_registered(plugin, manager):
+def pytest_plugin_registered(plugin: object, manager: "pytest.PytestPluginManager") -> None:
     """Register the plugin under the name of its entry point, so that it is there once."""
     if manager.get_plugin("suspectra") is None and not manager.is_blocked("suspectra"):
         manager.register(pytest_plugin, "suspectra")

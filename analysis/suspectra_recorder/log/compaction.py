@@ -10,7 +10,9 @@ import json
 import os
 import struct
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.log.collection import CollectionError
@@ -45,7 +47,7 @@ class _Test:
 class _Section:
     """The frames of one process's run."""
 
-    run: dict
+    run: dict[str, Any]
     files: list[bytes] = field(default_factory=list)
     outside: list[bytes] = field(default_factory=list)
     shared: list[tuple[str, bytes]] = field(default_factory=list)
@@ -170,7 +172,7 @@ def _drop_old_collections(logs: list[_Log]) -> None:
         section.collections = [live[c.time, c.run] for c in section.collections if (c.time, c.run) in live]
 
 
-def _split(log: _Log, live) -> tuple[list[_Test], int]:
+def _split(log: _Log, live: Mapping[str, int]) -> tuple[list[_Test], int]:
     kept = [t for t in log.tests if live.get(t.name) == t.time]
     return kept, sum(t.size for t in log.tests) - sum(t.size for t in kept)
 
