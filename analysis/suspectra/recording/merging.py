@@ -108,7 +108,9 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     everything = sum(len(run.tests) for run in runs)
     seen: set[str] = set()
     for run in reversed(_by_age(runs)):  # where times are equal the newest run has it
-        run.tests = [t for t in run.tests if live.get(t[0]) == t[1] and not (t[0] in seen or seen.add(t[0]))]
+        counting = [test for test in run.tests if live.get(test[0]) == test[1] and test[0] not in seen]
+        run.tests = list({name: (name, at, payload) for name, at, payload in counting}.values())
+        seen.update(name for name, _, _ in run.tests)
     errors = set(newest_errors(((run.head["run"], error) for run in runs for error in run.errors), collections))
     for run in runs:
         run.errors = [error for error in run.errors if error in errors]

@@ -47,7 +47,7 @@ class Watchdog:
         self._before = environ.get(VARIABLE)
         mark = os.urandom(12).hex()
         own = {name: value for name, value in os.environ.items() if name != VARIABLE}
-        self._process = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, mark],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -55,6 +55,8 @@ class Watchdog:
             env=own,
             start_new_session=True,  # what ends its program must not end it
         )
+        assert process.stdin is not None
+        self._process, self._pipe = process, process.stdin
         environ[VARIABLE] = f"{self._before}:{mark}" if self._before else mark
 
     def end(self) -> None:
@@ -65,7 +67,7 @@ class Watchdog:
         """The run has ended by itself: what it left running stays."""
         self._say(b"done\n")
         with suppress(OSError):
-            self._process.stdin.close()
+            self._pipe.close()
         if self._before is None:
             self._environ.pop(VARIABLE, None)
         else:
@@ -81,8 +83,8 @@ class Watchdog:
 
     def _say(self, word: bytes) -> None:
         with suppress(OSError, ValueError):  # it has ended already
-            self._process.stdin.write(word)
-            self._process.stdin.flush()
+            self._pipe.write(word)
+            self._pipe.flush()
 
 
 def marked(mark: str) -> list[int]:

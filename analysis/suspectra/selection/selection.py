@@ -149,22 +149,21 @@ class _View:
         self.changed = changed
         self.importers = importers
         self.age = age
-        self.paths = {v.path for v in section.versions if v is not None}
+        self.versions = {n: v for n, v in enumerate(section.versions) if v is not None}  # the others are damaged
+        self.paths = {v.path for v in self.versions.values()}
         self.differences: dict[int, Difference] = {
-            number: changed.differences[v]
-            for number, v in enumerate(section.versions)
-            if v is not None and v in changed.differences
+            number: changed.differences[v] for number, v in self.versions.items() if v in changed.differences
         }
-        self.gone = {n for n, v in enumerate(section.versions) if v is not None and v.path in changed.gone}
+        self.gone = {n for n, v in self.versions.items() if v.path in changed.gone}
         self.blind: set[str] = set()  # files with changed functions that no cell stands for
-        traced = [n for n in self.differences if section.versions[n].traced and n not in self.gone]
+        traced = [n for n in self.differences if self.versions[n].traced and n not in self.gone]
         self.masks = {n: self._masks(n, self.differences[n]) for n in traced}
         self._shared: dict[str, tuple[str, ...]] = {}
 
     def lost(self, test: KnownTest) -> bool:
         """Whether the file that the test stood in is gone."""
         try:
-            own = [self.section.versions[n].path for n in self._own(test.rows.touched())]
+            own = [self.versions[n].path for n in self._own(test.rows.touched())]
         except (ValueError, struct.error):
             return False
         return any(p in self.changed.gone for p in own if posixpath.basename(p) != "conftest.py")
@@ -173,7 +172,7 @@ class _View:
         """Why a test is reached."""
         try:
             touched = test.rows.touched()
-            if any(self.section.versions[number] is None for number in touched):
+            if any(number not in self.versions for number in touched):
                 raise ValueError("a source whose map is damaged")
             yield from self._executed(test.rows, touched)
             for name in test.shares:
@@ -185,7 +184,7 @@ class _View:
 
     def _masks(self, number: int, difference: Difference) -> dict[str, int]:
         """The functions of a source that do something else, with their cells."""
-        version = self.section.versions[number]
+        version = self.versions[number]
         if difference.whole:
             return {"": _EVERY}
         try:
@@ -202,16 +201,15 @@ class _View:
 
     def _executed(self, rows: Rows, touched: Iterable[int]) -> Iterator[str]:
         """The changed functions in rows, and the files in them that are gone."""
-        versions = self.section.versions
         for number in self.gone.intersection(touched):
-            yield f"{versions[number].path} is gone"
+            yield f"{self.versions[number].path} is gone"
         for version, name in self._changed_functions(rows, touched):
             yield f"{version.path}: {name}" if name else version.path
 
     def _changed_functions(self, rows: Rows, touched: Iterable[int]) -> Iterator[tuple[Version, str]]:
         if self.masks.keys().isdisjoint(touched):
             return
-        masks = {self.section.versions[n]: self.masks[n] for n in self.masks}
+        masks = {self.versions[n]: self.masks[n] for n in self.masks}
         for version, bits in rows.bits():
             for name, mask in masks.get(version, {}).items():
                 if bits & mask:
@@ -233,42 +231,42 @@ class _View:
         if not own:
             yield "the file it stands in was not recorded"
         for number in own:
-            version = self.section.versions[number]
+            version = self.versions[number]
             difference = self.differences.get(number)
             conftest = posixpath.basename(version.path) == "conftest.py"
             if difference and (conftest or _concerns(difference, unit)):
                 yield f"{version.path} changed"
             elif not conftest and version.outline and unit not in version.units:
                 yield from self._imports(touched, self.reached_by_tests, "{} changed")  # it is inherited
-        known = {self.section.versions[n].path for n in own}
+        known = {self.versions[n].path for n in own}
         for path in self.changed.conftests - known:
             folder = posixpath.dirname(path)
             if any(not folder or k.startswith(f"{folder}/") for k in known):
                 yield f"{path} is new"
 
     def _own(self, touched: Iterable[int]) -> list[int]:
-        return [n for n in touched if (v := self.section.versions[n]) is not None and not v.traced]
+        return [n for n in touched if (v := self.versions.get(n)) is not None and not v.traced]
 
     def _imports(self, touched: Iterable[int], reached: Mapping[str, str], reason: str) -> Iterator[str]:
         if reached:
-            paths = (v.path for n in touched if (v := self.section.versions[n]) is not None)
+            paths = (v.path for n in touched if (v := self.versions.get(n)) is not None)
             yield from (reason.format(reached[path]) for path in paths if path in reached)
 
     @cached_property
     def reached_by_import(self) -> dict[str, str]:
         """For each file that imports a module whose import does something else now that module."""
-        seeds = {self.section.versions[n].path for n, d in self.differences.items() if self._runs_at_import(n, d)}
+        seeds = {self.versions[n].path for n, d in self.differences.items() if self._runs_at_import(n, d)}
         seeds |= self.blind | self._imported()
         return self.importers.of({**self._appeared(), **{seed: seed for seed in seeds}})
 
     @cached_property
     def reached_by_tests(self) -> dict[str, str]:
         """The same for files of tests that changed in anything."""
-        versions = (self.section.versions[n] for n in self.differences)
+        versions = (self.versions[n] for n in self.differences)
         return self.importers.of({v.path: v.path for v in versions if not v.traced and v.outline})
 
     def _runs_at_import(self, number: int, difference: Difference) -> bool:
-        version = self.section.versions[number]
+        version = self.versions[number]
         if version.traced:
             return difference.around and version.path not in self._own_paths
         if version.outline is None:
@@ -279,7 +277,7 @@ class _View:
     @cached_property
     def _own_paths(self) -> set[str]:
         """Files of tests, which are told apart test by test even where they have probes."""
-        return {v.path for v in self.section.versions if v is not None and not v.traced and v.outline}
+        return {v.path for v in self.versions.values() if not v.traced and v.outline}
 
     def _imported(self) -> set[str]:
         """Modules whose import called changed functions; where it is not known which module did, the functions' own."""
