@@ -95,7 +95,7 @@ _SHELL_SIGNALS = {128 + s for s in (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE
 class _Waiting:
     """Waits for a process without polling, where the system can."""
 
-    def __init__(self, process: subprocess.Popen):
+    def __init__(self, process: subprocess.Popen[bytes]):
         self.process = process
         self.handle = -1
         if hasattr(os, "pidfd_open"):
@@ -123,7 +123,7 @@ class _Waiting:
         return True
 
 
-def _end(process: subprocess.Popen, waiting: _Waiting) -> None:
+def _end(process: subprocess.Popen[bytes], waiting: _Waiting) -> None:
     for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, None)):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)

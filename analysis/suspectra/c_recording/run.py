@@ -163,7 +163,7 @@ class _Session:
         schedule = _Schedule(cases)
         results: list[TestResult] = []
         problems: list[Problem] = []
-        running: dict[Future, CCase] = {}
+        running: dict[Future[tuple[TestResult | None, list[Problem]]], CCase] = {}
         with ThreadPoolExecutor(max(1, jobs)) as pool:
             while True:
                 while len(running) < max(1, jobs) and not self.stop.is_set() and (case := schedule.next()):

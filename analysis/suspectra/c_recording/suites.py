@@ -284,7 +284,7 @@ def shell_suite(
         There is no such file, or it holds no command.
     """
     workspace = os.path.abspath(workspace)
-    cases = []
+    cases: list[CCase] = []
     for line, place in _lines(workspace, os.fspath(commands)):
         name, tab, command = line.partition("\t")
         if not tab:
