@@ -42,6 +42,7 @@ FILES = [
         "README.md",
         "docs/**/*.md",
         "analysis/suspectra/**/*.py",
+        "analysis/suspectra_recorder/**/*.py",
         "analysis/suspectra/**/*.jinja",
         "server/suspectra_server/**/*.py",
         "server/suspectra_server/**/*.md",
