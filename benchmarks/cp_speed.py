@@ -122,7 +122,7 @@ def graph(shape: Shape, function: int, line: int, edge: int) -> FlowGraph:
     held = [
         (block, int(line) + at) for block in range(2, shape.blocks) for at in member_lines(np.array([block])).tolist()
     ]
-    return FlowGraph.of(function, shape.blocks, arcs, held)
+    return FlowGraph.from_edges(function, shape.blocks, arcs, held)
 
 
 def member_lines(blocks: Ints) -> Ints:

@@ -56,7 +56,7 @@ def main() -> None:
         profiles = nearest_neighbour.block_counts(flow, spectrum)
         executed, every = sparse.csr_array(profiles.astype(bool).astype(np.int32)), np.arange(1, len(told.tests))
         first, other = (nearest_neighbour._order(profiles, run) for run in (0, 1))
-        found = predicates.Predicates.of(flow, spectrum)
+        found = predicates.Predicates.from_flow(flow, spectrum)
         table = sbbfl._used(flow, spectrum)[1]
         groups = np.arange(len(table._columns)), np.arange(len(table._columns) + 1)
         bits = len(table._columns) * len(told.tests)

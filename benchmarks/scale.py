@@ -65,7 +65,7 @@ def stages(project: Project, rounds: int) -> dict[str, float]:
 
     def marks(report: RankedReport) -> int:
         """From a report to what the editor is told, file by file."""
-        ranking = Ranking.of(localizer.technique, evidence, report, localizer.problems(), TOP)
+        ranking = Ranking.from_report(localizer.technique, evidence, report, localizer.problems(), TOP)
         files = {suspect.location.file: ranking.files[suspect.location.file] for suspect in ranking.suspects}
         texts.take(files.values(), disk.read(files))
         placed = {path: found for path, file in files.items() if (found := texts.placement(file))}

@@ -86,7 +86,7 @@ def ranking(folder: Path, row: str) -> Callable[[], None]:
         if model:
             from suspectra.markov.debugging_model import DebuggingModel
 
-            made = DebuggingModel.of(report, localizer.program)
+            made = DebuggingModel.from_report(report, localizer.program)
             made.expected_steps, made.ht_rank  # noqa: B018
 
     return rank

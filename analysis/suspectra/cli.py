@@ -177,7 +177,7 @@ def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOption
 
     localized = localize(workspace, edges=True, **chosen)
     ranking = _ranking(localized, top)
-    model = DebuggingModel.of(localized.report, localized.program)
+    model = DebuggingModel.from_report(localized.report, localized.program)
     with written(html) as out:
         write_html(ranking, out, Sources(workspace), model)
     warn(ranking.notices)

@@ -166,7 +166,7 @@ def count_part(part: RowPart) -> Counts:
     Counts
         Over the columns of the whole spectrum.
     """
-    return Counts.of(np.split(part.joined, np.cumsum(part.sizes)[:-1]), part.failed, part.columns)
+    return Counts.from_rows(np.split(part.joined, np.cumsum(part.sizes)[:-1]), part.failed, part.columns)
 
 
 def _parts(spectrum: Spectrum, columns: int) -> Iterator[RowPart]:

@@ -81,7 +81,7 @@ def register(cli: click.Group) -> None:
         from suspectra.output.moves import write_json, write_moves, write_steps
 
         jumps = JumpModel(p_jump, same_function, control_flow, calls)
-        model = DebuggingModel.of(localized.report, localized.program, jumps)
+        model = DebuggingModel.from_report(localized.report, localized.program, jumps)
         element = _element(localized.report, *where) if where else None
         walks = (seed, max_steps) if estimate else None
         steps, sources = _steps(model, walks, needed=element is None), Sources(workspace)
@@ -140,7 +140,7 @@ def _draw(model: DebuggingModel, element: int, svg: Path, sources: Sources) -> N
         return sources.line(elements.files[elements.file[element]], int(elements.line[element]))
 
     try:
-        picture = Picture.of(model, element, source=source)
+        picture = Picture.around(model, element, source=source)
     except KeyError:
         where = elements.location(element)
         cause, cure = "it is in no place of the ranking, so no chain leads by it", "name a line that is ranked"

@@ -281,7 +281,7 @@ class Counts:
         return self.passed - self.ep
 
     @classmethod
-    def of(cls, rows: Iterable[Ints], failed: Bools, columns: int) -> Counts:
+    def from_rows(cls, rows: Iterable[Ints], failed: Bools, columns: int) -> Counts:
         """Count from nothing.
 
         Parameters
@@ -589,7 +589,7 @@ class Spectrum:
     @cached_property
     def counts(self) -> Counts:
         """The four counts of every element."""
-        return Counts.of(self.rows, self.failed, len(self.elements))
+        return Counts.from_rows(self.rows, self.failed, len(self.elements))
 
     def count_by(self, count: Callable[[Spectrum], Counts]) -> None:
         """Take the counts from somebody who counts faster, unless they are known.
@@ -622,7 +622,7 @@ class Spectrum:
             When the evidence holds no edges.
         """
         edges, rows = self.require_edges()
-        return Counts.of(rows, self.failed, len(edges))
+        return Counts.from_rows(rows, self.failed, len(edges))
 
     def require_edges(self) -> tuple[Edges, Sequence[Row]]:
         """The edges, and for each test its row of them.
@@ -836,7 +836,7 @@ class Spectrum:
             return
         if "counts" in before.__dict__:
             tables = before.elements._file_start, self.elements._file_start
-            moved = _MovedFiles.of(tables[0], old, tables[1], new)
+            moved = _MovedFiles.between(tables[0], old, tables[1], new)
             removed, added = _change(before.rows, before.failed, gone), _change(self.rows, self.failed, come)
             self.__dict__["counts"] = moved.counts(before.counts, removed, added, self.rows, self.failed)
         if "edge_hit_counts" not in before.__dict__:
@@ -844,7 +844,7 @@ class Spectrum:
         old_edges, new_edges = _edges_by_file(before), _edges_by_file(self)
         if old_edges is not None and new_edges is not None:
             (old_starts, old_rows), (new_starts, new_rows) = old_edges, new_edges
-            moved = _MovedFiles.of(old_starts, old, new_starts, new)
+            moved = _MovedFiles.between(old_starts, old, new_starts, new)
             removed, added = _change(old_rows, before.failed, gone), _change(new_rows, self.failed, come)
             counts = moved.counts(before.edge_hit_counts, removed, added, new_rows, self.failed)
             self.__dict__["edge_hit_counts"] = counts
@@ -925,7 +925,7 @@ class _MovedFiles:
     spans: list[Ints]
 
     @classmethod
-    def of(cls, old_starts: Ints, old: Ints, new_starts: Ints, new: Ints) -> _MovedFiles:
+    def between(cls, old_starts: Ints, old: Ints, new_starts: Ints, new: Ints) -> _MovedFiles:
         place = np.full(int(old_starts[-1]), -1, np.int32)
         to = ranges(new_starts[new], new_starts[new + 1])
         place[ranges(old_starts[old], old_starts[old + 1])] = to
@@ -1085,7 +1085,7 @@ class Tally:
             come = [place for mark, place in marks.items() if mark not in known]
         if self._last is None or len(gone) + len(come) > len(marks):
             tests = range(len(spectrum.rows))
-            counts = Counts.of(self._derive(spectrum, tests), spectrum.failed, self._columns)
+            counts = Counts.from_rows(self._derive(spectrum, tests), spectrum.failed, self._columns)
         else:
             counts = counts.updated(self._change(before, gone), self._change(spectrum, come))
         self._last = spectrum, marks, counts

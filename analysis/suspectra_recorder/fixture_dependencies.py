@@ -103,7 +103,7 @@ class TestFiles:
             with StandardLibrary():
                 from suspectra_recorder.instrumentation.source import parse  # seldom needed, and slow to import
             try:
-                outline = Outline.of(parse(source), tests=True)
+                outline = Outline.from_tree(parse(source), tests=True)
             except (SyntaxError, ValueError, RecursionError):
                 outline = None  # any change of it then concerns all of its tests
             item = Instrumented(compile("", path, "exec"), 0, ModuleMap(outline=outline).to_bytes())

@@ -78,7 +78,7 @@ def figure_1() -> tuple[Spectrum, Program]:
     )
     edges = [(*edge, i) for i, edge in enumerate(EDGES)]
     held = [(block, line - 1) for block, lines in BLOCKS.items() for line in lines]
-    return spectrum, Program((), (FlowGraph.of(0, 6, edges, held),))
+    return spectrum, Program((), (FlowGraph.from_edges(0, 6, edges, held),))
 
 
 def rows_of(name: str, runs: list[list[int]]) -> dict[str, np.ndarray]:

@@ -315,7 +315,7 @@ def test_odd_file_names(repository):
         (repository / name).write_text("1")
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "odd")
-    assert set(NAMES) <= Revision.of(str(repository), "HEAD").files.keys()
+    assert set(NAMES) <= Revision.from_name(str(repository), "HEAD").files.keys()
     assert set(NAMES) <= set(project_files(str(repository)))
     for name in NAMES:
         (repository / name).write_text("2")

@@ -47,7 +47,7 @@ def spectrum_of(*runs):
 
 
 def calls_between(*given):
-    return Calls.of(*given).pairs
+    return Calls.from_program(*given).pairs
 
 
 def lines(pairs):

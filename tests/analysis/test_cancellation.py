@@ -95,7 +95,7 @@ def test_the_debugging_model_can_be_stopped_wherever_it_looks(project):
     def steps(token: Token) -> list[float]:
         calls._callers._known.clear()
         with cancellable(token):
-            return DebuggingModel.of(report, localizer.program).ht_rank.tolist()
+            return DebuggingModel.from_report(report, localizer.program).ht_rank.tolist()
 
     expected, looks = steps(Token()), Countdown(sys.maxsize)  # what the spectrum counts, it counts once
     assert steps(looks) == expected

@@ -143,7 +143,7 @@ def test_cohen_and_fleiss_never_got_worse_on_a_single_fault(counts):
 
 
 def test_the_ratio_is_not_rounded():
-    four = Four.of(Counts(np.array([3]), np.array([2]), 4, 6), clone_failed=True)
+    four = Four.from_counts(Counts(np.array([3]), np.array([2]), 4, 6), clone_failed=True)
     assert (four.ef.tolist(), four.nf.tolist(), four.F, four.P) == ([4.5], [1.5], 6.0, 6)
     assert four.ep.tolist() == [2]
 
@@ -183,7 +183,7 @@ def formula_r(n: Four) -> np.ndarray:
 )
 def test_table_8(name, clone, scores, rank):
     if name == "R":
-        computed = formula_r(Four.of(TABLE_8.counts, clone))
+        computed = formula_r(Four.from_counts(TABLE_8.counts, clone))
     else:
         computed = make_technique(name, clone_failed=clone).score(TABLE_8.counts)
     assert computed.tolist() == scores

@@ -121,7 +121,7 @@ def test_blocks_equal_exact_elimination(programs):
     """Several graphs at once, so that their systems are solved side by side."""
     graphs, hits = [], []
     for blocks, pairs, counts in programs:
-        graphs.append(FlowGraph.of(-1, blocks, [(s, t, len(hits) + i) for i, (s, t) in enumerate(pairs)], []))
+        graphs.append(FlowGraph.from_edges(-1, blocks, [(s, t, len(hits) + i) for i, (s, t) in enumerate(pairs)], []))
         hits += counts
     ef, ep = (np.array(side) for side in zip(*hits, strict=True))
     flow = ControlFlow(tuple(graph.table for graph in graphs))
@@ -140,7 +140,7 @@ def test_blocks_equal_exact_elimination(programs):
 @settings(max_examples=100, deadline=None)
 def test_any_system_gives_finite_scores(program):
     blocks, pairs, hits = program
-    flow = ControlFlow((FlowGraph.of(-1, blocks, [(s, t, i) for i, (s, t) in enumerate(pairs)], []).table,))
+    flow = ControlFlow((FlowGraph.from_edges(-1, blocks, [(s, t, i) for i, (s, t) in enumerate(pairs)], []).table,))
     ef, ep = (np.array(side) for side in zip(*hits, strict=True))
     for merge_exit in (True, False):
         solution = CP(merge_exit).propagate(flow, Counts(ef, ep, 4, 7))
@@ -170,7 +170,7 @@ def program(edges: dict[tuple[int, int], tuple[int, int]], failed: int, passed: 
         Edges(*(np.zeros(len(ends), np.int32), ends[:, 0], ends[:, 1]), np.zeros(len(ends), np.int32), EdgeKind.BLOCK),
         tuple(np.array(run, np.int32) for run in runs),
     )
-    graph = FlowGraph.of(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], held)
+    graph = FlowGraph.from_edges(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], held)
     return spectrum, Program((), (graph,))
 
 
@@ -204,7 +204,7 @@ def test_a_nearly_singular_loop_is_called_rough():
     tests = 10**13
     edges = [(0, 2), (2, 3), (3, 2), (2, 4)]
     counts = Counts(np.array([tests, 9, 9, 1]), np.array([tests - 2, 0, 0, 0]), tests, tests)
-    flow = ControlFlow((FlowGraph.of(-1, 5, [(*edge, i) for i, edge in enumerate(edges)], []).table,))
+    flow = ControlFlow((FlowGraph.from_edges(-1, 5, [(*edge, i) for i, edge in enumerate(edges)], []).table,))
     solution = CP().propagate(flow, counts)
     notes = solution.notes
     assert notes["ill-conditioned"].tolist() == [0]
@@ -221,7 +221,7 @@ def test_large_loops_agree_with_a_dense_solution(size):
     ef, ep = rng.integers(1, 9, len(edges)), rng.integers(0, 5, len(edges))
     counts = Counts(ef, ep, 9, 7)  # n/9 is never m/7 here, so no Δ is 0, which makes loops singular
     blocks = size + 3
-    flow = ControlFlow((FlowGraph.of(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], []).table,))
+    flow = ControlFlow((FlowGraph.from_edges(-1, blocks, [(*edge, i) for i, edge in enumerate(edges)], []).table,))
     solution = CP().propagate(flow, counts)
     notes = solution.notes
     matrix = np.eye(blocks)
@@ -261,7 +261,7 @@ def test_statements_outside_any_block_rank_below_all_blocks_but_above_the_unexec
     edges = list(zip(graph.source.tolist(), graph.target.tolist(), graph.edge.tolist(), strict=True))
     rows = tuple(row[row != 7] for row in spectrum.rows)  # line 8 is never executed now
     changed = replace(spectrum, rows=rows)
-    report = CP().localize(changed, Program((), (FlowGraph.of(0, 6, edges, held),)))
+    report = CP().localize(changed, Program((), (FlowGraph.from_edges(0, 6, edges, held),)))
     assert (report.order + 1).tolist()[-2:] == [5, 8]
     assert "stands in no block" in report.explain(7).sentences[1]
 
@@ -280,7 +280,7 @@ def test_says_what_is_missing():
 
 def test_only_functions_whose_counts_changed_are_solved_again():
     edges = [(0, 2), (2, 3), (2, 4), (3, 4), (4, 1)]
-    graphs = [FlowGraph.of(-1, 5, [(*edge, 5 * i + k) for k, edge in enumerate(edges)], []) for i in range(3)]
+    graphs = [FlowGraph.from_edges(-1, 5, [(*edge, 5 * i + k) for k, edge in enumerate(edges)], []) for i in range(3)]
     flow, rng = ControlFlow(tuple(graph.table for graph in graphs)), np.random.default_rng(2)
     ef, ep = rng.integers(0, 5, 15), rng.integers(0, 8, 15)
     before = CP().propagate(flow, Counts(ef, ep, 4, 7))

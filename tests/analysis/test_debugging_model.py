@@ -41,7 +41,7 @@ def program(function, edges=(), kind=EdgeKind.ARC):
 def model(scores, function, edges=(), calls=None, **options):
     spectrum = program(function, edges)
     report = RankedReport.from_scores(OCHIAI, spectrum, np.asarray(scores, float))
-    return DebuggingModel(report, DynamicFlow.of(spectrum), calls, **options)
+    return DebuggingModel(report, DynamicFlow.from_spectrum(spectrum), calls, **options)
 
 
 def dense(chain):
@@ -162,7 +162,7 @@ def test_an_element_that_is_no_candidate_can_be_the_start():
     spectrum = program(FUNCTION, EDGES)
     spectrum.candidates[1] = False
     report = RankedReport.from_scores(OCHIAI, spectrum, np.array(SCORES, float))
-    subject = DebuggingModel(report, DynamicFlow.of(spectrum))
+    subject = DebuggingModel(report, DynamicFlow.from_spectrum(spectrum))
     assert subject.next_moves(1)[0].reasons == ("runs just before", "same function")
     assert np.isfinite(subject.expected_steps_from(1)[[0, 2, 3, 4, 5]]).all()
 
@@ -229,22 +229,22 @@ def test_the_model_of_all_that_is_known():
     spectrum = program(FUNCTION, EDGES)
     report = RankedReport.from_scores(OCHIAI, spectrum, np.array(SCORES, float))
     source = b"\n".join([b"f1(0)", b"0", b"def f1(x):", b"    x", b"0", b"0"])
-    whole = DebuggingModel.of(report, Program((), source_of=lambda path: source))
+    whole = DebuggingModel.from_report(report, Program((), source_of=lambda path: source))
     assert whole.next_moves(0)[0].reasons == ("runs just after", "same function")
     assert "called from here" in {reason for move in whole.next_moves(0) for reason in move.reasons}
     np.testing.assert_array_equal(
-        DebuggingModel.of(report).expected_steps, model(SCORES, FUNCTION, EDGES).expected_steps
+        DebuggingModel.from_report(report).expected_steps, model(SCORES, FUNCTION, EDGES).expected_steps
     )
 
 
 def test_flow_by_blocks():
     spectrum = program([0] * 5, [(0, 1), (1, 2)], EdgeKind.BLOCK)
-    graph = FlowGraph.of(0, 4, [(0, 1, 0), (1, 2, -1), (1, 3, 1)], [(0, 0), (0, 1), (1, 2), (3, 3), (3, 4)])
-    flow = DynamicFlow.of(spectrum, [graph])
+    graph = FlowGraph.from_edges(0, 4, [(0, 1, 0), (1, 2, -1), (1, 3, 1)], [(0, 0), (0, 1), (1, 2), (3, 3), (3, 4)])
+    flow = DynamicFlow.from_spectrum(spectrum, [graph])
     assert flow.pairs.tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
     assert flow.elements_of(flow.nodes - 1).tolist() == [3, 4]
-    assert DynamicFlow.of(spectrum).pairs.tolist() == []
-    assert DynamicFlow.of(program([0] * 5)).pairs.tolist() == []
+    assert DynamicFlow.from_spectrum(spectrum).pairs.tolist() == []
+    assert DynamicFlow.from_spectrum(program([0] * 5)).pairs.tolist() == []
 
 
 def test_flow_by_lines_finds_the_statement_a_line_is_inside():

@@ -263,8 +263,8 @@ class Reader:
         self.flow, self.calls, self.model = None, None, None
 
     def read(self, report, program):
-        self.flow = DynamicFlow.of(report.spectrum, program.graphs, self.flow)
-        self.calls = Calls.of(report.spectrum, program, like=self.calls)
+        self.flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs, self.flow)
+        self.calls = Calls.from_program(report.spectrum, program, like=self.calls)
         self.model = DebuggingModel(report, self.flow, self.calls, like=self.model)
         return self.model
 
@@ -274,7 +274,9 @@ class Editor:
 
     def __init__(self, root: Path):
         self.shown, self.told = {}, set()
-        wire = SimpleNamespace(units=Units.of(None), can=lambda name: True, text_document_publish_diagnostics=self.take)
+        wire = SimpleNamespace(
+            units=Units.for_encoding(None), can=lambda name: True, text_document_publish_diagnostics=self.take
+        )
         self.published = Published(wire)
         self.disk = Disk(root)
         self.folder = SimpleNamespace(
@@ -293,7 +295,7 @@ class Editor:
             del self.shown[message.uri]
 
     def show(self, evidence, localizer):
-        ranking = Ranking.of(localizer.technique, evidence, localizer.report, localizer.problems(), 30)
+        ranking = Ranking.from_report(localizer.technique, evidence, localizer.report, localizer.problems(), 30)
         texts = self.folder.texts
         texts.forget_except(ranking.files.values())
         files = {path: ranking.files[path] for path in {suspect.location.file for suspect in ranking.suspects}}
@@ -337,7 +339,7 @@ def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edg
         if not isinstance(report, str):
             same_spectrum(localizer._spectrum, anew._spectrum)
             same_spectrum(report.spectrum, anew.report.spectrum)
-            same_model(reader.read(report, localizer.program), DebuggingModel.of(anew.report, anew.program))
+            same_model(reader.read(report, localizer.program), DebuggingModel.from_report(anew.report, anew.program))
             assert editor.show(evidence, localizer) == Editor(tmp_path).show(fresh, anew)
         names = [FORMULAS[(step * 3 + i) % len(FORMULAS)] for i in range(3)]
         for name in [*names, costly[step % len(costly)]] if costly else names:

@@ -190,7 +190,7 @@ def model_of(names, **how):
 def test_hostile_names_and_sources_stay_text():
     model = model_of(HOSTILE)
     for element in range(len(HOSTILE)):
-        picture = Picture.of(model, element, source=lambda one: HOSTILE[one])
+        picture = Picture.around(model, element, source=lambda one: HOSTILE[one])
         root = ET.fromstring(picture.svg())
         assert {node.tag.removeprefix(SVG) for node in root.iter()} <= {
             "svg", "title", "desc", "style", "rect", "path", "g", "text"
@@ -203,7 +203,7 @@ def test_hostile_names_and_sources_stay_text():
 def test_every_picture_is_well_formed_and_tells_no_more_than_a_whole(names, limit, data):
     model = model_of(names)
     element = data.draw(st.integers(0, len(names) - 1))
-    picture = Picture.of(model, element, source=lambda one: names[one], limit=limit)
+    picture = Picture.around(model, element, source=lambda one: names[one], limit=limit)
     root = ET.fromstring(picture.svg(styled=False, prefix="p"))
     assert root.find(f"{SVG}style") is None
     from_centre = sum(edge.probability for edge in picture.edges if edge.source == picture.nodes[0].state)
@@ -212,7 +212,7 @@ def test_every_picture_is_well_formed_and_tells_no_more_than_a_whole(names, limi
 
 def test_a_cleared_statement_has_no_picture():
     with pytest.raises(KeyError):
-        Picture.of(model_of(["a", "b"], cleared=[1]), 1)
+        Picture.around(model_of(["a", "b"], cleared=[1]), 1)
 
 
 # ranks by expected steps

@@ -49,15 +49,15 @@ class C(Base, metaclass=Meta):
 
 
 def outline(text, **options):
-    return Outline.of(ast.parse(text), **options)
+    return Outline.from_tree(ast.parse(text), **options)
 
 
 @pytest.mark.parametrize("path", [ZOO, Path(argparse.__file__), Path(typing.__file__)], ids=lambda p: p.name)
 def test_layout_and_comments_do_not_matter(path):
     tree = ast.parse(path.read_text())
-    assert Outline.of(ast.parse(ast.unparse(tree))) == Outline.of(tree)
+    assert Outline.from_tree(ast.parse(ast.unparse(tree))) == Outline.from_tree(tree)
     _, probes = instrument(path.read_bytes(), str(path), "__x__")
-    assert probes.outline == Outline.of(tree)
+    assert probes.outline == Outline.from_tree(tree)
     assert [f.name for f in probes.outline.functions] == [f.name for f in probes.functions]
 
 

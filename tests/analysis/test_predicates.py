@@ -46,7 +46,7 @@ def spectrum_of(runs: list[list[int]], failed: list[bool]) -> tuple[Spectrum, Pr
         tuple(np.array(times)[row] for times, row in zip(runs, taken, strict=True)),
     )
     edges = [(*edge, i) for i, edge in enumerate(EDGES)]
-    graph = FlowGraph.of(-1, 6, edges, [(block, block - 2) for block in range(2, 6)])
+    graph = FlowGraph.from_edges(-1, 6, edges, [(block, block - 2) for block in range(2, 6)])
     return spectrum, Program((), (graph,))
 
 
@@ -225,7 +225,7 @@ def test_a_condition_is_a_predicate(priced, name):
 def test_conditions_are_evaluated_as_often_as_both_outcomes_together(priced):
     spectrum, program = priced.spectrum(), Program(priced.files, (), priced.edges.source_of)
     spectrum, flow = control_flow("CBI", spectrum, program)
-    predicates = Predicates.of(flow, spectrum)
+    predicates = Predicates.from_flow(flow, spectrum)
     true = predicates.true(spectrum.edge_rows, spectrum.edge_counts)
     evaluated = predicates.evaluated(true).toarray()
     site, (tests, size) = predicates.site, true.shape

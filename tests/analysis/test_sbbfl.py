@@ -20,7 +20,9 @@ A, B = [1, 3], [2, 4]  # left, right in the first decision
 C, D = [5, 7], [6, 8]  # in the second
 RUNS = [A + C, A + C, A + D, B + C, B + D, A + D, B + C]
 FAILED = [True, True, False, False, False, False, False]
-GRAPH = FlowGraph.of(0, 9, [(s, t, k) for k, (s, t) in enumerate(ARCS)], [(block, block - 2) for block in range(2, 9)])
+GRAPH = FlowGraph.from_edges(
+    0, 9, [(s, t, k) for k, (s, t) in enumerate(ARCS)], [(block, block - 2) for block in range(2, 9)]
+)
 PROGRAM = Program((), (GRAPH,))
 
 

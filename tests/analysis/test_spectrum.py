@@ -84,7 +84,7 @@ def test_counts_carried_over_equal_counts_from_nothing(before, after):
     assert first.counts.failed == sum(failed)
     tests, failed, rows = parts(after, rows)
     second = first.with_rows(tests, failed, tuple(rows.values()))
-    fresh = Counts.of(tuple(rows.values()), failed, 6)
+    fresh = Counts.from_rows(tuple(rows.values()), failed, 6)
     assert second.counts.ef.tolist() == fresh.ef.tolist()
     assert second.counts.ep.tolist() == fresh.ep.tolist()
     assert (second.counts.failed, second.counts.passed) == (fresh.failed, fresh.passed)

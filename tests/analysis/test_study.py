@@ -363,7 +363,7 @@ def test_scores_of_a_ranking_with_several_faults():
     spectrum = Spectrum.from_matrix(matrix, failed=[True, True, False])
     report = make_technique("ochiai").localize(spectrum)
     # lines 1 and 2 tie at rank 1; 3 has 0.707, 4 has 0.5, 5 has 0
-    appraisal = Appraisal.of(report, [np.array([3]), np.array([0]), np.array([4, 2])])
+    appraisal = Appraisal.from_report(report, [np.array([3]), np.array([0]), np.array([4, 2])])
     assert [fault.location for fault in appraisal.faults] == ["program:1", "program:3", "program:4"]
     figures = appraisal.figures()
     assert figures["average rank"] == {"first": 1.5, "mean": (1.5 + 3 + 4) / 3, "last": 4}
@@ -380,7 +380,7 @@ def test_scores_of_a_ranking_with_several_faults():
 def test_faults_outside_the_ranking():
     report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 0]], failed=[True]))
     with pytest.raises(NothingToRank, match="none of the faults"):
-        Appraisal.of(report, [])
+        Appraisal.from_report(report, [])
 
 
 # ------------------------------------------------------------------------------------------------- fault lists

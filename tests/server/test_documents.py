@@ -153,7 +153,7 @@ def test_an_edit_of_a_document_is_the_edit_of_its_text(text, inserted, start, en
 
 @given(TEXT, st.sampled_from(["utf-8", "utf-16", "utf-32"]))
 def test_units_count_what_they_convert(text, encoding):
-    units = Units.of(encoding)
+    units = Units.for_encoding(encoding)
     for column in range(len(text) + 1):
         assert units.code_points(text, units.count(text[:column])) == column
     assert units.code_points(text, 10**6) == len(text)

@@ -51,7 +51,7 @@ def test_a_guide_holds_nothing_that_only_its_own_thread_can_free(shop):
     source, localizer = RecordingSource(shop), Localizer(settings.make_technique())
     evidence = source.read()
     report = localizer.update(evidence)
-    ranking = Ranking.of(localizer.technique, evidence, report, (), settings.top)
+    ranking = Ranking.from_report(localizer.technique, evidence, report, (), settings.top)
     navigation_models = NavigationModels(lambda: RecordingSource(shop, edges=True))
     navigation = navigation_models.make(NavigationBasis(ranking, frozenset(), settings.jump_model(None)), Token())
     navigation_models.solve(navigation, Token())

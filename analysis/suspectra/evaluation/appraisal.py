@@ -62,7 +62,9 @@ class Appraisal:
     steimann_of_steps: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, report: RankedReport, faults: Sequence[Ints], model: DebuggingModel | None = None) -> Appraisal:
+    def from_report(
+        cls, report: RankedReport, faults: Sequence[Ints], model: DebuggingModel | None = None
+    ) -> Appraisal:
         """Score a report.
 
         Parameters

@@ -60,7 +60,7 @@ def register(cli: click.Group) -> None:
         localized = localize(workspace, edges=ht_rank, **chosen)
         elements, problems = listed.elements(localized.report.spectrum.elements)
         warn(problems)
-        appraisal = Appraisal.of(localized.report, elements, _model(localized, p_jump) if ht_rank else None)
+        appraisal = Appraisal.from_report(localized.report, elements, _model(localized, p_jump) if ht_rank else None)
         with written(output) as out:
             if form == "json":
                 json.dump({"technique": localized.report.technique.name, **appraisal.as_dict()}, out, indent=2)
@@ -136,7 +136,7 @@ def _model(localized: Localized, p_jump: float) -> DebuggingModel:
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.markov.jumps import JumpModel
 
-    return DebuggingModel.of(localized.report, localized.program, JumpModel(p_jump))
+    return DebuggingModel.from_report(localized.report, localized.program, JumpModel(p_jump))
 
 
 class _Described(TypedDict):

@@ -245,7 +245,7 @@ class _Reader:
                 raise ValueError("numbers of blocks out of range")
             edges = zip(*(part.tolist() for part in (table[own, 1], table[own, 2], column[own])), strict=True)
             members = zip(held[found, 1].tolist(), (at[found] + span.start).tolist(), strict=True)
-            graphs.append(FlowGraph.of(index, blocks, edges, members))
+            graphs.append(FlowGraph.from_edges(index, blocks, edges, members))
         return tuple(graphs)
 
     def _rows(self, name: str, tests: int, columns: int, place: Ints) -> tuple[Row, ...]:

@@ -208,7 +208,7 @@ def _by_rank(report: RankedReport, subject: Subject) -> tuple[int, float, int]:
 
 def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[int, float, int]:
     """The same of the fault that a reader gets to soonest: what takes as many steps is a tie."""
-    model = DebuggingModel.of(report, subject.program, JumpModel(p_jump))
+    model = DebuggingModel.from_report(report, subject.program, JumpModel(p_jump))
     rank = model.ht_rank
     own = float(rank[subject.faulty].min())
     tied = int(np.count_nonzero(rank[model.elements] == own))

@@ -204,7 +204,7 @@ class CTables:
             first, last = int(flow.first_block[graph.first]), int(flow.first_block[graph.first + 1])
             elements = [(block - first, element) for block in range(first, last) for element in held.get(block, ())]
             edges = [(source, target, at) for (source, target), at in column.items()]
-            graphs.append(FlowGraph.of(index, function.blocks, edges, elements))
+            graphs.append(FlowGraph.from_edges(index, function.blocks, edges, elements))
         columns = np.array(table, np.int32).reshape(-1, 4)
         self.edges = Edges(columns[:, 0], columns[:, 1], columns[:, 2], columns[:, 3], EdgeKind.BLOCK)
         self.graphs = tuple(graphs)

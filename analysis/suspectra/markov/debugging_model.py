@@ -185,7 +185,7 @@ class DebuggingModel:
         return first[ascending], location
 
     @classmethod
-    def of(
+    def from_report(
         cls,
         report: RankedReport,
         program: Program | None = None,
@@ -221,8 +221,8 @@ class DebuggingModel:
         NothingToRank
             When every candidate is cleared.
         """
-        flow = DynamicFlow.of(report.spectrum, program.graphs if program is not None else ())
-        return cls(report, flow, Calls.of(report.spectrum, program), jumps, cleared, like)
+        flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
+        return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, cleared, like)
 
     def _same_chain_as(self, other: DebuggingModel) -> bool:
         """Whether every number of the chain is the same; which scores stand behind the levels makes no difference."""

@@ -95,7 +95,7 @@ class Picture:
     >>> from suspectra.techniques import make_technique
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> from suspectra.markov.debugging_model import DebuggingModel
-    >>> picture = Picture.of(DebuggingModel(make_technique("ochiai").localize(spectrum)), 1)
+    >>> picture = Picture.around(DebuggingModel(make_technique("ochiai").localize(spectrum)), 1)
     >>> [node.label for node in picture.nodes]
     ['program:2', 'rank 1', 'rank 2']
     >>> picture.svg().startswith("<svg")
@@ -106,7 +106,7 @@ class Picture:
     edges: tuple[PictureEdge, ...]
 
     @classmethod
-    def of(
+    def around(
         cls,
         model: DebuggingModel,
         element: int,

@@ -160,7 +160,7 @@ def _chains(ranking: Ranking, model: DebuggingModel, sources: Sources) -> Iterat
 
     for number, element in enumerate(ranking.report.top(min(ranking.shown, MOST_CHAINS)).tolist()):
         try:
-            picture = Picture.of(model, element, source=source)
+            picture = Picture.around(model, element, source=source)
         except KeyError:  # a report of subgraphs leaves it out
             continue
         yield {"number": number, "svg": Markup(picture.svg(styled=False, prefix=f"chain{number}"))}

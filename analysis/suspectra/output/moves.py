@@ -159,7 +159,7 @@ def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: in
 
 def _chain(model: DebuggingModel, element: int) -> dict[str, object] | None:
     try:
-        picture = Picture.of(model, element)
+        picture = Picture.around(model, element)
     except KeyError:
         return None
     return {

@@ -42,7 +42,7 @@ class Calls:
 
     Examples
     --------
-    >>> Calls.of(Spectrum.from_matrix([[1, 1, 0]], failed=[True]), None).pairs.shape
+    >>> Calls.from_program(Spectrum.from_matrix([[1, 1, 0]], failed=[True]), None).pairs.shape
     (0, 2)
     """
 
@@ -50,7 +50,7 @@ class Calls:
     _named: _Named | None = None
 
     @classmethod
-    def of(
+    def from_program(
         cls,
         spectrum: Spectrum,
         program: Program | None,

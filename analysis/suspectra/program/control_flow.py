@@ -37,7 +37,7 @@ class ControlFlow:
 
     Examples
     --------
-    >>> graph = FlowGraph.of(0, 4, [(0, 2, 7), (2, 3, 8), (3, 1, 9)], [(2, 40), (3, 41)])
+    >>> graph = FlowGraph.from_edges(0, 4, [(0, 2, 7), (2, 3, 8), (3, 1, 9)], [(2, 40), (3, 41)])
     >>> flow = ControlFlow((graph.table, graph.table))
     >>> flow.source.tolist(), flow.graph_of_block.tolist()
     ([0, 2, 3, 4, 6, 7], [0, 0, 0, 0, 1, 1, 1, 1])

@@ -85,7 +85,9 @@ class DynamicFlow:
         return np.stack([both >> 32, both & 0xFFFFFFFF], axis=1)
 
     @classmethod
-    def of(cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), like: DynamicFlow | None = None) -> DynamicFlow:
+    def from_spectrum(
+        cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), like: DynamicFlow | None = None
+    ) -> DynamicFlow:
         """The flow of a spectrum: by blocks where a graph knows the edges, by lines elsewhere.
 
         Parameters

@@ -38,7 +38,7 @@ class FlowGraph:
 
     Examples
     --------
-    >>> graph = FlowGraph.of(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
     >>> graph.elements_of(1).tolist(), graph.exits.tolist()
     ([40, 41], [2])
     """
@@ -52,7 +52,7 @@ class FlowGraph:
     element: Ints
 
     @classmethod
-    def of(
+    def from_edges(
         cls,
         function: int,
         blocks: int,
@@ -209,7 +209,7 @@ class GraphTable:
         return replace(self, function=function, edge=edge, element=element, made=self)
 
     @classmethod
-    def of(cls, graphs: Sequence[FlowGraph]) -> GraphTable:
+    def from_graphs(cls, graphs: Sequence[FlowGraph]) -> GraphTable:
         """Several graphs in one table.
 
         Parameters

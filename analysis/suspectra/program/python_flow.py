@@ -126,7 +126,7 @@ class PythonFlow:
                     warnings.simplefilter("ignore")
                     text = importlib.util.decode_source(data)
                     tree = parse(text)
-                return cls._of(tree, _Text.of(text), _first_line(tree, text, data))
+                return cls._of(tree, _Text.from_source(text), _first_line(tree, text, data))
         except SyntaxError:
             raise
         except (ValueError, RecursionError, MemoryError, tokenize.TokenError) as error:
@@ -538,7 +538,7 @@ class _Text:
     suspending: frozenset[int]
 
     @classmethod
-    def of(cls, text: str) -> _Text:
+    def from_source(cls, text: str) -> _Text:
         found: dict[str, list[int]] = {"and": [], "or": [], "else": [], "if": [], "yield": []}
         line, counted = 1, 0
         for match in _WORDS.finditer(text):

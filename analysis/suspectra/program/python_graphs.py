@@ -69,7 +69,7 @@ def python_graphs(
 def _graphs_of(flow: PythonFlow | None, part: FilePart) -> GraphTable:
     """The graphs of one file, in its own numbers."""
     if flow is None:
-        return GraphTable.of([_taken_graph(group, part) for group in _connected(part.arcs)])
+        return GraphTable.from_graphs([_taken_graph(group, part) for group in _connected(part.arcs)])
     return scope_graphs(flow, part)
 
 

@@ -231,4 +231,4 @@ def _parsed(data: bytes | None) -> ast.Module | None:
 
 
 def _outline(tree: ast.Module | None, *, tests: bool) -> Outline | None:
-    return None if tree is None else Outline.of(tree, tests=tests)
+    return None if tree is None else Outline.from_tree(tree, tests=tests)

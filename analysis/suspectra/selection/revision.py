@@ -46,7 +46,7 @@ class Revision:
     files: dict[str, tuple[str, str]]
 
     @classmethod
-    def of(cls, workspace: str, name: str) -> Revision:
+    def from_name(cls, workspace: str, name: str) -> Revision:
         """Look up a revision.
 
         Raises

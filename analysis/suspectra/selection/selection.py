@@ -90,7 +90,7 @@ def select(root: str, since: str | None = None) -> Selection:
         When the revision can't be had.
     """
     root = os.path.realpath(root)
-    revision = Revision.of(root, since) if since is not None else None
+    revision = Revision.from_name(root, since) if since is not None else None
     folder = os.path.realpath(recording_folder(root))
     if os.path.commonpath((folder, root)) != root:
         cause = "the folder of the recording leads outside the workspace"

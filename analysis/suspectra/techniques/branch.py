@@ -35,7 +35,7 @@ class Branch(Technique):
         spectrum, flow = control_flow(INFO.title, spectrum, program)
         decided = self.score(flow, spectrum.edge_hit_counts, kept(self, before, Deciding))
         of_element = flow.over_elements(decided.block_score, len(spectrum.elements))
-        return FlowReport.of(self, spectrum, of_element, flow.problems, decided)
+        return FlowReport.from_flow_scores(self, spectrum, of_element, flow.problems, decided)
 
     def score(self, flow: ControlFlow, counts: Counts, before: Deciding | None = None) -> Deciding:
         """Score the edges of the functions whose counts changed, and their blocks.

@@ -155,7 +155,7 @@ class CP(Technique):
         solution = self.propagate(flow, spectrum.edge_hit_counts, kept(self, before, Propagation))
         scores = flow.over_elements(solution.br, len(spectrum.elements))
         notes = [_named(kind, graphs, flow, spectrum) for kind, graphs in solution.notes.items() if len(graphs)]
-        return FlowReport.of(self, spectrum, scores, (*flow.problems, *notes), solution)
+        return FlowReport.from_flow_scores(self, spectrum, scores, (*flow.problems, *notes), solution)
 
     def propagate(self, flow: ControlFlow, counts: Counts, before: Propagation | None = None) -> Propagation:
         """Solve the equations of the functions whose counts changed, all of them together.

@@ -34,7 +34,7 @@ class FlowReport(RankedReport):
     details: object = None
 
     @classmethod
-    def of(
+    def from_flow_scores(
         cls,
         technique: Technique,
         spectrum: Spectrum,
@@ -85,7 +85,7 @@ def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
     Returns
     -------
     DetailsT
-        What was given to :meth:`FlowReport.of`.
+        What was given to :meth:`FlowReport.from_flow_scores`.
 
     Raises
     ------

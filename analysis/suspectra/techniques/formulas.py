@@ -45,7 +45,7 @@ class Four:
     P: float
 
     @classmethod
-    def of(cls, counts: Counts, clone_failed: bool = False) -> Four:
+    def from_counts(cls, counts: Counts, clone_failed: bool = False) -> Four:
         """Take the counts of a spectrum.
 
         Parameters
@@ -575,7 +575,7 @@ class Formula(Technique):
         return self._score(Counts(ef, ep, counts.failed, counts.passed))[of]
 
     def _score(self, counts: Counts) -> Floats:
-        return self.spec.score(Four.of(counts, self.clone), **dict(self.parameters))
+        return self.spec.score(Four.from_counts(counts, self.clone), **dict(self.parameters))
 
     def localize(
         self,
@@ -597,7 +597,9 @@ class Formula(Technique):
         """The counts in words, and the formula with the numbers put in."""
         s = report.suspect(position)
         counts = report.spectrum.counts
-        cloned = Four.of(Counts(np.zeros(0, np.int32), np.zeros(0, np.int32), counts.failed, counts.passed), self.clone)
+        cloned = Four.from_counts(
+            Counts(np.zeros(0, np.int32), np.zeros(0, np.int32), counts.failed, counts.passed), self.clone
+        )
         sentences = [in_words(s.ef, s.ep, counts)]
         if self.clone and cloned.F != counts.failed:
             sentences.append(

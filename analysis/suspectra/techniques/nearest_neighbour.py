@@ -93,7 +93,7 @@ class NearestNeighbour(Technique):
         if not nearest:
             notes.append(Problem("", "", "NN/Perm has no passed run to compare with", "run passing tests too"))
         scores = np.where(share > 0, share, around)
-        return FlowReport.of(self, spectrum, scores, tuple(notes), Neighbours(nearest))
+        return FlowReport.from_flow_scores(self, spectrum, scores, tuple(notes), Neighbours(nearest))
 
     def effort(self, spectrum: Spectrum) -> Effort:
         """What all distances take: each looks at every block, of which there are nearly as many as statements.

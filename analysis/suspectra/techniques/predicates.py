@@ -74,7 +74,7 @@ class Predicates:
     edges: Edges
 
     @classmethod
-    def of(cls, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
+    def from_flow(cls, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
         """The outcomes of all decisions that any test reached, and of all conditions the evidence tells.
 
         Parameters
@@ -119,7 +119,7 @@ class Predicates:
             `self` where nothing changed for it.
         """
         same = self.flow is flow and self.edges is spectrum.edges
-        return self if same else Predicates.of(flow, spectrum)
+        return self if same else Predicates.from_flow(flow, spectrum)
 
     @cached_property
     def sites(self) -> Ints:
@@ -287,7 +287,7 @@ class Predicates:
             cure = "use a technique of statements, or add passing tests near the failing ones"
             notes.append(Problem("", "", cause, cure))
         ranked = np.where(np.isnan(of_element), below, of_element)
-        return FlowReport.of(technique, spectrum, ranked, tuple(notes), details(best))
+        return FlowReport.from_flow_scores(technique, spectrum, ranked, tuple(notes), details(best))
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,7 +325,7 @@ class SoberDetails(_Details):
 
 
 def _predicates(flow: ControlFlow, spectrum: Spectrum, before: _Details | None) -> Predicates:
-    return before.predicates.following(flow, spectrum) if before is not None else Predicates.of(flow, spectrum)
+    return before.predicates.following(flow, spectrum) if before is not None else Predicates.from_flow(flow, spectrum)
 
 
 def _explain(report: RankedReport, position: int) -> tuple[str, list[str], int]:

@@ -175,7 +175,7 @@ class SBBFL(Technique):
         def score(ef: int, ep: int) -> float:
             if (ef, ep) not in known:
                 pair = Counts(np.array([ef]), np.array([ep]), counts.failed, counts.passed)
-                known[ef, ep] = round(float(spec.score(Four.of(pair), **spec.parameters)[0]), 12)
+                known[ef, ep] = round(float(spec.score(Four.from_counts(pair), **spec.parameters)[0]), 12)
             return known[ef, ep]
 
         return score

@@ -75,7 +75,7 @@ class Outline:
     tests: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tree: ast.Module, *, tests: bool = False) -> Outline:
+    def from_tree(cls, tree: ast.Module, *, tests: bool = False) -> Outline:
         """The outline of a tree; with `tests`, tests that are added to it or leave it change nothing around them."""
         walk = _Walk(frozenset(_names(tree)) if tests else None, _annotates_lazily(tree))
         walk.functions_of(tree.body, "", -1)

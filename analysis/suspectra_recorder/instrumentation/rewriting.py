@@ -74,7 +74,7 @@ def instrument(
             untouched = compile(tree, path, "exec", dont_inherit=True)
         lines = LogicalLines(source)
         inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
-        outline = Outline.of(tree)
+        outline = Outline.from_tree(tree)
         if counting:
             inserter.put_into_expressions(tree, asserts)
         inserter.module(tree)

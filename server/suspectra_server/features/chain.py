@@ -28,7 +28,7 @@ def register(session: Session) -> None:
     @session.feature(CHAIN)
     async def chain(params: Any) -> dict[str, Any] | None:
         uri, line, limit = _read(params)
-        found = session.folders.of(uri)
+        found = session.folders.holding(uri)
         if found is None:
             return None
         folder, path = found
@@ -98,7 +98,7 @@ def _picture(texts: _Texts, navigation: NavigationModel, element: int, limit: in
     except KeyError:
         return None
     reading = texts.read(node.number for node in around.nodes if node.kind == "location")
-    return Picture.of(navigation.model, element, texts.label, texts.source, limit), reading
+    return Picture.around(navigation.model, element, texts.label, texts.source, limit), reading
 
 
 def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture) -> dict[str, Any]:

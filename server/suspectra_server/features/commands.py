@@ -64,7 +64,7 @@ class Commands:
         if self._by_steps(here):
             return self._go_to(await self._fewest_steps(here), here)
         found = self._in_ranking(cursor, 1)
-        self._learn(here, Statement.of(*found) if found else None, returns=True)
+        self._learn(here, Statement.for_mark(*found) if found else None, returns=True)
         return self._go_to(found, here)
 
     def previous_suspect(self, cursor: Any = None) -> lsp.Location | None:
@@ -73,7 +73,7 @@ class Commands:
         if self._by_steps(here):
             return self.back()
         found = self._in_ranking(cursor, -1)
-        self._learn(here, Statement.of(*found) if found else None, returns=True)
+        self._learn(here, Statement.for_mark(*found) if found else None, returns=True)
         return self._go_to(found, here)
 
     def first_suspect(self) -> lsp.Location | None:
@@ -253,7 +253,7 @@ class Commands:
 
     def _marked(self, uri: str, line: int) -> Found | None:
         """The best mark on a line."""
-        found = self._session.folders.of(uri)
+        found = self._session.folders.holding(uri)
         if found is None:
             return None
         folder, path = found
@@ -264,7 +264,7 @@ class Commands:
         """The suspect on a line, marked or further down the ranking."""
         if marked := self._marked(uri, line):
             return marked[0], marked[1].suspect, self._location(*marked)
-        found = self._session.folders.of(uri)
+        found = self._session.folders.holding(uri)
         if found is None or (suspect := found[0].current().suspect_at(found[1], line)) is None:
             return None
         return found[0], suspect, lsp.Location(uri, whole_line(line))
@@ -279,7 +279,7 @@ class Commands:
 
     def _statement_at(self, uri: str, line: int) -> Statement | None:
         """The measured statement on a line."""
-        found = self._session.folders.of(uri)
+        found = self._session.folders.holding(uri)
         if found is None:
             return None
         folder, path = found
@@ -300,7 +300,7 @@ class Commands:
 
     def _first(self) -> Statement | None:
         found = next(iter(self._unexamined()), None)
-        return Statement.of(*found) if found else None
+        return Statement.for_mark(*found) if found else None
 
     # what comes next
 
@@ -329,7 +329,7 @@ class Commands:
         if here is not now:
             steps = None  # they are told by numbers of the ranking before
         trail = self._session.trail
-        found = [one for one in self._unexamined() if now is None or Statement.of(*one) != now]
+        found = [one for one in self._unexamined() if now is None or Statement.for_mark(*one) != now]
         left = [one for one in found if not trail.saw(_stop(one))]
         if not left:
             trail.begin_again()
@@ -403,7 +403,7 @@ class Commands:
 
     def _go_to(self, found: Found | None, here: Statement | None = None) -> lsp.Location | None:
         if found is not None:
-            return self._visit(Statement.of(*found), here)
+            return self._visit(Statement.for_mark(*found), here)
         if not self._session.takes_status:
             done = any(folder.snapshot.marks for folder in self._session.folders)
             self._session.answer("No other suspect is left." if done else self._session.status()["message"])

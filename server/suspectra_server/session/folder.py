@@ -379,7 +379,7 @@ class Folder:
         }
         navigation, by_steps = self.navigation.model_for(ranking), self.settings.order == "steps"
         errors = tuple(
-            ErrorMark.of(error, self.texts.placement(_failed(error)) if error.file else None)
+            ErrorMark.for_error(error, self.texts.placement(_failed(error)) if error.file else None)
             for error in ranking.collection_errors
         )
         after = Snapshot(ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors)
@@ -438,7 +438,7 @@ class Statement:
     element: int
 
     @classmethod
-    def of(cls, folder: Folder, mark: Mark) -> Statement:
+    def for_mark(cls, folder: Folder, mark: Mark) -> Statement:
         """The statement of a mark that the folder has now."""
         return cls(folder, folder.snapshot.ranking, mark.suspect.element)
 

@@ -33,7 +33,7 @@ class Folders:
         """The folder of that URI."""
         return self._folders.get(uri)
 
-    def of(self, uri: str) -> tuple[Folder, str] | None:
+    def holding(self, uri: str) -> tuple[Folder, str] | None:
         """The innermost folder that holds a document, and the document's path in it."""
         holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
         return min(holding, key=lambda found: len(found[1]), default=None)

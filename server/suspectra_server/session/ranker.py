@@ -111,7 +111,7 @@ class Ranker:
             report = self._localizer.update(evidence)
             token.check()
             problems = self._localizer.problems()
-            ranking = Ranking.of(technique, evidence, report, problems, settings.top, self._inside(evidence))
+            ranking = Ranking.from_report(technique, evidence, report, problems, settings.top, self._inside(evidence))
             reading = self._disk.read(texts_of(ranking, wanted.texts), token)
         except EvidenceError as error:
             there = any(states.get(path) is not None for path in watched)

@@ -42,7 +42,7 @@ class Units:
     width: int
 
     @classmethod
-    def of(cls, agreed: str | None) -> Units:
+    def for_encoding(cls, agreed: str | None) -> Units:
         """The units of an LSP position encoding; UTF-16 unless agreed otherwise."""
         return {"utf-8": cls("utf-8", 1), "utf-32": cls("utf-32-le", 4)}.get(agreed or "", cls("utf-16-le", 2))
 
@@ -84,7 +84,7 @@ class Document(TextDocument):
         text, offset = self._source or "", 0
         for line, match in enumerate(LINE.finditer(text)):
             if line == position.line:
-                units = Units.of(self.position_codec.encoding)
+                units = Units.for_encoding(self.position_codec.encoding)
                 return offset + units.code_points(match[0].rstrip("\r\n"), position.character)
             offset = match.end()
         return offset

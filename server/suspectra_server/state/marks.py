@@ -52,7 +52,7 @@ class Mark:
     @property
     def band(self) -> Band:
         """How far up it stands."""
-        return Band.of(self.suspect)
+        return Band.for_suspect(self.suspect)
 
     def holds(self, line: int) -> bool:
         """Whether a line, counted from 0, belongs to it."""
@@ -78,7 +78,7 @@ class ErrorMark:
     end: int = 0
 
     @classmethod
-    def of(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
+    def for_error(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
         """The mark of an error, given where the lines of its file stand."""
         lines = placement.current_lines(Location(error.file, error.line, error.line)) if placement else None
         if placement is None or lines is None:

@@ -191,9 +191,9 @@ class NavigationModels:
         edges = evidence.edges
         program = Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
         before = self._knowledge
-        flow = DynamicFlow.of(spectrum, program.graphs, before.flow if before else None)
+        flow = DynamicFlow.from_spectrum(spectrum, program.graphs, before.flow if before else None)
         token.check()
-        calls = Calls.of(spectrum, program, _checking(token), before.calls if before else None)
+        calls = Calls.from_program(spectrum, program, _checking(token), before.calls if before else None)
         self._knowledge = _Knowledge(ranking.evidence, flow, calls)
         return self._knowledge
 

@@ -33,7 +33,7 @@ class Band(str, Enum):
     LOW = "low"
 
     @classmethod
-    def of(cls, suspect: Suspect) -> Band:
+    def for_suspect(cls, suspect: Suspect) -> Band:
         """The band of a suspect."""
         if suspect.rank_average <= 5:
             return cls.HIGH
@@ -55,7 +55,7 @@ class Ranking:
     inside: frozenset[str] = frozenset()  # files of tests and of collection errors that lie in the folder
 
     @classmethod
-    def of(
+    def from_report(
         cls,
         technique: Technique,
         evidence: Evidence,
