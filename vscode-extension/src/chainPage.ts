@@ -26,31 +26,21 @@ export function chainPage(chain: Chain, from: string): Html {
     .filter(({ source }) => source === here?.id)
     .toSorted((a, b) => b.probability - a.probability);
   return html`<h1>${t('Where a reader goes from {0}', from)}</h1>
-    <div class="picture">${clickable(chain)}</div>
-    <h2>${t('The next step')}</h2>
-    <table>
-      <tr>
-        <th>${t('to')}</th>
-        <th>${t('probability')}</th>
-        <th>${t('because')}</th>
-      </tr>
-      ${moves.map(
-        ({ target, probability, reasons }) =>
-          html`<tr>
-            <td>${link(chain, target, names.get(target) ?? '')}</td>
-            <td class="number">${percentWords(probability)}</td>
-            <td>${reasons.join(', ')}</td>
-          </tr>`,
-      )}
-    </table>`;
+<div class="picture">${clickable(chain)}</div>
+<h2>${t('The next step')}</h2>
+<table>
+<tr><th>${t('to')}</th><th>${t('probability')}</th><th>${t('because')}</th></tr>
+${moves.map(
+  ({ target, probability, reasons }) => html`<tr><td>${link(chain, target, names.get(target) ?? '')}</td>
+<td class="number">${percentWords(probability)}</td><td>${reasons.join(', ')}</td></tr>`,
+)}
+</table>`;
 }
 
 /** What is said where there is no chain. */
 export function noChain(from: string): Html {
   return html`<h1>${from}</h1>
-    <p class="notice">
-      ${t('There is no model around this line: it was not measured, or it was marked as innocent.')}
-    </p>`;
+<p class="notice">${t('There is no model around this line: it was not measured, or it was marked as innocent.')}</p>`;
 }
 
 function link(chain: Chain, id: number, label: string): Html {

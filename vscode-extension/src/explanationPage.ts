@@ -21,44 +21,38 @@ export type Action = (typeof ACTIONS)[number];
 export function explanation(reasons: Reasons): Html {
   const { place, failing, passing, ef, ep, nf, np } = reasons;
   return html`<h1>${reasons.headline}</h1>
-    <p>
-      <button data-say="place">${placeWords(place)}</button>
-      <span class="soft">${t('in {0}', suspectName(place))}</span>
-    </p>
-    <pre>${place.source}</pre>
-    ${state(reasons)} ${reasons.sentences.map((sentence) => html`<p>${sentence}</p>`)}
-    <h2>${t('Tests that execute it')}</h2>
-    <div class="chart">
-      ${share(t('failing'), 'failing', ef, ef + nf)} ${share(t('passing'), 'passing', ep, ep + np)}
-    </div>
-    ${reasons.formula ? formula(reasons) : new Html('')}
-    <div class="actions">${actions(reasons)}</div>
-    <h2>${t('Failing tests that execute it')}</h2>
-    ${list('failing', failing, ef)}
-    ${
-      ep
-        ? html`<h2>${t('Passing tests that execute it')}</h2>
-            <details id="passing" ${new Html(ep <= 5 ? ' open' : '')}>
-              <summary>${ep === 1 ? t('1 test') : t('{0} tests', ep)}</summary>
-              ${list('passing', passing, ep)}
-            </details>`
-        : html`<p class="soft">${t('No passing test executes it.')}</p>`
-    }`;
+<p><button data-say="place">${placeWords(place)}</button> <span class="soft">${t('in {0}', suspectName(place))}</span></p>
+<pre>${place.source}</pre>
+${state(reasons)}
+${reasons.sentences.map((sentence) => html`<p>${sentence}</p>`)}
+<h2>${t('Tests that execute it')}</h2>
+<div class="chart">
+${share(t('failing'), 'failing', ef, ef + nf)}
+${share(t('passing'), 'passing', ep, ep + np)}
+</div>
+${reasons.formula ? formula(reasons) : new Html('')}
+<div class="actions">${actions(reasons)}</div>
+<h2>${t('Failing tests that execute it')}</h2>
+${list('failing', failing, ef)}
+${
+  ep
+    ? html`<h2>${t('Passing tests that execute it')}</h2>
+<details id="passing"${new Html(ep <= 5 ? ' open' : '')}><summary>${ep === 1 ? t('1 test') : t('{0} tests', ep)}</summary>
+${list('passing', passing, ep)}</details>`
+    : html`<p class="soft">${t('No passing test executes it.')}</p>`
+}`;
 }
 
 /** What is said about a line that is not a suspect any more. */
 export function gone(place: string): Html {
   return html`<h1>${place}</h1>
-    <p class="notice">
-      ${t('This line is not a suspect any more: no failing test executes it as it is now, or it was edited since the tests ran.')}
-    </p>
-    <div class="actions"><button data-say="next">${t('Next Suspect')}</button></div>`;
+<p class="notice">${t('This line is not a suspect any more: no failing test executes it as it is now, or it was edited since the tests ran.')}</p>
+<div class="actions"><button data-say="next">${t('Next Suspect')}</button></div>`;
 }
 
 /** What is said while there is no server to ask. */
 export function waiting(place: string): Html {
-  return html`<h1>${place}</h1>
-    <p class="soft">${t('The server is not running.')}</p>`;
+  return html`<h1>${place}</h1><p class="soft">${t('The server is not running.')}</p>`;
 }
 
 function state({ examined, innocent }: Reasons): Html {
@@ -70,17 +64,13 @@ function share(name: string, kind: string, part: number, whole: number): Html {
   const words = t('{0} of {1}', part, whole);
   const width = whole ? (100 * part) / whole : 0;
   return html`<span>${name}</span>
-    <svg role="img" aria-label="${name}: ${words}" viewBox="0 0 100 10" preserveAspectRatio="none">
-      <rect class="rest" width="100" height="10" />
-      <rect class="${kind}" width="${width}" height="10" />
-    </svg>
-    <span>${words}</span>`;
+<svg role="img" aria-label="${name}: ${words}" viewBox="0 0 100 10" preserveAspectRatio="none"><rect class="rest" width="100" height="10"/><rect class="${kind}" width="${width}" height="10"/></svg>
+<span>${words}</span>`;
 }
 
 function formula({ technique, formula, substituted }: Reasons): Html {
   return html`<h2>${t('How {0} scores it', technique)}</h2>
-    <pre>
-${formula}
+<pre>${formula}
 ${substituted}</pre>`;
 }
 
@@ -98,12 +88,12 @@ function actions({ examined, innocent }: Reasons): Html[] {
 function list(kind: 'failing' | 'passing', tests: Test[], all: number): Html {
   const more = all - tests.length;
   return html`<ul>
-    ${tests.map((test, index) => {
-      const name = test.uri
-        ? html`<button data-say="${kind} ${index}"><code>${test.name}</code></button>`
-        : html`<code>${test.name}</code>`;
-      return html`<li>${name}${test.message ? html`<br /><span class="bad">${test.message}</span>` : html``}</li>`;
-    })}
-    ${more > 0 ? html`<li class="soft">${t('and {0} more', more)}</li>` : html``}
-  </ul>`;
+${tests.map((test, index) => {
+  const name = test.uri
+    ? html`<button data-say="${kind} ${index}"><code>${test.name}</code></button>`
+    : html`<code>${test.name}</code>`;
+  return html`<li>${name}${test.message ? html`<br><span class="bad">${test.message}</span>` : html``}</li>`;
+})}
+${more > 0 ? html`<li class="soft">${t('and {0} more', more)}</li>` : html``}
+</ul>`;
 }

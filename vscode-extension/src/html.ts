@@ -25,24 +25,14 @@ function escaped(text: string): string {
 /** A whole page for a webview: no script but its own, and nothing from anywhere else. */
 export function page(title: string, style: string, script: string, nonce: string): string {
   return html`<!DOCTYPE html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta
-          http-equiv="Content-Security-Policy"
-          content="default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-${nonce}'"
-        />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${title}</title>
-        <style>
-          ${new Html(style)}
-        </style>
-      </head>
-      <body>
-        <main id="content" aria-live="polite"></main>
-        <script nonce="${nonce}">
-          ${new Html(script)};
-        </script>
-      </body>
-    </html>`.text;
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'nonce-${nonce}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title>
+<style>${new Html(style)}</style>
+</head>
+<body><main id="content" aria-live="polite"></main><script nonce="${nonce}">${new Html(script)}</script></body>
+</html>`.text;
 }
