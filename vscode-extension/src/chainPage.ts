@@ -1,9 +1,9 @@
-/** What the panel says that shows the debugging model around a statement. Knows nothing of VS Code. */
+/** The content of the panel that shows the debugging model around a statement. Knows nothing of VS Code. */
 
 import { Html, html } from './html';
 import { t } from './l10n';
 import type { Chain } from './protocol';
-import { percentWords, placeWords } from './words';
+import { percentText, locationText } from './messages';
 
 export const STYLE = `
 body { max-width: none; }
@@ -18,12 +18,12 @@ th, td { border-bottom: 1px solid var(--vscode-panel-border, currentColor); padd
 td.number { text-align: right; }
 `;
 
-/** The picture, and the same as a table of the moves from where the reader is. */
+/** The picture, and a table of the moves from the current statement. */
 export function chainPage(chain: Chain, from: string): Html {
-  const [here] = chain.nodes;
+  const [current] = chain.nodes;
   const names = new Map(chain.nodes.map(({ id, label }) => [id, label]));
   const moves = chain.edges
-    .filter(({ source }) => source === here?.id)
+    .filter(({ source }) => source === current?.id)
     .toSorted((a, b) => b.probability - a.probability);
   return html`<h1>${t('Where a reader goes from {0}', from)}</h1>
 <div class="picture">${clickable(chain)}</div>
@@ -32,12 +32,12 @@ export function chainPage(chain: Chain, from: string): Html {
 <tr><th>${t('to')}</th><th>${t('probability')}</th><th>${t('because')}</th></tr>
 ${moves.map(
   ({ target, probability, reasons }) => html`<tr><td>${link(chain, target, names.get(target) ?? '')}</td>
-<td class="number">${percentWords(probability)}</td><td>${reasons.join(', ')}</td></tr>`,
+<td class="number">${percentText(probability)}</td><td>${reasons.join(', ')}</td></tr>`,
 )}
 </table>`;
 }
 
-/** What is said where there is no chain. */
+/** The content where there is no model. */
 export function noChain(from: string): Html {
   return html`<h1>${from}</h1>
 <p class="notice">${t('There is no model around this line: it was not measured, or it was marked as innocent.')}</p>`;
@@ -45,10 +45,10 @@ export function noChain(from: string): Html {
 
 function link(chain: Chain, id: number, label: string): Html {
   const place = chain.nodes.find((node) => node.id === id)?.place;
-  return place ? html`<button data-say="node ${id}">${placeWords(place)}</button>` : html`${label}`;
+  return place ? html`<button data-action="node ${id}">${locationText(place)}</button>` : html`${label}`;
 }
 
-/** The server's picture, its nodes made to be clicked. It is escaped by the server and can run nothing here. */
+/** The server's picture with nodes to click. The server escapes it, and the panel runs no script from it. */
 function clickable({ svg }: Chain): Html {
-  return new Html(svg.replace(/data-node="(\d+)"/g, 'data-node="$1" data-say="node $1" tabindex="0" role="link"'));
+  return new Html(svg.replace(/data-node="(\d+)"/g, 'data-node="$1" data-action="node $1" tabindex="0" role="link"'));
 }

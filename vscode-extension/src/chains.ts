@@ -7,12 +7,12 @@ import type { Server } from './client';
 import { t } from './l10n';
 import type { Model } from './model';
 import { Panel } from './panel';
-import { open } from './places';
+import { open } from './locations';
 import { type Chain, destination, methods } from './protocol';
-import { placeWords } from './words';
+import { locationText } from './messages';
 
 export class Chains implements vscode.Disposable {
-  private readonly panel = new Panel('suspectra.chain', t('Where to Look Next'), STYLE, (word) => this.said(word));
+  private readonly panel = new Panel('suspectra.chain', t('Where to Look Next'), STYLE, (action) => this.act(action));
   private readonly disposables: vscode.Disposable;
   private at: { uri: string; line: number } | undefined;
   private chain: Chain | null | undefined;
@@ -58,7 +58,7 @@ export class Chains implements vscode.Disposable {
     this.chain = chain;
     const place = chain?.nodes[0]?.place;
     const from = place
-      ? placeWords(place)
+      ? locationText(place)
       : `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false)}:${line + 1}`;
     const content = chain ? chainPage(chain, from) : noChain(from);
     if (reveal) {
@@ -68,8 +68,8 @@ export class Chains implements vscode.Disposable {
     }
   }
 
-  private said(word: string): void {
-    const [kind, id] = word.split(' ');
+  private act(action: string): void {
+    const [kind, id] = action.split(' ');
     const place = this.chain?.nodes.find((node) => node.id === Number(id))?.place;
     if (kind === 'node' && place) {
       void open(place.uri, place.range.start.line, place.range.start.character);

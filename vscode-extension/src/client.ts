@@ -6,24 +6,24 @@ import * as vscode from 'vscode';
 import type { CloseHandlerResult, LanguageClient, LanguageClientOptions } from 'vscode-languageclient/node';
 
 import { Crashes } from './crashes';
-import { existing, make, NotMade, wheelIn } from './privateEnvironment';
+import { createEnvironment, findEnvironment, InstallationError, wheelIn } from './privateEnvironment';
 import { t } from './l10n';
 import { methods, serverCommands, type Status } from './protocol';
 import { ask, candidates, type Interpreter, interpreterSetting, type NotFound, search, shown } from './python';
 import { activeInterpreter } from './pythonExtension';
 import { RunNotification } from './runNotification';
-import type { Condition } from './words';
+import type { Condition } from './messages';
 
 const DOCUMENTS = ['python', 'c', 'cpp'].map((language) => ({ scheme: 'file', language }));
 
 type Library = typeof import('./library');
 let library: Library;
 
-/** What the extension is to its server. */
+/** Where the extension keeps what its server needs. */
 export interface Home {
   /** The folder of the extension. Processes start there: in the workspace, files could shadow the server's modules. */
   folder: string;
-  /** Where a private environment may be made. */
+  /** Where private environments are created. */
   storage: string;
   version: string;
 }
@@ -36,15 +36,15 @@ export class Server implements vscode.Disposable {
   private readonly runs = new RunNotification((token) =>
     this.client?.sendNotification('window/workDoneProgress/cancel', { token }),
   );
-  private again: NodeJS.Timeout | undefined;
-  private making: AbortController | undefined;
+  private restartTimer: NodeJS.Timeout | undefined;
+  private installation: AbortController | undefined;
   private readonly notified = new Set<string>();
   private queue: Promise<void> = Promise.resolve();
 
-  /** Fires with every status: also when the state stays and the suspects behind it changed. */
+  /** Fires with every status. The state may be the same as before: then the suspects changed. */
   readonly onDidChange = this.changed.event;
 
-  /** Fires with the result of every server command, whether the palette, a lens or a code action gave it. */
+  /** Fires with the result of every server command, from the palette, a lens or a code action. */
   readonly onDidExecute = this.executed.event;
 
   constructor(
@@ -52,20 +52,20 @@ export class Server implements vscode.Disposable {
     readonly output: vscode.LogOutputChannel,
   ) {}
 
-  /** Start, or stop and start again. Calls are done one after another. */
+  /** Start the server; stop it first if it runs. Calls are queued. */
   restart(): Promise<void> {
-    this.crashes.forget();
+    this.crashes.reset();
     this.cancelInstallation();
-    return this.startAgain();
+    return this.restartClient();
   }
 
-  /** End the making of a private environment, if one is being made. */
+  /** Cancel the installation of the server in a private environment, if one is under way. */
   cancelInstallation(): void {
-    this.making?.abort();
+    this.installation?.abort();
   }
 
-  private startAgain(): Promise<void> {
-    clearTimeout(this.again);
+  private restartClient(): Promise<void> {
+    clearTimeout(this.restartTimer);
     this.queue = this.queue.then(async () => {
       try {
         await this.stop();
@@ -80,7 +80,7 @@ export class Server implements vscode.Disposable {
     return this.queue;
   }
 
-  /** Ask the server. What is asked while it is being installed or started waits for it. */
+  /** Send a request to the server. It waits while the server is being installed or started. */
   async request<Result>(method: string, params: unknown): Promise<Result> {
     await this.queue;
     if (!this.client) {
@@ -96,7 +96,7 @@ export class Server implements vscode.Disposable {
   }
 
   dispose(): Promise<void> {
-    clearTimeout(this.again);
+    clearTimeout(this.restartTimer);
     this.cancelInstallation();
     this.changed.dispose();
     this.executed.dispose();
@@ -105,7 +105,7 @@ export class Server implements vscode.Disposable {
 
   private async start(): Promise<void> {
     if (!vscode.workspace.workspaceFolders?.length) {
-      this.changed.fire({ state: 'noFolder' }); // there is nothing to serve, and nothing to install for it
+      this.changed.fire({ state: 'noFolder' }); // nothing to serve
       return;
     }
     this.changed.fire({ state: 'starting' });
@@ -154,7 +154,7 @@ export class Server implements vscode.Disposable {
     await client?.dispose().catch((error: unknown) => this.output.warn(String(error)));
   }
 
-  /** An environment's own Suspectra, or the one that came with the extension in an environment made for it. */
+  /** The Suspectra of one of the user's environments, or else the bundled one in a private environment. */
   private async interpreter(): Promise<Interpreter | NotFound> {
     const trusted = vscode.workspace.isTrusted;
     const settings = vscode.workspace.getConfiguration('suspectra');
@@ -176,37 +176,37 @@ export class Server implements vscode.Disposable {
     if ('found' in result) {
       return result.found;
     }
-    return result.base && wheel ? this.ownEnvironment(result, result.base, wheel) : result;
+    return result.base && wheel ? this.privateEnvironment(result, result.base, wheel) : result;
   }
 
-  private async ownEnvironment(
+  private async privateEnvironment(
     result: NotFound,
     base: NonNullable<NotFound['base']>,
     wheel: string,
   ): Promise<Interpreter | NotFound> {
     const { storage, folder: cwd } = this.home;
-    const made = await existing({ base, wheel, storage, cwd });
-    if (made) {
-      return made;
+    const found = await findEnvironment({ base, wheel, storage, cwd });
+    if (found) {
+      return found;
     }
     this.output.info(`${result.problem}: installing ${wheel} in a private environment in ${storage}`);
-    this.making = new AbortController();
-    const { signal } = this.making;
+    this.installation = new AbortController();
+    const { signal } = this.installation;
     const title = t('Installing the server for Python {0}', base.python);
     this.changed.fire({ state: 'installing', message: title });
     try {
       return await vscode.window.withProgress(
         { location: vscode.ProgressLocation.Window, title: `Suspectra: ${title}` },
-        () => make({ base, wheel, storage, cwd, signal, say: (line) => this.output.info(line) }),
+        () => createEnvironment({ base, wheel, storage, cwd, signal, log: (line) => this.output.info(line) }),
       );
     } catch (error) {
       const { problem, cure } =
-        error instanceof NotMade
+        error instanceof InstallationError
           ? error
-          : new NotMade(t('The server could not be installed: {0}', String(error)), result.cure);
+          : new InstallationError(t('The server could not be installed: {0}', String(error)), result.cure);
       return { ...result, problem, cure };
     } finally {
-      this.making = undefined;
+      this.installation = undefined;
     }
   }
 
@@ -225,8 +225,8 @@ export class Server implements vscode.Disposable {
         closed: () => this.closed(),
       },
       middleware: {
-        // the only work the server reports is a test run: who waits for it sees it, and may end it there
-        handleWorkDoneProgress: (token, params) => this.runs.take(token, params),
+        // test runs are the only work with progress: they get a notification with a cancel button
+        handleWorkDoneProgress: (token, params) => this.runs.handle(token, params),
         workspace: {
           configuration: async (params, token, next) => {
             const answers = await next(params, token);
@@ -236,7 +236,7 @@ export class Server implements vscode.Disposable {
           },
         },
         executeCommand: (command, args: unknown[]) => {
-          // What would have the server ask in its own plain way is asked by a list of the extension's.
+          // Without arguments, the server would ask with a plain message. The extension has lists for this.
           if (command === serverCommands.selectTechnique && !args.length) {
             return vscode.commands.executeCommand('suspectra.ui.selectTechnique');
           }
@@ -249,7 +249,7 @@ export class Server implements vscode.Disposable {
     };
   }
 
-  /** The connection was lost. A server that ran is started again, each time a little later, but not for ever. */
+  /** The connection was lost. A server that ran is restarted after a delay that grows, a few times only. */
   private closed(): CloseHandlerResult {
     const handled = { action: library.CloseAction.DoNotRestart, handled: true };
     if (this.client?.state !== library.State.Running) {
@@ -258,13 +258,13 @@ export class Server implements vscode.Disposable {
     const delay = this.crashes.count();
     if (delay === undefined) {
       this.fail(
-        t('The server crashed more than {0} times in {1} minutes', Crashes.most, Crashes.minutes),
+        t('The server crashed more than {0} times in {1} minutes', Crashes.max, Crashes.minutes),
         t('See the output “Suspectra” for the reason, then run “Suspectra: Restart Server”'),
       );
     } else {
       this.output.warn(`The server ended unexpectedly; it is started again in ${delay / 1000} seconds`);
       this.changed.fire({ state: 'starting' });
-      this.again = setTimeout(() => void this.startAgain(), delay);
+      this.restartTimer = setTimeout(() => void this.restartClient(), delay);
     }
     return handled;
   }
@@ -272,7 +272,7 @@ export class Server implements vscode.Disposable {
   private fail(problem: string, cure: string): void {
     this.output.error(`${problem}. Fix: ${cure}`);
     this.changed.fire({ state: 'noServer', problem, cure });
-    // Nobody asked for this: it is said once, and only to those who want such messages.
+    // The user did not ask for anything, so each problem is shown once, and only if notifications are on.
     const wanted = vscode.workspace.getConfiguration('suspectra').get<string>('showNotifications', 'off');
     if (wanted !== 'off' && !this.notified.has(problem)) {
       this.notified.add(problem);
@@ -281,7 +281,7 @@ export class Server implements vscode.Disposable {
   }
 }
 
-/** The settings of a folder, with the environment selected there to run the tests in unless the user named one. */
+/** Settings of a folder. If no test interpreter is set, it is the one selected in the Python extension. */
 async function withTestInterpreter(settings: unknown, scope: string | undefined): Promise<unknown> {
   const plain = typeof settings === 'object' && settings !== null && 'testInterpreter' in settings;
   if (!plain || settings.testInterpreter || !vscode.workspace.isTrusted) {

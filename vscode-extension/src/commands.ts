@@ -9,12 +9,12 @@ import { GROUPINGS } from './grouping';
 import { jump } from './jumpPicker';
 import { t } from './l10n';
 import type { Model } from './model';
-import { type Cursor, cursor, open, placeOf } from './places';
+import { type Cursor, cursor, open, locationOf } from './locations';
 import { type Learned, methods, serverCommands, type Suspect } from './protocol';
 import type { StatusItem } from './status';
 import { suspectOf, type SuspectsView } from './suspectsView';
 import { selectTechnique } from './techniquePicker';
-import { learnedWords } from './words';
+import { learnedText } from './messages';
 
 interface Parts {
   server: Server;
@@ -32,16 +32,19 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   const step =
     (command: string, ...from: (() => unknown)[]): Run =>
     async () => {
-      if (!(await server.command(command, ...from.map((place) => place() ?? null)))) {
-        say(command === serverCommands.back ? t('This is where you began') : t('There are no suspects to go to'));
+      if (!(await server.command(command, ...from.map((position) => position() ?? null)))) {
+        showStatus(
+          command === serverCommands.back ? t('This is where you began') : t('There are no suspects to go to'),
+        );
       }
     };
   const about =
     (command: string): Run =>
     async (suspect, argument) => {
-      const place: [string, number] = isPlace(argument) && !suspect ? [argument.uri, argument.line] : placeOf(suspect);
-      if (!(await server.command(command, ...place))) {
-        say(t('This line is not a suspect'));
+      const location: [string, number] =
+        isLocation(argument) && !suspect ? [argument.uri, argument.line] : locationOf(suspect);
+      if (!(await server.command(command, ...location))) {
+        showStatus(t('This line is not a suspect'));
       }
     };
   const commands: Record<string, Run> = {
@@ -57,25 +60,27 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     markInnocent: about(serverCommands.markInnocent),
     clearExamined: () => server.command(serverCommands.clearExamined),
     jump: async (suspect, argument) => {
-      const from = suspect ? at(suspect.uri, suspect.range.start.line) : (fromArgument(argument) ?? cursor());
+      const from = suspect ? cursorAt(suspect.uri, suspect.range.start.line) : (fromArgument(argument) ?? cursor());
       const show = ({ origin }: { origin: { uri: string; line: number } }) =>
         void chains.show(origin.uri, origin.line - 1);
       if (!(await jump(server, from, show))) {
-        say(t('There is nowhere to go from here'));
+        showStatus(t('There is nowhere to go from here'));
       }
     },
     showChain: async (suspect, argument) =>
-      chains.show(...(isPlace(argument) && !suspect ? ([argument.uri, argument.line] as const) : placeOf(suspect))),
+      chains.show(
+        ...(isLocation(argument) && !suspect ? ([argument.uri, argument.line] as const) : locationOf(suspect)),
+      ),
     showLearned: async () => {
       const learned = (await server.command(serverCommands.showLearned)) as Learned;
-      await vscode.window.showInformationMessage(learnedWords(learned), {
+      await vscode.window.showInformationMessage(learnedText(learned), {
         modal: true,
         detail: t('Kept on this machine in {0}', learned.file),
       });
     },
     resetLearned: async () => {
       const there = await server.command(serverCommands.resetLearned);
-      say(there ? t('What was learned from your moves is forgotten') : t('Nothing was learned yet'));
+      showStatus(there ? t('What was learned from your moves is forgotten') : t('Nothing was learned yet'));
     },
     selectTechnique: () => selectTechnique(server, model),
     open: async (suspect) => suspect && open(suspect.uri, suspect.range.start.line, suspect.range.start.character),
@@ -93,7 +98,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     recordInTerminal: () => recordInTerminal(server),
     copyCommandLine: async () => {
       await vscode.env.clipboard.writeText((await commandLine(server)).line);
-      say(t('The command line is in the clipboard'));
+      showStatus(t('The command line is in the clipboard'));
     },
   };
   for (const grouping of GROUPINGS) {
@@ -102,14 +107,14 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   return vscode.Disposable.from(
     ...Object.entries(commands).map(([name, run]) =>
       vscode.commands.registerCommand(`suspectra.ui.${name}`, (argument?: unknown) =>
-        answering(() => run(suspectOf(argument), argument)),
+        withErrorMessage(() => run(suspectOf(argument), argument)),
       ),
     ),
   );
 }
 
-/** A command that fails answers the person who gave it. */
-async function answering(run: () => unknown): Promise<void> {
+/** Show the error of a command that fails. */
+async function withErrorMessage(run: () => unknown): Promise<void> {
   try {
     await run();
   } catch (error) {
@@ -117,14 +122,14 @@ async function answering(run: () => unknown): Promise<void> {
   }
 }
 
-/** Record the tests of the folder; where there are several, of the one that is chosen. */
+/** Record the tests of the folder. If there are several folders, ask which. */
 async function runTests(server: Server): Promise<void> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   if (folders.length < 2) {
     await server.command(serverCommands.runTests);
     return;
   }
-  const here =
+  const current =
     vscode.window.activeTextEditor && vscode.workspace.getWorkspaceFolder(vscode.window.activeTextEditor.document.uri);
   const choice = (folder: vscode.WorkspaceFolder) => ({
     label: folder.name,
@@ -133,7 +138,7 @@ async function runTests(server: Server): Promise<void> {
   });
   const picked = await vscode.window.showQuickPick(
     [
-      ...folders.toSorted((a, b) => Number(b === here) - Number(a === here)).map(choice),
+      ...folders.toSorted((a, b) => Number(b === current) - Number(a === current)).map(choice),
       { label: t('All Folders'), description: '', uris: folders.map(({ uri }) => uri.toString()) },
     ],
     { title: t('Run Tests and Localize'), placeHolder: t('The folder whose tests to run') },
@@ -143,7 +148,7 @@ async function runTests(server: Server): Promise<void> {
   }
 }
 
-/** Record in a terminal, where the reader sees the command line and can change it. */
+/** Record in a terminal, where the user sees the command line and can change it. */
 async function recordInTerminal(server: Server): Promise<void> {
   const { line, folder } = await commandLine(server);
   const terminal = vscode.window.createTerminal({ name: 'Suspectra', ...(folder ? { cwd: folder.uri } : {}) });
@@ -151,7 +156,7 @@ async function recordInTerminal(server: Server): Promise<void> {
   terminal.sendText(line);
 }
 
-/** What records the tests of the folder in use, or of the first one. */
+/** The command line that records the tests of the current folder, or of the first one. */
 async function commandLine(server: Server): Promise<{ line: string; folder: vscode.WorkspaceFolder | undefined }> {
   const editor = vscode.window.activeTextEditor;
   const folder =
@@ -170,23 +175,23 @@ function isCard(argument: unknown): argument is Card {
   return typeof argument === 'object' && argument !== null && 'key' in argument && 'tooltip' in argument;
 }
 
-function say(words: string): void {
-  vscode.window.setStatusBarMessage(`$(search) ${words}`, 4000);
+function showStatus(message: string): void {
+  vscode.window.setStatusBarMessage(`$(search) ${message}`, 4000);
 }
 
-function at(uri: string, line: number): Cursor {
+function cursorAt(uri: string, line: number): Cursor {
   return { uri, position: { line, character: 0 } };
 }
 
-/** Lenses and code actions say where the reader is; panels name a place. */
+/** Lenses and code actions pass a cursor, panels a location. */
 function fromArgument(argument: unknown): Cursor | undefined {
-  if (isPlace(argument)) {
-    return at(argument.uri, argument.line);
+  if (isLocation(argument)) {
+    return cursorAt(argument.uri, argument.line);
   }
   return typeof argument === 'object' && argument !== null && 'position' in argument ? (argument as Cursor) : undefined;
 }
 
-function isPlace(argument: unknown): argument is { uri: string; line: number } {
+function isLocation(argument: unknown): argument is { uri: string; line: number } {
   return (
     typeof argument === 'object' &&
     argument !== null &&

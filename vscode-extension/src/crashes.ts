@@ -1,28 +1,28 @@
-/** When a server that crashed is started again, and when no more. Knows nothing of VS Code. */
+/** When a server that crashed is restarted, and when not any more. Knows nothing of VS Code. */
 
-const DELAYS = [0, 1000, 3000, 9000];
-const MINUTES = 3;
+const RESTART_DELAYS_MS = [0, 1000, 3000, 9000];
+const WINDOW_MINUTES = 3;
 
 export class Crashes {
   private times: number[] = [];
 
   constructor(private readonly now: () => number = Date.now) {}
 
-  /** How many are forgiven. */
-  static readonly most = DELAYS.length;
+  /** So many crashes are followed by a restart. */
+  static readonly max = RESTART_DELAYS_MS.length;
 
-  /** In how many minutes. */
-  static readonly minutes = MINUTES;
+  /** Crashes longer ago than this do not count. */
+  static readonly minutes = WINDOW_MINUTES;
 
-  /** Count one. Milliseconds to wait before the next start; none when there have been too many. */
+  /** Count a crash. Returns the milliseconds to wait before the restart, or nothing after too many crashes. */
   count(): number | undefined {
     const now = this.now();
-    this.times = [...this.times.filter((time) => time > now - MINUTES * 60_000), now];
-    return DELAYS[this.times.length - 1];
+    this.times = [...this.times.filter((time) => time > now - WINDOW_MINUTES * 60_000), now];
+    return RESTART_DELAYS_MS[this.times.length - 1];
   }
 
-  /** Someone has seen to it. */
-  forget(): void {
+  /** Forget all crashes. */
+  reset(): void {
     this.times = [];
   }
 }

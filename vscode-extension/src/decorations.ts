@@ -40,9 +40,9 @@ export class Decorations implements vscode.Disposable {
     const wanted = vscode.workspace
       .getConfiguration('suspectra', editor.document.uri)
       .get<boolean>('decorations', true);
-    const here = wanted ? this.model.suspects.filter((suspect) => suspect.uri === uri && !suspect.examined) : [];
+    const shown = wanted ? this.model.suspects.filter((suspect) => suspect.uri === uri && !suspect.examined) : [];
     for (const [heat, type] of this.types) {
-      const hot = here.filter((suspect) => this.model.heatOf(suspect) === heat);
+      const hot = shown.filter((suspect) => this.model.heatOf(suspect) === heat);
       editor.setDecorations(
         type,
         hot.map(({ line, endLine }) => new vscode.Range(line - 1, 0, endLine - 1, 0)),

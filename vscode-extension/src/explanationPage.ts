@@ -1,9 +1,9 @@
-/** What the panel says that explains a suspect. Knows nothing of VS Code. */
+/** The content of the panel that explains a suspect. Knows nothing of VS Code. */
 
 import { Html, html } from './html';
 import { t } from './l10n';
 import type { Reasons, Test } from './protocol';
-import { placeWords, suspectName } from './words';
+import { locationText, suspectName } from './messages';
 
 export const STYLE = `
 .chart { display: grid; gap: 0.3em 0.8em; grid-template-columns: max-content minmax(6em, 22em) 1fr; align-items: center; margin: 0.6em 0; }
@@ -13,15 +13,15 @@ export const STYLE = `
 .chart .passing { fill: var(--vscode-testing-iconPassed, var(--vscode-charts-green)); }
 `;
 
-/** What clicks say: `place`, `failing 0`, `passing 3`, or one of these. */
+/** Clicks report `place`, `failing 0`, `passing 3`, or one of these. */
 export const ACTIONS = ['next', 'jump', 'chain', 'examined', 'innocent'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** Why the statement stands where it stands. */
+/** Why a statement has its rank. */
 export function explanation(reasons: Reasons): Html {
   const { place, failing, passing, ef, ep, nf, np } = reasons;
   return html`<h1>${reasons.headline}</h1>
-<p><button data-say="place">${placeWords(place)}</button> <span class="soft">${t('in {0}', suspectName(place))}</span></p>
+<p><button data-action="place">${locationText(place)}</button> <span class="soft">${t('in {0}', suspectName(place))}</span></p>
 <pre>${place.source}</pre>
 ${state(reasons)}
 ${reasons.sentences.map((sentence) => html`<p>${sentence}</p>`)}
@@ -43,15 +43,15 @@ ${list('passing', passing, ep)}</details>`
 }`;
 }
 
-/** What is said about a line that is not a suspect any more. */
-export function gone(place: string): Html {
+/** The content for a line that is not a suspect any more. */
+export function noLongerSuspect(place: string): Html {
   return html`<h1>${place}</h1>
 <p class="notice">${t('This line is not a suspect any more: no failing test executes it as it is now, or it was edited since the tests ran.')}</p>
-<div class="actions"><button data-say="next">${t('Next Suspect')}</button></div>`;
+<div class="actions"><button data-action="next">${t('Next Suspect')}</button></div>`;
 }
 
-/** What is said while there is no server to ask. */
-export function waiting(place: string): Html {
+/** The content while no server runs. */
+export function serverNotRunning(place: string): Html {
   return html`<h1>${place}</h1><p class="soft">${t('The server is not running.')}</p>`;
 }
 
@@ -75,7 +75,7 @@ ${substituted}</pre>`;
 }
 
 function actions({ examined, innocent }: Reasons): Html[] {
-  const button = (action: Action, words: string) => html`<button data-say="${action}">${words}</button>`;
+  const button = (action: Action, words: string) => html`<button data-action="${action}">${words}</button>`;
   return [
     button('next', t('Next Suspect')),
     button('jump', t('Where to look next')),
@@ -90,7 +90,7 @@ function list(kind: 'failing' | 'passing', tests: Test[], all: number): Html {
   return html`<ul>
 ${tests.map((test, index) => {
   const name = test.uri
-    ? html`<button data-say="${kind} ${index}"><code>${test.name}</code></button>`
+    ? html`<button data-action="${kind} ${index}"><code>${test.name}</code></button>`
     : html`<code>${test.name}</code>`;
   return html`<li>${name}${test.message ? html`<br><span class="bad">${test.message}</span>` : html``}</li>`;
 })}

@@ -4,23 +4,25 @@ import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
 
 import type { Server } from './client';
-import { type Action, ACTIONS, explanation, gone, STYLE, waiting } from './explanationPage';
+import { type Action, ACTIONS, explanation, noLongerSuspect, STYLE, serverNotRunning } from './explanationPage';
 import { t } from './l10n';
 import { moved } from './lines';
 import type { Model } from './model';
 import { Panel } from './panel';
-import { open } from './places';
+import { open } from './locations';
 import { destination, type Explanation, methods, type Reasons, serverCommands, type Test } from './protocol';
-import { placeWords } from './words';
+import { locationText } from './messages';
 
 export class Explanations implements vscode.Disposable {
-  private readonly panel = new Panel('suspectra.explanation', t('Explain Suspect'), STYLE, (word) => this.said(word));
+  private readonly panel = new Panel('suspectra.explanation', t('Explain Suspect'), STYLE, (action) =>
+    this.handle(action),
+  );
   private readonly disposables: vscode.Disposable;
   private at: { uri: string; line: number } | undefined;
   private reasons: Reasons | undefined;
   private asked = 0;
 
-  /** Shows what `suspectra.explain` answers, whoever asked; while it is open it goes along with the steps. */
+  /** Shows each answer to `suspectra.explain`. While the panel is open, it follows the steps of the reader. */
   constructor(
     private readonly server: Server,
     private readonly model: Model,
@@ -65,9 +67,13 @@ export class Explanations implements vscode.Disposable {
     if (question !== this.asked) {
       return;
     }
-    const place = this.reasons ? placeWords(this.reasons.place) : t('This line');
+    const place = this.reasons ? locationText(this.reasons.place) : t('This line');
     this.reasons = reasons ?? this.reasons;
-    const content = reasons ? explanation(reasons) : 'technique' in this.model.condition ? gone(place) : waiting(place);
+    const content = reasons
+      ? explanation(reasons)
+      : 'technique' in this.model.condition
+        ? noLongerSuspect(place)
+        : serverNotRunning(place);
     if (reveal) {
       this.panel.show(content);
     } else {
@@ -75,11 +81,11 @@ export class Explanations implements vscode.Disposable {
     }
   }
 
-  private said(word: string): void {
+  private handle(message: string): void {
     const { at, reasons } = this;
-    const [kind, index] = word.split(' ');
-    if (ACTIONS.includes(word as Action)) {
-      void this.act(word as Action);
+    const [kind, index] = message.split(' ');
+    if (ACTIONS.includes(message as Action)) {
+      void this.act(message as Action);
     } else if (kind === 'place' && at) {
       void open(at.uri, at.line);
     } else if (reasons && (kind === 'failing' || kind === 'passing')) {

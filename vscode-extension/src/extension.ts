@@ -5,7 +5,7 @@ import { Server } from './client';
 import { registerCommands } from './commands';
 import { Decorations } from './decorations';
 import { Explanations } from './explanations';
-import { speak } from './l10n';
+import { setTranslator } from './l10n';
 import { Model } from './model';
 import { destination } from './protocol';
 import { onDidChangeInterpreter } from './pythonExtension';
@@ -16,7 +16,7 @@ import { Testing } from './testing';
 let server: Server | undefined;
 
 export function activate(context: vscode.ExtensionContext): void {
-  speak((message, ...values) => vscode.l10n.t(message, ...values));
+  setTranslator((message, ...values) => vscode.l10n.t(message, ...values));
   const output = vscode.window.createOutputChannel('Suspectra', { log: true });
   const { version } = context.extension.packageJSON as { version: string };
   const started = new Server(

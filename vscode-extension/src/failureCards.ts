@@ -1,10 +1,10 @@
-/** What the Suspects view says of runs that failed: why, and what can be done. Knows nothing of VS Code. */
+/** Cards of the Suspects view for failed runs: the reason, and what to do. Knows nothing of VS Code. */
 
 import { t } from './l10n';
 import type { Suspects } from './protocol';
 
 export interface Card {
-  /** Unlike that of any other card. */
+  /** Unique among the cards. */
   key: string;
   label: string;
   description: string;
@@ -16,9 +16,9 @@ export interface Card {
   place: { uri: string; line: number; character: number } | undefined;
 }
 
-const MOST = 20;
+const MAX_CARDS = 20;
 
-/** One card for each error that kept tests from running, or what they left from being ranked. */
+/** One card for each error that stopped a test run, or the ranking of its evidence. */
 export function cards(report: Suspects | undefined): Card[] {
   if (!report) {
     return [];
@@ -63,5 +63,5 @@ export function cards(report: Suspects | undefined): Card[] {
   });
   return [...errors, ...runs, ...problems]
     .filter(({ key }, at, all) => all.findIndex((other) => other.key === key) === at)
-    .slice(0, MOST);
+    .slice(0, MAX_CARDS);
 }

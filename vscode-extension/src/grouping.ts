@@ -1,14 +1,14 @@
-/** What stands in the Suspects view: filtered, and in groups. Knows nothing of VS Code. */
+/** The suspects of the view, filtered and in groups. Knows nothing of VS Code. */
 
 import { t } from './l10n';
 import type { Suspect, Suspects } from './protocol';
-import { suspectName } from './words';
+import { suspectName } from './messages';
 
 export const GROUPINGS = ['none', 'file', 'function', 'test'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export interface Group {
-  /** Unlike that of any other group. */
+  /** Unique among the groups. */
   key: string;
   label: string;
   description: string;
@@ -18,7 +18,7 @@ export interface Group {
 /**
  * Why no suspect is listed, if none is.
  *
- * That nothing is suspected is said of a ranking only: while none has come, its absence means nothing.
+ * Only a ranking can say that there are no suspects. Before the first one, an empty list means nothing.
  */
 export function emptiness(report: Suspects | undefined, shown: number, examined: boolean): string {
   if (shown) {
@@ -80,6 +80,6 @@ export function filtered(suspects: readonly Suspect[], filter: string): Suspect[
 }
 
 /** What a grouping is called after “grouped”. */
-export function groupingWords(grouping: Grouping): string {
+export function groupingText(grouping: Grouping): string {
   return { none: '', file: t('by file'), function: t('by function'), test: t('by failing test') }[grouping];
 }

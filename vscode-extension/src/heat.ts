@@ -32,7 +32,7 @@ export const GUTTER = {
   light: { 1: '#767676', 2: '#8a6d2f', 3: '#a35c00', 4: '#b84300', 5: '#c4162a' },
 } as const satisfies Record<string, Record<Heat, string>>;
 
-/** The mark of a suspect in the gutter and in the view: as many bars as it is hot, to be told without colours. */
+/** The mark of a suspect in the gutter and in the view. The number of bars shows the heat without colours. */
 export function mark(heat: Heat, theme: keyof typeof GUTTER): string {
   const bars = HEATS.map((step) => {
     const height = 3 + step * 2;

@@ -4,11 +4,11 @@ import * as vscode from 'vscode';
 
 import type { Server } from './client';
 import { t } from './l10n';
-import type { Cursor } from './places';
+import type { Cursor } from './locations';
 import { type Jump, type Move, serverCommands } from './protocol';
-import { jumpTitle, moveWords } from './words';
+import { jumpTitle, moveText } from './messages';
 
-const MOST_MOVES = 20;
+const MAX_MOVES = 20;
 
 /** Offer where to go from the cursor, and go there. Resolves to whether there was a place to go from. */
 export async function jump(
@@ -18,7 +18,7 @@ export async function jump(
 ): Promise<boolean> {
   const offer = (await server.command(serverCommands.jump, cursor ?? null, {
     ask: false,
-    limit: MOST_MOVES,
+    limit: MAX_MOVES,
   })) as Jump | null;
   if (!offer?.moves.length) {
     return false;
@@ -42,7 +42,7 @@ async function choose(offer: Jump, showChain: (from: Jump) => void): Promise<Mov
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
   pick.buttons = [graph];
-  pick.items = offer.moves.map((move) => ({ ...moveWords(move), move }));
+  pick.items = offer.moves.map((move) => ({ ...moveText(move), move }));
   return new Promise((done) => {
     const listeners = vscode.Disposable.from(
       pick.onDidTriggerButton(() => {

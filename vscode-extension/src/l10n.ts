@@ -1,12 +1,12 @@
-/** Texts in the reader's language. Modules that know nothing of VS Code write in it too. */
+/** Translation of texts, also for modules that know nothing of VS Code. */
 
 type Value = string | number | boolean;
 type Translate = (message: string, ...values: Value[]) => string;
 
-let translate: Translate = filled;
+let translate: Translate = format;
 
-/** Take the editor's translations from now on; without, texts are English. */
-export function speak(translator: Translate): void {
+/** Use a translator for all texts from now on. The default is English. */
+export function setTranslator(translator: Translate): void {
   translate = translator;
 }
 
@@ -16,6 +16,6 @@ export function t(message: string, ...values: Value[]): string {
 }
 
 /** Fill in `{0}`, `{1}`… */
-export function filled(message: string, ...values: Value[]): string {
-  return message.replace(/\{(\d+)\}/g, (place, index) => String(values[Number(index)] ?? place));
+export function format(message: string, ...values: Value[]): string {
+  return message.replace(/\{(\d+)\}/g, (placeholder, index) => String(values[Number(index)] ?? placeholder));
 }

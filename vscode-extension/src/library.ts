@@ -1,3 +1,3 @@
-/** The client library: most of all code, and a file of its own, so that it does not hold up the activation. */
+/** The client library. It is most of the code, so it is a bundle of its own that does not delay activation. */
 
 export * from 'vscode-languageclient/node';

@@ -1,11 +1,11 @@
-/** Lines that move with edits, until the server has said where they are. Knows nothing of VS Code. */
+/** Lines that move with edits until the server sends their new positions. Knows nothing of VS Code. */
 
 interface Change {
   range: { start: { line: number; character: number }; end: { line: number; character: number } };
   text: string;
 }
 
-/** Where a line stands after changes made at once, all in positions from before them. */
+/** The line after simultaneous changes. All positions are from before the changes. */
 export function moved(line: number, changes: readonly Change[]): number {
   let shift = 0;
   for (const { range, text } of changes) {
@@ -14,7 +14,7 @@ export function moved(line: number, changes: readonly Change[]): number {
     if (range.end.line < line || (range.end.line === line && range.end.character === 0 && range.start.line < line)) {
       shift += added - removed;
     } else if (range.start.line < line) {
-      shift -= line - range.start.line; // it went into the change: its place is where that began
+      shift -= line - range.start.line; // the line is inside the change: it moves to the start
     } else if (
       range.start.line === line &&
       range.start.character === 0 &&

@@ -1,11 +1,11 @@
-/** What everything on the screen shows: how the server is, and its ranking as it stands in the documents. */
+/** The state behind everything on the screen: the condition of the server, and its current ranking. */
 
 import * as vscode from 'vscode';
 
 import type { Server } from './client';
 import { type Heat, heats } from './heat';
 import { methods, type Suspect, type Suspects } from './protocol';
-import type { Condition } from './words';
+import type { Condition } from './messages';
 
 export class Model implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -21,11 +21,11 @@ export class Model implements vscode.Disposable {
   /** Fires after every change of the condition or of the report. */
   readonly onDidChange = this.changed.event;
 
-  /** Fires when a run of the tests got on, and nothing else changed. */
+  /** Fires when a test run made progress and nothing else changed. */
   readonly onDidProgress = this.progressed.event;
 
   constructor(private readonly server: Server) {
-    this.listener = server.onDidChange((condition) => this.take(condition));
+    this.listener = server.onDidChange((condition) => this.setCondition(condition));
   }
 
   /** Best first. */
@@ -49,7 +49,7 @@ export class Model implements vscode.Disposable {
     this.progressed.dispose();
   }
 
-  private take(condition: Condition): void {
+  private setCondition(condition: Condition): void {
     const previous = this.condition;
     this.condition = condition;
     switch (condition.state) {
@@ -101,7 +101,7 @@ export class Model implements vscode.Disposable {
   }
 }
 
-/** Suspects say which folder they are of where there are several: files of the same name are told apart by it. */
+/** The report with the folder of each suspect. Only if there are several folders, which may have files of the same name. */
 function withFolders(report: Suspects): Suspects {
   if ((vscode.workspace.workspaceFolders ?? []).length < 2) {
     return report;

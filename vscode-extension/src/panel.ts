@@ -1,11 +1,11 @@
-/** A panel beside the code that shows what it is told and says what was clicked. */
+/** A panel beside the code that shows HTML and reports clicks. */
 
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 
 import { type Html, page } from './html';
 
-/** In the panel: put in what is sent, keeping what was unfolded; report clicks on whatever has `data-say`. */
+/** Runs in the panel: shows each message as content, keeps open details open, reports clicks on `data-action`. */
 const SCRIPT = `
 const editor = acquireVsCodeApi();
 const content = document.getElementById('content');
@@ -16,15 +16,15 @@ addEventListener('message', ({ data }) => {
     details.open ||= open.has(details.id);
   }
 });
-const say = (event) => {
-  const said = event.target.closest?.('[data-say]');
-  if (said && (event.type === 'click' || event.key === 'Enter' || event.key === ' ')) {
+const report = (event) => {
+  const element = event.target.closest?.('[data-action]');
+  if (element && (event.type === 'click' || event.key === 'Enter' || event.key === ' ')) {
     event.preventDefault();
-    editor.postMessage(said.getAttribute('data-say'));
+    editor.postMessage(element.getAttribute('data-action'));
   }
 };
-addEventListener('click', say);
-addEventListener('keydown', (event) => event.target.tagName !== 'BUTTON' && say(event));
+addEventListener('click', report);
+addEventListener('keydown', (event) => event.target.tagName !== 'BUTTON' && report(event));
 editor.postMessage('ready');
 `;
 
@@ -58,32 +58,32 @@ export class Panel implements vscode.Disposable {
   private content = '';
 
   /**
-   * @param type What kind of panel, for VS Code.
-   * @param style More style.
-   * @param said Called with what a click said: nothing from the panel is more than a word to look up.
+   * @param type - What kind of panel, for VS Code.
+   * @param style - CSS after that of all panels.
+   * @param onAction - Called with the `data-action` of what was clicked. It is a word to look up, never trusted as more.
    */
   constructor(
     private readonly type: string,
     private readonly title: string,
     private readonly style: string,
-    private readonly said: (word: string) => void,
+    private readonly onAction: (action: string) => void,
   ) {}
 
   get open(): boolean {
     return this.view !== undefined;
   }
 
-  /** Show this content, opening the panel if need be. The reader goes on in the code: it never takes the focus. */
+  /** Show this content, and open the panel if it is closed. The focus stays in the code. */
   show(content: Html, title = this.title): void {
-    const before = this.view;
+    const previous = this.view;
     this.view ??= this.make();
     this.update(content, title);
-    if (before && !before.visible) {
-      before.reveal(undefined, true);
+    if (previous && !previous.visible) {
+      previous.reveal(undefined, true);
     }
   }
 
-  /** Show this content where the panel is open. */
+  /** Show this content if the panel is open. */
   update(content: Html, title = this.title): void {
     this.content = content.text;
     if (this.view) {
@@ -103,11 +103,11 @@ export class Panel implements vscode.Disposable {
       { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
       { enableScripts: true, localResourceRoots: [] },
     );
-    view.webview.onDidReceiveMessage((word: unknown) => {
-      if (word === 'ready') {
+    view.webview.onDidReceiveMessage((message: unknown) => {
+      if (message === 'ready') {
         void view.webview.postMessage(this.content);
-      } else if (typeof word === 'string') {
-        this.said(word);
+      } else if (typeof message === 'string') {
+        this.onAction(message);
       }
     });
     view.onDidDispose(() => {

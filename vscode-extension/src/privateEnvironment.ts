@@ -15,13 +15,13 @@ import * as path from 'node:path';
 import { t } from './l10n';
 import { ask, type Interpreter, type NotFound, shown } from './python';
 
-const UNUSED_DAYS = 30;
-const HALF_MADE_DAYS = 1; // as old as a folder must be that no installation can still be working on
+const MAX_UNUSED_DAYS = 30;
+const MAX_UNFINISHED_DAYS = 1; // as old as a folder must be that no installation can still be working on
 const DAY = 24 * 60 * 60 * 1000;
 const PREFIX = 'server-';
-const HALF_MADE = 'making-';
+const UNFINISHED_PREFIX = 'unfinished-';
 
-export interface Making {
+export interface Installation {
   base: NonNullable<NotFound['base']>;
   /** The server's; the other wheels in its folder are what it stands on. */
   wheel: string;
@@ -32,11 +32,11 @@ export interface Making {
   /** Ends it, leaving nothing behind. */
   signal: AbortSignal;
   /** Takes every line that pip writes. */
-  say: (line: string) => void;
+  log: (line: string) => void;
 }
 
 /** Why there is no environment, and what to do. */
-export class NotMade extends Error {
+export class InstallationError extends Error {
   constructor(
     readonly problem: string,
     readonly cure: string,
@@ -60,15 +60,15 @@ function bundledWith(wheel: string): string[] {
 }
 
 /** The environment for this wheel and this Python if it was made before and still works. */
-export async function existing(
-  making: Pick<Making, 'base' | 'wheel' | 'storage' | 'cwd'>,
+export async function findEnvironment(
+  installation: Pick<Installation, 'base' | 'wheel' | 'storage' | 'cwd'>,
 ): Promise<Interpreter | undefined> {
-  const folder = folderFor(making.base, making.wheel, making.storage);
+  const folder = folderFor(installation.base, installation.wheel, installation.storage);
   if (!existsSync(folder)) {
     return undefined;
   }
   const interpreter = interpreterIn(folder);
-  const answer = await ask(interpreter, making.cwd);
+  const answer = await ask(interpreter, installation.cwd);
   if (!('suspectra' in answer) || !answer.suspectra) {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 }); // its Python is gone, or someone tidied in it
     return undefined;
@@ -78,18 +78,18 @@ export async function existing(
   return interpreter;
 }
 
-/** Make the environment. Fails with `NotMade`, and with nothing left behind. */
-export async function make(making: Making): Promise<Interpreter> {
-  const { base, wheel, storage, cwd, signal, say } = making;
+/** Make the environment. Fails with `InstallationError`, and with nothing left behind. */
+export async function createEnvironment(installation: Installation): Promise<Interpreter> {
+  const { base, wheel, storage, cwd, signal, log } = installation;
   await mkdir(storage, { recursive: true });
-  await tidy(storage);
+  await removeUnused(storage);
   const folder = folderFor(base, wheel, storage);
-  const building = await mkdtemp(path.join(storage, HALF_MADE));
+  const building = await mkdtemp(path.join(storage, UNFINISHED_PREFIX));
   try {
     // isolated: neither PYTHONPATH nor the workspace has a say in what is installed
     const { command, args } = base.interpreter;
-    await run(command, [...args, '-I', '-m', 'venv', building], cwd, signal, say).catch((error: unknown) => {
-      throw notMade(signal, error, venvFailed(base.interpreter));
+    await run(command, [...args, '-I', '-m', 'venv', building], cwd, signal, log).catch((error: unknown) => {
+      throw installationError(signal, error, venvFailed(base.interpreter));
     });
     const pip = ['-I', '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--retries', '2'];
     await run(
@@ -97,16 +97,16 @@ export async function make(making: Making): Promise<Interpreter> {
       [...pip, '--timeout', '20', '--prefer-binary', ...bundledWith(wheel)],
       cwd,
       signal,
-      say,
+      log,
     ).catch((error: unknown) => {
-      throw notMade(signal, error, (said) => pipFailed(said, bundledWith(wheel)));
+      throw installationError(signal, error, (output) => pipFailed(output, bundledWith(wheel)));
     });
-    await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, say).catch(
+    await run(pythonIn(building), ['-I', '-c', 'import suspectra_server.server'], cwd, signal, log).catch(
       (error: unknown) => {
-        throw notMade(signal, error, (said) => brokenPackages(said, base.python));
+        throw installationError(signal, error, (output) => brokenPackages(output, base.python));
       },
     );
-    await settle(building, folder);
+    await moveIntoPlace(building, folder);
     return interpreterIn(folder);
   } finally {
     await rm(building, { recursive: true, force: true, maxRetries: 3 });
@@ -114,7 +114,7 @@ export async function make(making: Making): Promise<Interpreter> {
 }
 
 /** Give a complete environment its name, unless another window was faster, or a broken one stands there. */
-async function settle(building: string, folder: string): Promise<void> {
+async function moveIntoPlace(building: string, folder: string): Promise<void> {
   if (existsSync(pythonIn(folder))) {
     return;
   }
@@ -129,7 +129,7 @@ async function settle(building: string, folder: string): Promise<void> {
 }
 
 /** One environment for each version of the wheels and each Python. */
-function folderFor(base: Making['base'], wheel: string, storage: string): string {
+function folderFor(base: Installation['base'], wheel: string, storage: string): string {
   const digest = (data: string | Buffer) => createHash('sha256').update(data).digest('hex').slice(0, 8);
   const version = path.basename(wheel).split('-')[1];
   const content = Buffer.concat(bundledWith(wheel).map((file) => readFileSync(file)));
@@ -138,11 +138,14 @@ function folderFor(base: Making['base'], wheel: string, storage: string): string
 }
 
 /** Remove what was not used for long, and what an installation that was killed left. */
-async function tidy(storage: string): Promise<void> {
+async function removeUnused(storage: string): Promise<void> {
   for (const name of await readdir(storage)) {
     const folder = path.join(storage, name);
     const days = (Date.now() - (await stat(folder)).mtimeMs) / DAY;
-    if ((name.startsWith(PREFIX) && days > UNUSED_DAYS) || (name.startsWith(HALF_MADE) && days > HALF_MADE_DAYS)) {
+    if (
+      (name.startsWith(PREFIX) && days > MAX_UNUSED_DAYS) ||
+      (name.startsWith(UNFINISHED_PREFIX) && days > MAX_UNFINISHED_DAYS)
+    ) {
       await rm(folder, { recursive: true, force: true });
     }
   }
@@ -156,23 +159,23 @@ function pythonIn(folder: string): string {
   return process.platform === 'win32' ? path.join(folder, 'Scripts', 'python.exe') : path.join(folder, 'bin', 'python');
 }
 
-type Reason = (said: string) => { problem: string; cure: string };
+type Reason = (output: string) => { problem: string; cure: string };
 
-function notMade(signal: AbortSignal, error: unknown, reason: Reason): NotMade {
+function installationError(signal: AbortSignal, error: unknown, reason: Reason): InstallationError {
   if (signal.aborted) {
-    return new NotMade(
+    return new InstallationError(
       t('The installation of the server was cancelled'),
       t('Run “Suspectra: Restart Server” to start it again, or install Suspectra in your environment'),
     );
   }
   const { problem, cure } = reason(error instanceof Error ? error.message : String(error));
-  return new NotMade(problem, cure);
+  return new InstallationError(problem, cure);
 }
 
 function venvFailed(interpreter: Interpreter): Reason {
-  return (said) => ({
+  return (output) => ({
     problem: t('{0} cannot make an environment for the server', shown(interpreter)),
-    cure: /ensurepip|python3?[\d.]*-venv/.test(said)
+    cure: /ensurepip|python3?[\d.]*-venv/.test(output)
       ? t(
           'Install its venv module (on Debian and Ubuntu: apt install python3-venv), then run “Suspectra: Restart Server”',
         )
@@ -180,14 +183,14 @@ function venvFailed(interpreter: Interpreter): Reason {
   });
 }
 
-function pipFailed(said: string, wheels: string[]) {
-  if (/No space left|Errno 28/.test(said)) {
+function pipFailed(output: string, wheels: string[]) {
+  if (/No space left|Errno 28/.test(output)) {
     return {
       problem: t('There is no space left to install the server'),
       cure: t('Make room, then run “Suspectra: Restart Server”'),
     };
   }
-  if (/connection|resol(ve|ution)|timed out|ProxyError|SSLError|unreachable|No matching distribution/i.test(said)) {
+  if (/connection|resol(ve|ution)|timed out|ProxyError|SSLError|unreachable|No matching distribution/i.test(output)) {
     return {
       problem: t('What the server needs could not be downloaded from the package index'),
       cure: t(
@@ -202,12 +205,12 @@ function pipFailed(said: string, wheels: string[]) {
   };
 }
 
-function brokenPackages(said: string, python: string) {
+function brokenPackages(output: string, python: string) {
   return {
     problem: t(
       'The server was installed but does not start with Python {0}: {1}',
       python,
-      said.split('\n').at(-1) ?? '',
+      output.split('\n').at(-1) ?? '',
     ),
     cure: t('Set suspectra.interpreter to another Python, and see the output “Suspectra”'),
   };
@@ -219,7 +222,7 @@ function run(
   args: string[],
   cwd: string,
   signal: AbortSignal,
-  say: (line: string) => void,
+  log: (line: string) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const last: string[] = [];
@@ -240,7 +243,7 @@ function run(
         const lines = (rest + text).split(/\r?\n/);
         rest = lines.pop() ?? '';
         for (const line of lines.filter((one) => one.trim())) {
-          say(line);
+          log(line);
           last.push(line);
           last.splice(0, last.length - 40);
         }

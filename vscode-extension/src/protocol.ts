@@ -1,4 +1,4 @@
-/** What the server and the extension say to each other beyond LSP. The server's protocol module declares the same. */
+/** The messages between server and extension beyond LSP. The server's protocol module declares the same. */
 
 import type { Location, Range } from 'vscode-languageclient';
 

@@ -15,7 +15,7 @@ export interface Interpreter {
   origin: string;
 }
 
-/** What an interpreter said about itself. */
+/** The answer of an interpreter about itself. */
 export type Answer = { python: string; suspectra: string | undefined; executable?: string } | { failure: string };
 
 /** What the search is for. */
@@ -49,15 +49,15 @@ export interface Surroundings {
 }
 
 /**
- * The words of the setting `suspectra.interpreter`, whatever a settings file holds: a single string is taken for a
- * list of one, and what can't be a command is told to `complain`.
+ * The command in the setting `suspectra.interpreter`. A single string counts as a list of one. Anything else that is not a
+ * list of strings is ignored, and reported to `warn`.
  */
-export function interpreterSetting(value: unknown, complain: (problem: string) => void): string[] {
+export function interpreterSetting(value: unknown, warn: (problem: string) => void): string[] {
   const words: unknown = typeof value === 'string' ? [value] : (value ?? []);
   if (Array.isArray(words) && words.every((word) => typeof word === 'string')) {
     return words.filter((word) => word.trim());
   }
-  complain('The setting suspectra.interpreter is not usable (it must be a list of strings), so it is passed over');
+  warn('The setting suspectra.interpreter is not usable (it must be a list of strings), so it is passed over');
   return [];
 }
 
@@ -86,7 +86,7 @@ export function candidates(around: Surroundings): Interpreter[] {
   return [...active, ...inFolders, ...onPath];
 }
 
-// Runs under any Python from 2.7 on, so that one that is too old can say so.
+// Runs under any Python from 2.7 on, so that one that is too old can answer.
 const PROBE = `
 import sys
 version = ""
@@ -140,7 +140,7 @@ export async function search(
     }
     if (!newEnough(answer.python)) {
       old ??= { interpreter, python: answer.python };
-    } else if (answer.suspectra && wanted.fromEnvironment && goWithEachOther(answer.suspectra, wanted.version)) {
+    } else if (answer.suspectra && wanted.fromEnvironment && compatible(answer.suspectra, wanted.version)) {
       return { found: interpreter, python: answer.python, suspectra: answer.suspectra, tried };
     } else if (!base) {
       base = { interpreter, python: answer.python, executable: answer.executable ?? interpreter.command };
@@ -178,7 +178,7 @@ function verdict(answer: Answer): string {
 }
 
 /** Whether two versions speak the same protocol: before 1.0 the second number counts too. */
-export function goWithEachOther(one: string, other: string): boolean {
+export function compatible(one: string, other: string): boolean {
   const series = (version: string) =>
     version
       .split('.')

@@ -18,8 +18,8 @@ export class RunNotification {
 
   constructor(private readonly cancel: (token: ProgressToken) => unknown) {}
 
-  /** Show what the server reports of a run. */
-  take(token: ProgressToken, reported: Reported): void {
+  /** Show the progress that the server reports. */
+  handle(token: ProgressToken, reported: Reported): void {
     switch (reported.kind) {
       case 'begin':
         this.begin(token);
@@ -32,7 +32,7 @@ export class RunNotification {
     }
   }
 
-  /** The run is over, or nobody can say any more how far it is. */
+  /** The run is over, or the server is gone. */
   end(): void {
     this.running?.end();
     this.running = undefined;

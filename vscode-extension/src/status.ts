@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 
 import { t } from './l10n';
 import type { Model } from './model';
-import { type Condition, statusWords } from './words';
+import { type Condition, statusText } from './messages';
 
 interface Action extends vscode.QuickPickItem {
   command: string;
@@ -30,7 +30,7 @@ export class StatusItem implements vscode.Disposable {
     const { condition } = this.model;
     const picked = await vscode.window.showQuickPick(
       actions(condition, this.model.suspects.length > 0, vscode.workspace.isTrusted),
-      { title: 'Suspectra', placeHolder: statusWords(condition).tooltip },
+      { title: 'Suspectra', placeHolder: statusText(condition).tooltip },
     );
     if (picked) {
       await vscode.commands.executeCommand(picked.command);
@@ -43,7 +43,7 @@ export class StatusItem implements vscode.Disposable {
   }
 
   private show(): void {
-    const { text, tooltip, label, warning } = statusWords(this.model.condition);
+    const { text, tooltip, label, warning } = statusText(this.model.condition);
     this.item.text = text;
     this.item.tooltip = tooltip;
     this.item.accessibilityInformation = { label, role: 'button' };

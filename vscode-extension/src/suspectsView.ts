@@ -4,12 +4,12 @@ import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
 
 import { type Card, cards } from './failureCards';
-import { emptiness, filtered, type Group, grouped, type Grouping, GROUPINGS, groupingWords } from './grouping';
+import { emptiness, filtered, type Group, grouped, type Grouping, GROUPINGS, groupingText } from './grouping';
 import { t } from './l10n';
 import { picture } from './pictures';
 import type { Model } from './model';
 import type { Suspect } from './protocol';
-import { reportWords, rowDetail, rowTitle, suspectDetails, suspectLabel } from './words';
+import { reportText, rowDetail, rowTitle, suspectDetails, suspectLabel } from './messages';
 
 export interface GroupRow {
   group: Group;
@@ -35,9 +35,9 @@ interface ActionRow {
 type Row = GroupRow | SuspectRow | CardRow | ActionRow;
 
 const GROUPING = 'suspectra.grouping';
-const DONE = 'suspectra-done';
+const EXAMINED_SCHEME = 'suspectra-done';
 const GO_TO_ERROR = 'suspectra.ui.goToError';
-const FOLLOW_PAUSE = 150;
+const FOLLOW_DEBOUNCE_MS = 150;
 
 export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDecorationProvider, vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
@@ -47,16 +47,16 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private rows: Row[] = [];
   private grouping: Grouping;
   private filter = '';
-  private showDone = false;
+  private showsExamined = false;
   private following: NodeJS.Timeout | undefined;
 
   readonly onDidChangeTreeData = this.changed.event;
 
   constructor(
     private readonly model: Model,
-    private readonly memory: vscode.Memento,
+    private readonly memento: vscode.Memento,
   ) {
-    const remembered = memory.get<Grouping>(GROUPING, 'none');
+    const remembered = memento.get<Grouping>(GROUPING, 'none');
     this.grouping = GROUPINGS.includes(remembered) ? remembered : 'none';
     this.view = vscode.window.createTreeView('suspectra.suspects', { treeDataProvider: this, showCollapseAll: true });
     this.disposables = vscode.Disposable.from(
@@ -77,16 +77,16 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   async group(grouping: Grouping): Promise<void> {
     this.grouping = grouping;
     this.refresh();
-    await this.memory.update(GROUPING, grouping);
+    await this.memento.update(GROUPING, grouping);
   }
 
   /** Ask for a filter, which takes effect as it is typed; Escape brings the last one back. */
   askForFilter(): void {
-    const before = this.filter;
+    const previous = this.filter;
     const input = vscode.window.createInputBox();
     input.title = t('Filter the suspects');
     input.placeholder = t('Words in their file, function or failing tests');
-    input.value = before;
+    input.value = previous;
     let accepted = false;
     input.onDidChangeValue((value) => this.setFilter(value));
     input.onDidAccept(() => {
@@ -95,7 +95,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     });
     input.onDidHide(() => {
       if (!accepted) {
-        this.setFilter(before);
+        this.setFilter(previous);
       }
       input.dispose();
     });
@@ -109,7 +109,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 
   /** List the suspects though all of them are examined. */
   showExamined(): void {
-    this.showDone = true;
+    this.showsExamined = true;
     this.refresh();
   }
 
@@ -151,7 +151,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   /** Rows of examined suspects are as pale as what is ignored. */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
     const pale = new vscode.ThemeColor('disabledForeground');
-    return uri.scheme === DONE ? new vscode.FileDecoration(undefined, undefined, pale) : undefined;
+    return uri.scheme === EXAMINED_SCHEME ? new vscode.FileDecoration(undefined, undefined, pale) : undefined;
   }
 
   dispose(): void {
@@ -162,8 +162,8 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private refresh(): void {
     const { suspects, report } = this.model;
     const done = suspects.length > 0 && suspects.every((suspect) => suspect.examined);
-    this.showDone &&= done;
-    const shown = done && !this.showDone ? [] : filtered(suspects, this.filter);
+    this.showsExamined &&= done;
+    const shown = done && !this.showsExamined ? [] : filtered(suspects, this.filter);
     this.rowsOf.clear();
     const suspectRows =
       this.grouping === 'none'
@@ -174,7 +174,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
             return parent;
           });
     this.rows = [...cards(report).map((card) => ({ card })), ...suspectRows];
-    this.view.description = groupingWords(this.grouping);
+    this.view.description = groupingText(this.grouping);
     this.view.message = report && shown.length ? this.message(shown.length) : '';
     this.context('state', this.model.condition.state);
     this.context(
@@ -189,7 +189,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 
   private message(shown: number): string {
     const { report, suspects } = this.model;
-    const words = report ? reportWords(report) : '';
+    const words = report ? reportText(report) : '';
     return this.filter ? `${words}\n${t('{0} of {1} match “{2}”', shown, suspects.length, this.filter)}` : words;
   }
 
@@ -226,7 +226,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     item.accessibilityInformation = { label: suspectLabel(suspect) };
     item.contextValue = suspect.examined ? 'suspect.examined' : 'suspect';
     if (suspect.examined) {
-      item.resourceUri = vscode.Uri.from({ scheme: DONE, path: '/' });
+      item.resourceUri = vscode.Uri.from({ scheme: EXAMINED_SCHEME, path: '/' });
     }
     item.iconPath = suspect.examined
       ? new vscode.ThemeIcon(suspect.innocent ? 'pass' : 'check', new vscode.ThemeColor('disabledForeground'))
@@ -260,12 +260,12 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
       const suspect = this.view.visible ? this.model.at(uri, line) : undefined;
       const row = suspect && this.rowsOf.get(suspect);
       const [selected] = this.view.selection;
-      const there =
+      const isSelected =
         selected && 'suspect' in selected && selected.suspect.uri === uri && selected.suspect.line === suspect?.line;
-      if (row && !there) {
+      if (row && !isSelected) {
         this.view.reveal(row, { select: true, focus: false }).then(undefined, () => undefined); // it may be gone
       }
-    }, FOLLOW_PAUSE);
+    }, FOLLOW_DEBOUNCE_MS);
   }
 
   private context(name: string, value: unknown): void {

@@ -16,12 +16,12 @@ interface Item extends vscode.QuickPickItem {
   choice?: Choice;
 }
 
-const PREVIEW_PAUSE = 150;
+const PREVIEW_DEBOUNCE_MS = 150;
 
 /** Enter keeps the technique for this session, its pin for the workspace; Escape goes back to the one before. */
 export async function selectTechnique(server: Server, model: Model): Promise<void> {
   const techniques = await server.request<Technique[]>(methods.techniques, {});
-  const before: Choice = { name: model.report?.technique ?? '', cloneFailed: model.report?.cloneFailed ?? false };
+  const previous: Choice = { name: model.report?.technique ?? '', cloneFailed: model.report?.cloneFailed ?? false };
   const pin: vscode.QuickInputButton = {
     iconPath: new vscode.ThemeIcon('pin'),
     tooltip: t('Keep it in the settings of this workspace'),
@@ -31,9 +31,9 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
   pick.placeholder = t('Moving shows each order. Enter keeps it for this session, Escape goes back');
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
-  pick.items = items(techniques, before, pin);
+  pick.items = items(techniques, previous, pin);
 
-  let used = before;
+  let used = previous;
   let pending: NodeJS.Timeout | undefined;
   const use = async (choice: Choice) => {
     clearTimeout(pending);
@@ -42,7 +42,7 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
       await server.command(serverCommands.selectTechnique, choice.name, { cloneFailed: choice.cloneFailed });
     }
   };
-  const complain = (error: unknown) => void vscode.window.showErrorMessage(`Suspectra: ${String(error)}`);
+  const showError = (error: unknown) => void vscode.window.showErrorMessage(`Suspectra: ${String(error)}`);
 
   await new Promise<void>((done) => {
     let chosen: Choice | undefined;
@@ -51,7 +51,7 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
         clearTimeout(pending);
         const choice = item?.choice;
         if (choice) {
-          pending = setTimeout(() => void use(choice).catch(complain), PREVIEW_PAUSE);
+          pending = setTimeout(() => void use(choice).catch(showError), PREVIEW_DEBOUNCE_MS);
         }
       }),
       pick.onDidAccept(() => {
@@ -61,15 +61,15 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
       pick.onDidTriggerItemButton(({ item }) => {
         chosen = item.choice;
         if (chosen) {
-          keep(chosen).catch(complain);
+          keep(chosen).catch(showError);
         }
         pick.hide();
       }),
       pick.onDidHide(() => {
         listeners.dispose();
         pick.dispose();
-        use(chosen ?? before)
-          .catch(complain)
+        use(chosen ?? previous)
+          .catch(showError)
           .finally(done);
       }),
     );

@@ -1,6 +1,6 @@
 /**
- * Suspectra in the Test Explorer: “Localize Fault” records and ranks; and for who wants it, the tests of the last
- * recording with their results and with the coverage of each.
+ * Suspectra in the Test Explorer. “Localize Fault” records and ranks. On request, it also lists the tests of the last
+ * recording with their results and their coverage.
  */
 
 import * as vscode from 'vscode';
@@ -10,9 +10,9 @@ import { t } from './l10n';
 import type { Model } from './model';
 import { type Executed, methods, serverCommands, type Test, type TestResults } from './protocol';
 import { type Chosen, chosenTests, type TestNode, treeOf } from './testTree';
-import { runMessage } from './words';
+import { runMessage } from './messages';
 
-const PUBLISH_PAUSE = 500;
+const PUBLISH_DEBOUNCE_MS = 500;
 const LAST_COLUMN = 10_000;
 
 export class Testing implements vscode.Disposable {
@@ -74,7 +74,7 @@ export class Testing implements vscode.Disposable {
     );
   }
 
-  /** Record the tests; the result of the run is what the ranking says. */
+  /** Record and rank the tests, and report the results. */
   private async run(request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
     if (!vscode.workspace.isTrusted) {
       throw new Error(t('Tests are run only in a workspace you trust.'));
@@ -86,7 +86,7 @@ export class Testing implements vscode.Disposable {
       run.end(); // all of it is excluded
       return;
     }
-    const items = [...chosen].flatMap(([root, names]) => (names ? this.named(root, names) : [root]));
+    const items = [...chosen].flatMap(([root, names]) => (names ? this.itemsNamed(root, names) : [root]));
     for (const item of items) {
       run.started(item);
     }
@@ -100,7 +100,7 @@ export class Testing implements vscode.Disposable {
       if (token.isCancellationRequested) {
         items.forEach((item) => run.skipped(item));
       } else {
-        this.tell(run, own, chosen);
+        this.reportResults(run, own, chosen);
       }
       if (request.profile === this.coverage || this.publishing) {
         this.addCoverage(run, own);
@@ -142,14 +142,14 @@ export class Testing implements vscode.Disposable {
     }
   }
 
-  /** Publish the last recording, once, where this is wanted: it may have been made in a terminal. */
+  /** Publish the last recording once, if the setting says so. It may come from a terminal. */
   private publishSoon(): void {
     clearTimeout(this.pending);
     const { state } = this.model.condition;
     if (this.publishing && vscode.workspace.isTrusted && ['ready', 'stale', 'noFailingTests'].includes(state)) {
       this.pending = setTimeout(() => {
         this.publish().catch((error: unknown) => this.server.output.warn(String(error)));
-      }, PUBLISH_PAUSE);
+      }, PUBLISH_DEBOUNCE_MS);
     }
   }
 
@@ -160,16 +160,20 @@ export class Testing implements vscode.Disposable {
       return;
     }
     this.published = text;
-    // nobody asked for this run now: it keeps the focus where it is, and is forgotten with the window
+    // the user did not start this run: it keeps the focus, and VS Code does not store it
     const request = new vscode.TestRunRequest(undefined, undefined, this.coverage, false, true);
     const run = this.controller.createTestRun(request, t('Last recording'), false);
-    this.tell(run, results);
+    this.reportResults(run, results);
     this.addCoverage(run, results);
     run.end();
   }
 
-  /** Say how the tests ended, of some folders only that of the chosen ones: each if they are listed, else all in one. */
-  private tell(run: vscode.TestRun, results: TestResults[], chosen?: ReadonlyMap<vscode.TestItem, Chosen>): void {
+  /** Report results, of the chosen tests if only some were chosen. Tests that are not listed count for their folder. */
+  private reportResults(
+    run: vscode.TestRun,
+    results: TestResults[],
+    chosen?: ReadonlyMap<vscode.TestItem, Chosen>,
+  ): void {
     for (const { folder, tests: all } of results) {
       const root = this.root(folder);
       if (!root) {
@@ -178,13 +182,13 @@ export class Testing implements vscode.Disposable {
       const names = chosen?.get(root);
       const tests = names ? all.filter(({ name }) => names.includes(name)) : all;
       if (this.publishing) {
-        this.list(root, all);
+        this.listTests(root, all);
       }
       const items = this.itemsOf(root);
       for (const test of this.publishing ? tests : []) {
         const item = items.get(test.name);
         if (item) {
-          tellTest(run, item, test);
+          reportTest(run, item, test);
         }
       }
       const failed = tests.filter(({ verdict }) => verdict === 'failed' || verdict === 'error');
@@ -230,7 +234,7 @@ export class Testing implements vscode.Disposable {
   }
 
   /** List the tests of a folder, below their files and classes. */
-  private list(root: vscode.TestItem, tests: Test[]): void {
+  private listTests(root: vscode.TestItem, tests: Test[]): void {
     const item = ({ id, label, uri, test, children }: TestNode): vscode.TestItem => {
       const made = this.controller.createTestItem(id, label, uri ? vscode.Uri.parse(uri) : undefined);
       if (test) {
@@ -245,7 +249,7 @@ export class Testing implements vscode.Disposable {
     root.children.replace(treeOf(tests).map(item));
   }
 
-  private named(root: vscode.TestItem, names: readonly string[]): vscode.TestItem[] {
+  private itemsNamed(root: vscode.TestItem, names: readonly string[]): vscode.TestItem[] {
     const items = this.itemsOf(root);
     return names.map((name) => items.get(name)).filter((item) => item !== undefined);
   }
@@ -266,7 +270,7 @@ export class Testing implements vscode.Disposable {
   }
 }
 
-function tellTest(run: vscode.TestRun, item: vscode.TestItem, { verdict, message, seconds }: Test): void {
+function reportTest(run: vscode.TestRun, item: vscode.TestItem, { verdict, message, seconds }: Test): void {
   switch (verdict) {
     case 'passed':
     case 'xpassed':

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type * as vscode from 'vscode';
 
 import { Server } from '../src/client';
-import type { Condition } from '../src/words';
+import type { Condition } from '../src/messages';
 import { methods, serverCommands, type Suspects } from '../src/protocol';
 import { defined } from './samples';
 import { workbench } from './standins/workbench';

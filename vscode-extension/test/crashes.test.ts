@@ -10,12 +10,12 @@ it('forgives a few crashes, each with a longer pause, and then no more', () => {
 it('forgives again when time has passed, or someone has seen to it', () => {
   let now = 0;
   const crashes = new Crashes(() => now);
-  for (let i = 0; i <= Crashes.most; i += 1) {
+  for (let i = 0; i <= Crashes.max; i += 1) {
     crashes.count();
   }
   now = Crashes.minutes * 60_000 + 1;
   expect(crashes.count()).toBe(0);
   expect(crashes.count()).toBe(1000);
-  crashes.forget();
+  crashes.reset();
   expect(crashes.count()).toBe(0);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { chainPage, noChain } from '../src/chainPage';
-import { explanation, gone } from '../src/explanationPage';
+import { explanation, noLongerSuspect } from '../src/explanationPage';
 import { html, page } from '../src/html';
-import { filled, speak, t } from '../src/l10n';
+import { format, setTranslator, t } from '../src/l10n';
 import type { Chain, Place, Reasons, Test } from '../src/protocol';
 
 const place: Place = {
@@ -77,22 +77,22 @@ describe('an explanation', () => {
   });
 
   it('lets tests be opened whose place is known, and says how many are left out', () => {
-    expect(text).toContain('data-say="failing 0"');
-    expect(text).not.toContain('data-say="passing 0"');
+    expect(text).toContain('data-action="failing 0"');
+    expect(text).not.toContain('data-action="passing 0"');
     expect(text).toContain('and 2 more');
     expect(text).toContain('and 7 more');
   });
 
   it('says what the reader marked, and offers what is left to mark', () => {
-    expect(text).toContain('data-say="examined"');
+    expect(text).toContain('data-action="examined"');
     const marked = explanation({ ...reasons, examined: true, innocent: true }).text;
     expect(marked).toContain('You marked it as innocent');
-    expect(marked).not.toContain('data-say="examined"');
-    expect(marked).not.toContain('data-say="innocent"');
+    expect(marked).not.toContain('data-action="examined"');
+    expect(marked).not.toContain('data-action="innocent"');
   });
 
   it('says when a line is not a suspect any more', () => {
-    expect(gone('a.py:3').text).toContain('not a suspect any more');
+    expect(noLongerSuspect('a.py:3').text).toContain('not a suspect any more');
   });
 });
 
@@ -113,7 +113,7 @@ describe('a chain', () => {
 
   it('is a picture to click and a table to read, the likeliest first', () => {
     const text = chainPage(chain, 'cart.py:12').text;
-    expect(text).toContain('<g data-node="7" data-say="node 7" tabindex="0" role="link">');
+    expect(text).toContain('<g data-node="7" data-action="node 7" tabindex="0" role="link">');
     expect([...text.matchAll(/<td class="number">(\d+ %)/g)].map(([, percent]) => percent)).toEqual(['75 %', '25 %']);
     expect(text).toContain('calls this, same function');
     expect(text).toContain('<td>rank 2</td>');
@@ -127,9 +127,9 @@ describe('a chain', () => {
 describe('texts', () => {
   it('are filled in, and translated once there is a translator', () => {
     expect(t('{0} of {1}', 1, 2)).toBe('1 of 2');
-    expect(filled('{1} {0} {2}', 'a')).toBe('{1} a {2}');
-    speak((message) => `[${message}]`);
+    expect(format('{1} {0} {2}', 'a')).toBe('{1} a {2}');
+    setTranslator((message) => `[${message}]`);
     expect(t('{0} of {1}', 1, 2)).toBe('[{0} of {1}]');
-    speak(filled);
+    setTranslator(format);
   });
 });

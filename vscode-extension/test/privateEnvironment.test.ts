@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { existing, make, NotMade, wheelIn } from '../src/privateEnvironment';
+import { findEnvironment, createEnvironment, InstallationError, wheelIn } from '../src/privateEnvironment';
 import { ask, type NotFound } from '../src/python';
 
 const WHEEL = `
@@ -37,12 +37,12 @@ with zipfile.ZipFile(name, "w") as wheel:
 
 let folder: string;
 let base: NonNullable<NotFound['base']>;
-const said: string[] = [];
+const logged: string[] = [];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'suspectra-'));
   mkdirSync(join(folder, 'bundled'));
-  said.length = 0;
+  logged.length = 0;
   const interpreter = { command: 'python3', args: [], origin: 'a test' };
   const answer = await ask(interpreter, folder);
   if ('failure' in answer) {
@@ -65,58 +65,58 @@ function making(file: string, signal = new AbortController().signal) {
     storage: join(folder, 'storage'),
     cwd: folder,
     signal,
-    say: (line: string) => said.push(line),
+    log: (line: string) => logged.push(line),
   };
 }
 
 const left = () => (existsSync(join(folder, 'storage')) ? readdirSync(join(folder, 'storage')) : []);
 
-async function failure(promise: Promise<unknown>): Promise<NotMade> {
+async function failure(promise: Promise<unknown>): Promise<InstallationError> {
   const error: unknown = await promise.catch((reason: unknown) => reason);
-  expect(error).toBeInstanceOf(NotMade);
-  return error as NotMade;
+  expect(error).toBeInstanceOf(InstallationError);
+  return error as InstallationError;
 }
 
 describe('a private environment', () => {
   it('is made once, works, and is found again', { timeout: 180_000 }, async () => {
     const how = making(wheel());
     expect(wheelIn(join(folder, 'bundled'))).toBe(how.wheel);
-    expect(await existing(how)).toBeUndefined();
+    expect(await findEnvironment(how)).toBeUndefined();
 
-    const made = await make(how);
+    const made = await createEnvironment(how);
 
     expect(await ask(made, folder)).toMatchObject({ python: base.python, suspectra: '0.1.0' });
-    expect(await existing(how)).toEqual(made);
+    expect(await findEnvironment(how)).toEqual(made);
     expect(left()).toEqual([expect.stringMatching(/^server-0\.1\.0-/)]);
-    expect(said.join('\n')).toContain('suspectra-0.1.0');
+    expect(logged.join('\n')).toContain('suspectra-0.1.0');
 
     // another wheel of the same version, and another Python, get environments of their own
     writeFileSync(how.wheel, readFileSync(how.wheel).subarray(1));
-    expect(await existing(how)).toBeUndefined();
-    expect(await existing({ ...how, base: { ...base, executable: '/another/python' } })).toBeUndefined();
+    expect(await findEnvironment(how)).toBeUndefined();
+    expect(await findEnvironment({ ...how, base: { ...base, executable: '/another/python' } })).toBeUndefined();
   });
 
   it('that no longer works is not used, and makes room', { timeout: 180_000 }, async () => {
     const how = making(wheel());
-    const made = await make(how);
+    const made = await createEnvironment(how);
     rmSync(made.command);
-    expect(await existing(how)).toBeUndefined();
+    expect(await findEnvironment(how)).toBeUndefined();
     expect(left()).toEqual([]);
   });
 
   it('is made anew when it was not used for long', { timeout: 180_000 }, async () => {
     const how = making(wheel());
     const old = join(how.storage, 'server-0.0.9-old');
-    const halfMade = join(how.storage, 'making-old');
+    const unfinished = join(how.storage, 'unfinished-old');
     const used = join(how.storage, 'server-0.0.9-used');
-    for (const one of [old, halfMade, used]) {
+    for (const one of [old, unfinished, used]) {
       mkdirSync(one, { recursive: true });
     }
     const longAgo = new Date(Date.now() - 40 * 24 * 60 * 60 * 1000);
     utimesSync(old, longAgo, longAgo);
-    utimesSync(halfMade, longAgo, longAgo);
+    utimesSync(unfinished, longAgo, longAgo);
 
-    await make(how);
+    await createEnvironment(how);
 
     expect(left().sort()).toEqual(['server-0.0.9-used', expect.stringMatching(/^server-0\.1\.0-/)]);
   });
@@ -125,7 +125,7 @@ describe('a private environment', () => {
     const before = process.env.PIP_INDEX_URL;
     process.env.PIP_INDEX_URL = 'http://127.0.0.1:9/simple';
     try {
-      const { problem, cure } = await failure(make(making(wheel('a-package-that-is-not-there'))));
+      const { problem, cure } = await failure(createEnvironment(making(wheel('a-package-that-is-not-there'))));
       expect(problem).toBe('What the server needs could not be downloaded from the package index');
       expect(cure).toContain('Go online');
       expect(cure).toContain('Restart Server');
@@ -142,7 +142,7 @@ describe('a private environment', () => {
   it('leaves nothing when it is cancelled', { timeout: 180_000 }, async () => {
     const cancelled = new AbortController();
     const how = making(wheel(), cancelled.signal);
-    const promise = failure(make(how));
+    const promise = failure(createEnvironment(how));
     while (!left().some((name) => readdirSync(join(how.storage, name)).length)) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -156,7 +156,7 @@ describe('a private environment', () => {
     writeFileSync(command, '#!/bin/sh\necho "ensurepip is not available: apt install python3.12-venv" >&2\nexit 1\n');
     chmodSync(command, 0o755);
     base = { ...base, interpreter: { command, args: [], origin: 'a test' } };
-    const { problem, cure } = await failure(make(making(wheel())));
+    const { problem, cure } = await failure(createEnvironment(making(wheel())));
     expect(problem).toBe(`${command} cannot make an environment for the server`);
     expect(cure).toContain('apt install python3-venv');
     expect(left()).toEqual([]);
@@ -169,7 +169,7 @@ describe('a private environment', () => {
       'import sys, zipfile\nwith zipfile.ZipFile(sys.argv[1], "a") as wheel: wheel.writestr("suspectra_server/server/__init__.py", "import not_there")',
       file,
     ]);
-    const { problem } = await failure(make(making(file)));
+    const { problem } = await failure(createEnvironment(making(file)));
     expect(problem).toContain("No module named 'not_there'");
     expect(left()).toEqual([]);
   });

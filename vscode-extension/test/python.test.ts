@@ -7,7 +7,7 @@ import {
   type Answer,
   ask,
   candidates,
-  goWithEachOther,
+  compatible,
   type Interpreter,
   interpreterSetting,
   search,
@@ -131,17 +131,13 @@ describe('search', () => {
       cure: 'env -m pip install suspectra==0.1.0',
       base: { interpreter: { command: 'env' } },
     });
-    expect(['0.1.0', '0.1.9', '0.2.0', '1.0.0'].map((version) => goWithEachOther(version, '0.1.4'))).toEqual([
+    expect(['0.1.0', '0.1.9', '0.2.0', '1.0.0'].map((version) => compatible(version, '0.1.4'))).toEqual([
       true,
       true,
       false,
       false,
     ]);
-    expect(['1.0.0', '1.9.3', '2.0.0'].map((version) => goWithEachOther(version, '1.2.0'))).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect(['1.0.0', '1.9.3', '2.0.0'].map((version) => compatible(version, '1.2.0'))).toEqual([true, true, false]);
   });
 
   it('passes over every environment where the bundled server is wanted', async () => {

@@ -1,6 +1,6 @@
 import type { Server } from '../../src/client';
 import type { Status } from '../../src/protocol';
-import type { Condition } from '../../src/words';
+import type { Condition } from '../../src/messages';
 import { Emitter, workbench } from './workbench';
 
 export const status: Status = {

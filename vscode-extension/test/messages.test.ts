@@ -2,19 +2,19 @@ import { describe, expect, it } from 'vitest';
 
 import type { Move, State, Progress, Status } from '../src/protocol';
 import {
-  learnedWords,
-  moveWords,
-  percentWords,
-  rankWords,
-  reportWords,
+  learnedText,
+  moveText,
+  percentText,
+  rankText,
+  reportText,
   rowDetail,
   rowTitle,
-  scoreWords,
-  statusWords,
+  scoreText,
+  statusText,
   suspectDetails,
   suspectLabel,
-  suspectPlace,
-} from '../src/words';
+  suspectLocation,
+} from '../src/messages';
 import { suspect } from './samples';
 
 const status: Status = {
@@ -27,27 +27,27 @@ const status: Status = {
   progress: null,
 };
 
-describe('statusWords', () => {
+describe('statusText', () => {
   it('counts suspects and names the run', () => {
-    expect(statusWords(status)).toEqual({
+    expect(statusText(status)).toEqual({
       text: '$(search) 1 suspect',
       tooltip: 'ochiai over 3 failing tests and 45 passing',
       label: 'Suspectra: 1 suspect',
       warning: false,
     });
-    expect(statusWords({ ...status, suspects: 20 }).text).toBe('$(search) 20 suspects');
+    expect(statusText({ ...status, suspects: 20 }).text).toBe('$(search) 20 suspects');
   });
 
   it('says something in every state, and the server’s own message where it sent one', () => {
     const states: State[] = ['noEvidence', 'ranking', 'noFailingTests', 'error', 'runningTests', 'stale'];
     for (const state of states) {
-      expect(statusWords({ ...status, state, message: 'said by the server' }).tooltip).toBe('said by the server');
-      expect(statusWords({ ...status, state, message: '' }).text).toMatch(/^\$\([a-z~-]+\) \S/);
+      expect(statusText({ ...status, state, message: 'said by the server' }).tooltip).toBe('said by the server');
+      expect(statusText({ ...status, state, message: '' }).text).toMatch(/^\$\([a-z~-]+\) \S/);
     }
   });
 
   it('counts the tests of a run', () => {
-    const said = (progress: Progress) => statusWords({ ...status, state: 'runningTests', progress }).text;
+    const said = (progress: Progress) => statusText({ ...status, state: 'runningTests', progress }).text;
     expect(said({ done: 0, failed: 0, total: 0 })).toBe('$(loading~spin) Running tests');
     expect(said({ done: 12, failed: 0, total: 817 })).toBe('$(loading~spin) 12 of 817 tests');
     expect(said({ done: 400, failed: 3, total: 817 })).toBe('$(loading~spin) 400 of 817 tests, 3 failed');
@@ -55,14 +55,14 @@ describe('statusWords', () => {
   });
 
   it('asks for a folder where there is none', () => {
-    expect(statusWords({ state: 'noFolder' })).toMatchObject({
+    expect(statusText({ state: 'noFolder' })).toMatchObject({
       warning: false,
       tooltip: 'Open a folder to rank what its tests execute',
     });
   });
 
   it('warns, with the cure, when there is no server', () => {
-    const words = statusWords({ state: 'noServer', problem: 'No Python was found', cure: 'Install one' });
+    const words = statusText({ state: 'noServer', problem: 'No Python was found', cure: 'Install one' });
     expect(words).toMatchObject({ warning: true, tooltip: 'No Python was found. Fix: Install one' });
   });
 });
@@ -78,7 +78,7 @@ describe('the line above the suspects', () => {
       collectionErrors: [],
       failedRuns: [],
     };
-    expect(reportWords({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
+    expect(reportText({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
       'ochiai with cloning · 1 failed, 4 passed',
     );
   });
@@ -86,12 +86,12 @@ describe('the line above the suspects', () => {
 
 describe('a suspect', () => {
   it('shows ties as a span of ranks', () => {
-    expect(rankWords(suspect)).toBe('2–4');
-    expect(rankWords({ rankBest: 2, rankWorst: 2 })).toBe('2');
+    expect(rankText(suspect)).toBe('2–4');
+    expect(rankText({ rankBest: 2, rankWorst: 2 })).toBe('2');
   });
 
   it('shows scores of any scale', () => {
-    expect([0.70710678, 0, 1, 12.25, 1234567.8, -0.5].map(scoreWords)).toEqual([
+    expect([0.70710678, 0, 1, 12.25, 1234567.8, -0.5].map(scoreText)).toEqual([
       '0.707',
       '0',
       '1',
@@ -99,12 +99,12 @@ describe('a suspect', () => {
       '1230000',
       '-0.5',
     ]);
-    expect([Number.MAX_VALUE, -Number.MAX_VALUE].map(scoreWords)).toEqual(['∞', '-∞']);
+    expect([Number.MAX_VALUE, -Number.MAX_VALUE].map(scoreText)).toEqual(['∞', '-∞']);
   });
 
   it('is placed by file and lines', () => {
-    expect(suspectPlace(suspect)).toBe('shop/cart.py:12-13');
-    expect(suspectPlace({ ...suspect, endLine: 12 })).toBe('shop/cart.py:12');
+    expect(suspectLocation(suspect)).toBe('shop/cart.py:12-13');
+    expect(suspectLocation({ ...suspect, endLine: 12 })).toBe('shop/cart.py:12');
   });
 
   it('is read out with everything that colour and icon say', () => {
@@ -155,16 +155,16 @@ describe('a place to go next', () => {
   };
 
   it('says how likely, where and why', () => {
-    expect(moveWords(move)).toEqual({
+    expect(moveText(move)).toEqual({
       label: '35 %  total',
       description: 'shop/cart.py:12 · rank 2–4',
       detail: 'runs just before, same function · return sum',
     });
-    expect(moveWords({ ...move, rankBest: null, rankWorst: null }).description).toBe('shop/cart.py:12');
+    expect(moveText({ ...move, rankBest: null, rankWorst: null }).description).toBe('shop/cart.py:12');
   });
 
   it('has a probability of any size', () => {
-    expect([1, 0.014, 0.0034, 0.00001, 0].map(percentWords)).toEqual(['100 %', '1 %', '0.3 %', '<0.1 %', '0 %']);
+    expect([1, 0.014, 0.0034, 0.00001, 0].map(percentText)).toEqual(['100 %', '1 %', '0.3 %', '<0.1 %', '0 %']);
   });
 });
 
@@ -172,10 +172,10 @@ describe('what was learned', () => {
   const learned = { consent: true, jumps: 3, returns: 1, pJump: 0.7, low: 0.3, high: 0.9, file: '/x' };
 
   it('is told with its uncertainty, and whether it is used', () => {
-    expect(learnedWords(learned)).toBe(
+    expect(learnedText(learned)).toBe(
       '3 of your 4 moves were jumps. The chance of a jump is taken as 70 % (between 30 % and 90 %).',
     );
-    expect(learnedWords({ ...learned, consent: false, jumps: 0, returns: 0 })).toBe(
+    expect(learnedText({ ...learned, consent: false, jumps: 0, returns: 0 })).toBe(
       'No moves were counted yet. Nothing is counted or used: the setting learnJumps is off.',
     );
   });

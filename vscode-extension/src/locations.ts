@@ -1,4 +1,4 @@
-/** Places in documents: where the reader is, where a command is about, and going there. */
+/** Locations in documents: the cursor, the target of a command, and opening a location. */
 
 import * as vscode from 'vscode';
 
@@ -10,22 +10,22 @@ export interface Cursor {
   position: { line: number; character: number };
 }
 
-/** Where the reader is. */
+/** The cursor in the active editor. */
 export function cursor(): Cursor | undefined {
   const editor = vscode.window.activeTextEditor;
   return editor && { uri: editor.document.uri.toString(), position: editor.selection.active };
 }
 
-/** The place a command is about, as (uri, line): the row it was given on, else the line with the cursor. */
-export function placeOf(suspect: Suspect | undefined): [string, number] {
+/** The target of a command as (uri, line): the suspect of its row, or else the line with the cursor. */
+export function locationOf(suspect: Suspect | undefined): [string, number] {
   if (suspect) {
     return [suspect.uri, suspect.range.start.line];
   }
-  const here = cursor();
-  if (!here) {
+  const current = cursor();
+  if (!current) {
     throw new Error(t('Put the cursor on a suspect first.'));
   }
-  return [here.uri, here.position.line];
+  return [current.uri, current.position.line];
 }
 
 /** Open a document at a line, counted from 0; from a panel, in the column that has the code. */
