@@ -20,8 +20,23 @@ TOP = (1, 3, 5, 10)
 class FaultRank:
     """Where one fault stands; of several statements of a fault the best-placed one counts.
 
-    `ht_rank` and `expected_steps` are those of the statement of the fault that a reader gets to soonest, where the
-    debugging model was asked; the steps are infinite where no reader gets.
+    Parameters
+    ----------
+    location : str
+        File and lines of that statement.
+    score : float
+        Its suspiciousness.
+    rank_best, rank_average, rank_worst : float
+        First, middle and last place of its tie, counted from 1.
+    standard_rank : float
+        Paper 003, Definition 17.
+    steimann_rank : float
+        Paper 003, Definition 18.
+    ht_rank : float or None
+        HT_Rank of the statement of the fault that a reader gets to soonest (paper 003, Definition 25); None where the
+        debugging model was not asked.
+    expected_steps : float or None
+        Steps until a reader gets there; infinite where none does, None where the model was not asked.
     """
 
     location: str
@@ -35,7 +50,13 @@ class FaultRank:
     expected_steps: float | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """All of it, for JSON: without what was not asked for, and None for what is infinite."""
+        """All of it, for JSON: without what was not asked for, and None for what is infinite.
+
+        Returns
+        -------
+        dict of str to object
+            By the names of the fields.
+        """
         known = {name: value for name, value in vars(self).items() if value is not None}
         return {name: None if value == float("inf") else value for name, value in known.items()}
 
@@ -69,10 +90,17 @@ class Appraisal:
 
         Parameters
         ----------
-        faults : list of ndarray
+        report : RankedReport
+            Any ranking.
+        faults : sequence of ndarray of int, each of shape (k,)
             The elements of each fault.
         model : DebuggingModel, optional
             Of this report, to say HT_Rank too.
+
+        Returns
+        -------
+        Appraisal
+            A rank for each fault that stands in the ranking.
 
         Raises
         ------
@@ -118,7 +146,13 @@ class Appraisal:
         return cls(len(ranked), tuple(found), scores.lil(values, every), own)
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Scores by name: until the first fault is found, on average over the faults, and until the last."""
+        """Scores by name: until the first fault is found, on average over the faults, and until the last.
+
+        Returns
+        -------
+        dict of str to dict of str to float
+            By the name of the score: ``first``, ``mean`` and ``last``.
+        """
         ranks: dict[str, Sequence[float]] = {
             "best rank": [fault.rank_best for fault in self.faults],
             "average rank": [fault.rank_average for fault in self.faults],
@@ -142,7 +176,13 @@ class Appraisal:
         return table
 
     def top(self) -> dict[int, tuple[int, int, int]]:
-        """How many faults stand among the first N: ties at best, on average, at worst."""
+        """How many faults stand among the first N: ties at best, on average, at worst.
+
+        Returns
+        -------
+        dict of int to (int, int, int)
+            By N.
+        """
         ranks = np.array([[fault.rank_best, fault.rank_average, fault.rank_worst] for fault in self.faults])
         found = {}
         for n in TOP:
@@ -151,7 +191,13 @@ class Appraisal:
         return found
 
     def as_dict(self) -> dict[str, object]:
-        """Everything, for JSON."""
+        """Everything, for JSON.
+
+        Returns
+        -------
+        dict of str to object
+            JSON can hold it.
+        """
         ways = ("best", "average", "worst")
         return {
             "elements": self.n,

@@ -33,7 +33,13 @@ _p_jump = click.option(
 
 
 def register(cli: click.Group) -> None:
-    """Add the commands to the command line."""
+    """Add the commands to the command line.
+
+    Parameters
+    ----------
+    cli : click.Group
+        The group of all commands.
+    """
 
     @cli.command()
     @evidence_options

@@ -48,7 +48,25 @@ _SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "fa
 
 @dataclass(frozen=True)
 class EvidenceSubject:
-    """A subject that is evidence of a workspace and a list of faults."""
+    """A subject that is evidence of a workspace and a list of faults.
+
+    Parameters
+    ----------
+    family : str
+        What tables group subjects by.
+    name : str
+        Of the subject.
+    workspace : Path
+        Where relative paths start.
+    recording : Path or None
+        The folder of a recording.
+    coverage, junit : Path or None
+        A coverage.py data file and a JUnit XML file of the same run.
+    faults : Path
+        The list of faults.
+    include_tests : bool
+        Whether test code may be suspected.
+    """
 
     family: str
     name: str
@@ -60,16 +78,30 @@ class EvidenceSubject:
     include_tests: bool = False
 
     def files(self) -> list[Path]:
-        """What its results depend on."""
+        """What its results depend on.
+
+        Returns
+        -------
+        list of Path
+            When one of them changes, the subject is ranked again.
+        """
         recorded = sorted(self.recording.iterdir()) if self.recording and self.recording.is_dir() else []
         return [*recorded, *(path for path in (self.coverage, self.junit, self.faults) if path)]
 
     def read(self) -> Subject:
         """Read the evidence and the faults.
 
+        Returns
+        -------
+        Subject
+            With the spectrum and the elements of its faults.
+
         Raises
         ------
-        EvidenceError, NothingToRank
+        EvidenceError
+            When the evidence or the list of faults can't be read.
+        NothingToRank
+            When no fault is a measured statement that may be a suspect.
         """
         from suspectra.evidence.discovery import find_source
 
@@ -92,7 +124,18 @@ AnySubject = SubjectFile | EvidenceSubject
 
 
 def read_any(subject: AnySubject) -> Subject:
-    """Read a subject of either kind."""
+    """Read a subject of either kind.
+
+    Parameters
+    ----------
+    subject : AnySubject
+        Of a corpus, or of a workspace.
+
+    Returns
+    -------
+    Subject
+        With the spectrum and the elements of its faults.
+    """
     return subject.read() if isinstance(subject, EvidenceSubject) else read_subject(subject)
 
 
@@ -103,7 +146,9 @@ class StudyConfig:
     Parameters
     ----------
     plan : Plan
+        What is done with each subject.
     subjects : tuple of SubjectFile or EvidenceSubject
+        Of corpora and workspaces.
     problems : tuple of Problem
         Rows of corpora that name no subject.
     results : Path, optional
@@ -118,6 +163,16 @@ class StudyConfig:
     @classmethod
     def read(cls, path: Path) -> StudyConfig:
         """Read a study file.
+
+        Parameters
+        ----------
+        path : Path
+            A TOML file; paths in it are relative to its folder.
+
+        Returns
+        -------
+        StudyConfig
+            Nothing of its subjects was read yet.
 
         Raises
         ------
@@ -136,6 +191,18 @@ class StudyConfig:
 
 def read_corpora(folders: Sequence[Path]) -> tuple[list[SubjectFile], list[Problem]]:
     """The subjects of several corpora.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        Each with an index.
+
+    Returns
+    -------
+    subjects : list of SubjectFile
+        In the order of the indices.
+    problems : list of Problem
+        Rows that name no subject.
 
     Raises
     ------

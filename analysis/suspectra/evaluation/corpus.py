@@ -40,14 +40,30 @@ _CURE = "write the archive again, or take its row out of the index"
 
 @dataclass(frozen=True)
 class SubjectFile:
-    """Where a subject is stored."""
+    """Where a subject is stored.
+
+    Parameters
+    ----------
+    family : str
+        What tables group subjects by.
+    name : str
+        Of the subject.
+    path : Path
+        Its archive.
+    """
 
     family: str
     name: str
     path: Path
 
     def files(self) -> list[Path]:
-        """What its results depend on."""
+        """What its results depend on.
+
+        Returns
+        -------
+        list of Path
+            When one of them changes, the subject is ranked again.
+        """
         return [self.path]
 
 
@@ -58,9 +74,12 @@ class Subject:
     Parameters
     ----------
     family, name : str
+        What tables group subjects by, and its own name.
     spectrum : Spectrum
+        What its tests did.
     program : Program
-    faulty : ndarray of int64
+        Its flow graphs.
+    faulty : ndarray of int64, shape (k,)
         Elements that hold a fault.
     """
 
@@ -73,6 +92,18 @@ class Subject:
 
 def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
     """The subjects of a corpus, and rows of the index that name none.
+
+    Parameters
+    ----------
+    folder : Path
+        The corpus.
+
+    Returns
+    -------
+    subjects : list of SubjectFile
+        In the order of the index.
+    problems : list of Problem
+        Rows that name no subject.
 
     Raises
     ------
@@ -113,6 +144,16 @@ def _within(folder: Path, path: str) -> bool:
 
 def read_subject(file: SubjectFile) -> Subject:
     """Read one archive.
+
+    Parameters
+    ----------
+    file : SubjectFile
+        From the index.
+
+    Returns
+    -------
+    Subject
+        With flow graphs where the archive holds them.
 
     Raises
     ------

@@ -20,6 +20,16 @@ _STEPS = 200
 def exam_curves(results: Sequence[Result]) -> str:
     """The curves of all techniques as SVG: over all of the code, and over its first fifth.
 
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one study.
+
+    Returns
+    -------
+    str
+        One ``svg`` element.
+
     Examples
     --------
     >>> exam_curves([Result("a", "b", "ochiai", 0, 10, 1, 2.0, 3)])[:4]
@@ -83,6 +93,22 @@ def _style(number: int) -> str:
 
 
 def title(run: Run) -> str:
-    """A technique as tables and pictures name it."""
+    """A technique as tables and pictures name it.
+
+    Parameters
+    ----------
+    run : Run
+        The name, and whether failed tests are cloned.
+
+    Returns
+    -------
+    str
+        Such as ``ochiai, cloned``.
+
+    Examples
+    --------
+    >>> title(("ochiai", 1))
+    'ochiai, cloned'
+    """
     technique, clone = run
     return f"{technique}, cloned" if clone else technique

@@ -22,7 +22,17 @@ _HOW = "write FILE:LINE or FILE:FIRST-LAST, one fault a line"
 
 @dataclass(frozen=True)
 class FaultPlace:
-    """Lines of one file, first and last included, and the line of the fault file that names them."""
+    """Lines of one file that hold a fault.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace, with forward slashes.
+    first, last : int
+        Counted from 1, both included.
+    named_on : int
+        The line of the fault file that names them.
+    """
 
     file: str
     first: int
@@ -55,9 +65,20 @@ class FaultList:
     def read(cls, path: Path) -> FaultList:
         """Read a fault file.
 
+        Parameters
+        ----------
+        path : Path
+            A text file: a fault on each line, its places separated by spaces.
+
+        Returns
+        -------
+        FaultList
+            At least one fault.
+
         Raises
         ------
         EvidenceError
+            When it can't be read, a line is no place, or there is none.
         """
         try:
             return cls.parse(str(path), path.read_text(encoding="utf-8-sig"))
@@ -68,6 +89,18 @@ class FaultList:
     @classmethod
     def parse(cls, source: str, text: str) -> FaultList:
         """The faults in a text.
+
+        Parameters
+        ----------
+        source : str
+            How problems name the text.
+        text : str
+            A fault on each line; ``#`` begins a comment.
+
+        Returns
+        -------
+        FaultList
+            At least one fault.
 
         Raises
         ------
@@ -88,6 +121,18 @@ class FaultList:
 
         A fault none of whose lines is executable is left out with a problem: the statement where it takes effect is
         for the user to name.
+
+        Parameters
+        ----------
+        elements : Elements
+            Of the spectrum that is ranked.
+
+        Returns
+        -------
+        faults : list of ndarray of int
+            The columns of each fault that has any.
+        problems : list of Problem
+            Places that hold no statement.
         """
         found, problems = [], []
         for places in self.faults:

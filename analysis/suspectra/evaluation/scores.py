@@ -32,10 +32,12 @@ def tarantula_rank(scores: Scores) -> Ints:
     Parameters
     ----------
     scores : array of float, shape (n,)
+        Suspiciousness; higher is more suspicious.
 
     Returns
     -------
     ndarray of int64, shape (n,)
+        Counted from 1.
 
     Examples
     --------
@@ -49,6 +51,16 @@ def tarantula_rank(scores: Scores) -> Ints:
 def best_rank(scores: Scores) -> Ints:
     """#{s(x) > s(l)} + 1: the first place of the tie.
 
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+        Suspiciousness; higher is more suspicious.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Counted from 1.
+
     Examples
     --------
     >>> best_rank([0.9, 0.5, 0.5, 0.1]).tolist()
@@ -59,6 +71,16 @@ def best_rank(scores: Scores) -> Ints:
 
 def standard_rank(scores: Scores) -> Floats:
     """#{s(x) > s(l)} + #{s(x) = s(l)}/2 (Ali et al. 2009; paper 003, Definition 17).
+
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+        Suspiciousness; higher is more suspicious.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        0.5 for a lone best element.
 
     Examples
     --------
@@ -71,6 +93,16 @@ def standard_rank(scores: Scores) -> Floats:
 
 def middle_rank(scores: Scores) -> Ints:
     """⌊#{s(x) > s(l)} + ½ + #{s(x) = s(l)}/2⌋: the middle one of the tie (paper 004, Definition 2.2).
+
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+        Suspiciousness; higher is more suspicious.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        Counted from 1.
 
     Examples
     --------
@@ -89,6 +121,7 @@ def steimann_rank(scores: Scores, faulty: Indices) -> Floats:
     Parameters
     ----------
     scores : array of float, shape (n,)
+        Suspiciousness; higher is more suspicious.
     faulty : array of int
         The faulty elements.
 
@@ -112,13 +145,40 @@ def steimann_rank(scores: Scores, faulty: Indices) -> Floats:
 
 
 def expense(rank: NumberT, n: int) -> NumberT:
-    """(n - r)/n: the share of the program that need not be examined (Jones & Harrold's effectiveness score)."""
+    """(n - r)/n: the share of the program that need not be examined (Jones & Harrold's effectiveness score).
+
+    Parameters
+    ----------
+    rank : float or ndarray of float64, shape (k,)
+        Places that were examined.
+    n : int
+        Statements of the program.
+
+    Returns
+    -------
+    float or ndarray of float64, shape (k,)
+        Below 1; more is better.
+    """
     return (_some(n) - rank) / n
 
 
 def exam(rank: NumberT, n: int) -> NumberT:
-    """r/n: the share that must be examined (Wong et al.'s EXAM). With :func:`middle_rank`, paper 004's Avg expense;
-    with :func:`best_rank` and :func:`tarantula_rank` its Min and Max.
+    """The share of the program that must be examined, r/n (Wong et al.'s EXAM).
+
+    With :func:`middle_rank` it is paper 004's Avg expense; with :func:`best_rank` and :func:`tarantula_rank` its Min
+    and Max.
+
+    Parameters
+    ----------
+    rank : float or ndarray of float64, shape (k,)
+        Places that were examined.
+    n : int
+        Statements of the program.
+
+    Returns
+    -------
+    float or ndarray of float64, shape (k,)
+        Up to 1; less is better.
 
     Examples
     --------
@@ -130,7 +190,17 @@ def exam(rank: NumberT, n: int) -> NumberT:
 
 @dataclass(frozen=True)
 class OverFaults:
-    """One score for several faults: until the first is found, on average, and until the last."""
+    """One score for several faults.
+
+    Parameters
+    ----------
+    first : float
+        Until the first is found.
+    mean : float
+        On average.
+    last : float
+        Until the last is found.
+    """
 
     first: float
     mean: float
@@ -139,6 +209,18 @@ class OverFaults:
 
 def over_faults(ranks: Scores, faulty: Indices) -> OverFaults:
     """Sum up a score that is one number an element, where less is better, over the faults.
+
+    Parameters
+    ----------
+    ranks : array of float, shape (n,)
+        A score for each element.
+    faulty : array of int, shape (k,)
+        The faulty elements.
+
+    Returns
+    -------
+    OverFaults
+        In the unit of `ranks`.
 
     Raises
     ------
@@ -164,9 +246,20 @@ def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
     ----------
     scores : array of float, shape (n,)
         An infinite score counts as the largest (smallest) finite one. When all are equal, P is uniform.
-    faulty : array of int
+    faulty : array of int, shape (k,)
+        The faulty elements.
     epsilon : float
         What no score counts for; it keeps the loss finite.
+
+    Returns
+    -------
+    float
+        0 when the scores are the ideal ones.
+
+    Raises
+    ------
+    UsageError
+        When `epsilon` is not between 0 and 1, or no fault is named.
 
     Examples
     --------
@@ -203,7 +296,8 @@ def t_score(
         The program dependence graph; an entry (i, j) means that j depends on i, or i on j.
     report : array of int
         The statements the report names.
-    faulty : array of int
+    faulty : array of int, shape (k,)
+        The faulty statements.
     directed : bool
         Follow the edges all forwards or all backwards only, as paper 001 does, instead of ignoring directions.
     all_faults : bool
@@ -245,6 +339,22 @@ def dependence_score(
     DS* is the smallest set of nodes that reach the report, or are reached from it, within some number of directed
     edges and that holds a fault. An empty report scores 0.
 
+    Parameters
+    ----------
+    dependences : sparse array, shape (n, n)
+        As :func:`t_score` takes it.
+    report : array of int, shape (r,)
+        The statements the report names.
+    faulty : array of int, shape (k,)
+        The faulty statements.
+    all_faults : bool, optional
+        DS* holds every fault, not only one.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+
     Examples
     --------
     >>> chain = sparse.csr_array(([1, 1, 1], ([0, 1, 2], [1, 2, 3])), shape=(5, 5))
@@ -257,6 +367,18 @@ def dependence_score(
 def top(scores: Scores, n: int) -> Ints:
     """The `n` most suspicious elements, in their own order within a tie.
 
+    Parameters
+    ----------
+    scores : array of float, shape (n,)
+        Suspiciousness; higher is more suspicious.
+    n : int
+        How many.
+
+    Returns
+    -------
+    ndarray of int64, shape (min(n, elements),)
+        Elements, best first.
+
     Examples
     --------
     >>> top([0.1, 0.9, 0.5, 0.9], 3).tolist()
@@ -267,6 +389,18 @@ def top(scores: Scores, n: int) -> Ints:
 
 def top_n(ranks: Scores, n: int = 5) -> float:
     """The share of subjects whose fault is among the first `n` (paper 004's Top-N), from one rank a subject.
+
+    Parameters
+    ----------
+    ranks : array of float, shape (subjects,)
+        Counted from 1.
+    n : int, optional
+        How many places are looked at.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 without subjects.
 
     Examples
     --------
@@ -280,6 +414,20 @@ def top_n(ranks: Scores, n: int = 5) -> float:
 def top_n_percent(ranks: Scores, sizes: Indices, percent: float = 5) -> float:
     """The share of subjects whose fault is in the first `percent` % of its own program (paper 004's Top-N %).
 
+    Parameters
+    ----------
+    ranks : array of float, shape (subjects,)
+        Counted from 1.
+    sizes : array of int, shape (subjects,)
+        Statements of each program.
+    percent : float, optional
+        From 0 to 100.
+
+    Returns
+    -------
+    float
+        From 0 to 1; 0 without subjects.
+
     Examples
     --------
     >>> top_n_percent([4, 6], sizes=[100, 100], percent=5)
@@ -291,6 +439,16 @@ def top_n_percent(ranks: Scores, sizes: Indices, percent: float = 5) -> float:
 
 def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | float:
     """(before - after)/before of an expense; above 0 is better (paper 004, Definition 2.3). 0 where both are 0.
+
+    Parameters
+    ----------
+    before, after : float or ndarray of float64, shape (k,)
+        Expenses without and with what is judged.
+
+    Returns
+    -------
+    float or ndarray of float64, shape (k,)
+        At most 1.
 
     Examples
     --------
@@ -305,7 +463,17 @@ def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | fl
 
 @dataclass(frozen=True)
 class SignedRankTest:
-    """A Wilcoxon signed-rank test: the statistic, the p-value, and how many pairs differ."""
+    """The result of a Wilcoxon signed-rank test.
+
+    Parameters
+    ----------
+    statistic : float
+        The sum of ranks that the test is about.
+    p_value : float
+        How likely such a difference is by chance.
+    pairs : int
+        How many pairs differ.
+    """
 
     statistic: float
     p_value: float
@@ -322,8 +490,19 @@ def wilcoxon(
     Parameters
     ----------
     before, after : array of float, shape (subjects,)
+        Paired by subject.
     alternative : str
         ``two-sided``, or ``greater`` for before above after, or ``less``.
+
+    Returns
+    -------
+    SignedRankTest
+        With the number of pairs that it is about.
+
+    Raises
+    ------
+    UsageError
+        When the samples are not of the same length.
 
     Examples
     --------

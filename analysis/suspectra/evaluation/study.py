@@ -44,6 +44,7 @@ class Choice:
     name : str
         Of the technique; ``first+second`` breaks the ties of the first by the second.
     parameters : tuple of (str, value)
+        Its hyper-parameters.
     label : str
         What the tables call it; the name if left out.
     """
@@ -65,9 +66,20 @@ class Choice:
     def make(self, clone: bool) -> Technique:
         """The technique itself.
 
+        Parameters
+        ----------
+        clone : bool
+            Whether it clones failed tests.
+
+        Returns
+        -------
+        Technique
+            With its hyper-parameters.
+
         Raises
         ------
         UsageError
+            When there is no such technique, or it has no such hyper-parameter.
         """
         name, _, breaker = self.name.partition("+")
         chosen = dict(self.parameters) | ({"clone_failed": True} if clone else {})
@@ -81,6 +93,7 @@ class Plan:
     Parameters
     ----------
     choices : tuple of Choice
+        The techniques.
     clone : tuple of bool
         Without cloning, with it, or both. Only formulas clone; other techniques run once.
     unexecuted_last : bool
@@ -116,7 +129,15 @@ class Plan:
             choice.make(clone)
 
     def runs(self) -> Iterator[tuple[Choice, bool]]:
-        """Techniques and whether they clone."""
+        """Techniques and whether they clone.
+
+        Yields
+        ------
+        choice : Choice
+            In the order of `choices`.
+        clone : bool
+            False once for a technique that can't clone.
+        """
         for choice in self.choices:
             for clone in self.clone:
                 if choice.clones or clone is self.clone[0]:
@@ -127,7 +148,22 @@ class Plan:
 class Result:
     """The rank of a subject's best-placed fault.
 
-    `rank_average` is #{higher} + (#{equal} + 1)/2, `exam` that over the `n` statements.
+    Parameters
+    ----------
+    family, subject : str
+        Whose rank it is.
+    technique : str
+        What the tables call it.
+    clone : int
+        1 where failed tests are cloned, else 0.
+    n : int
+        Statements that were ranked.
+    rank_best : int
+        The first place of its tie, counted from 1.
+    rank_average : float
+        #{higher} + (#{equal} + 1)/2; `exam` is that over `n`.
+    rank_worst : int
+        The last place of its tie.
     """
 
     family: str
@@ -147,7 +183,17 @@ class Result:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """All results, and what kept others from being there; `ht_rank` tells whether ranks are by expected steps."""
+    """What a study found.
+
+    Parameters
+    ----------
+    results : tuple of Result
+        In the order of the subjects.
+    problems : tuple of Problem
+        What kept other results from being there.
+    ht_rank : bool
+        Whether ranks are by expected steps.
+    """
 
     results: tuple[Result, ...]
     problems: tuple[Problem, ...] = ()
@@ -168,14 +214,35 @@ class Description(Protocol):
         """What problems call it."""
 
     def files(self) -> Iterable[Path]:
-        """What its results depend on."""
+        """What its results depend on.
+
+        Returns
+        -------
+        iterable of Path
+            When one of them changes, the subject is ranked again.
+        """
 
 
 DescriptionT = TypeVar("DescriptionT", bound=Description)
 
 
 def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Problem]]:
-    """Rank one subject by every technique of the plan; a technique that can't is a problem."""
+    """Rank one subject by every technique of the plan; a technique that can't is a problem.
+
+    Parameters
+    ----------
+    subject : Subject
+        The program and its faults.
+    plan : Plan
+        What to do with it.
+
+    Returns
+    -------
+    results : list of Result
+        By the techniques that can rank it.
+    problems : list of Problem
+        Why the others can't.
+    """
     results, problems = [], []
     for choice, clone in plan.runs():
         try:
@@ -221,7 +288,9 @@ class Study(Generic[DescriptionT]):
     Parameters
     ----------
     plan : Plan
+        What is done with each subject.
     subjects : sequence of Description
+        Where they are stored.
     read : callable
         Reads one; a function of a module, as it is called in other processes. A
         :class:`~suspectra.errors.SuspectraError` that it raises is the subject's problem.
@@ -255,6 +324,11 @@ class Study(Generic[DescriptionT]):
             Called with the number of subjects that are newly done.
         cluster : Cluster, optional
             Workers to use instead of processes here; they must find the subjects under the same paths.
+
+        Returns
+        -------
+        StudyResult
+            Also of subjects that were done before.
         """
         done: dict[int, _Done] = {}
         waiting = []

@@ -23,6 +23,21 @@ class Summary:
 
     `top` gives for each N of :data:`TOP` in how many subjects the fault stands among the first N, with ties counted
     at best, on average and at worst: how ties are counted decides such figures, so all three are told.
+
+    Parameters
+    ----------
+    technique : str
+        What the tables call it.
+    clone : int
+        1 where failed tests are cloned, else 0.
+    subjects : int
+        How many.
+    mean, median, deviation : float
+        Of EXAM over the subjects.
+    lowest, highest : float
+        Of EXAM.
+    top : tuple of (int, int, int)
+        For each N, at best, on average and at worst.
     """
 
     technique: str
@@ -38,7 +53,19 @@ class Summary:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One technique against the reference, subject by subject: EXAM better, equal, worse, and Wilcoxon's p."""
+    """One technique against the reference, subject by subject.
+
+    Parameters
+    ----------
+    technique : str
+        What the tables call it.
+    clone : int
+        1 where failed tests are cloned, else 0.
+    better, equal, worse : int
+        Subjects whose EXAM is lower, the same, higher than by the reference.
+    p_value : float
+        Wilcoxon's, two-sided.
+    """
 
     technique: str
     clone: int
@@ -49,7 +76,18 @@ class Comparison:
 
 
 def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
-    """The results of each technique, in the order of the study."""
+    """The results of each technique, in the order of the study.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Of one study.
+
+    Returns
+    -------
+    dict of Run to list of Result
+        By the technique and whether it clones.
+    """
     groups: dict[Run, list[Result]] = {}
     for result in results:
         groups.setdefault((result.technique, result.clone), []).append(result)
@@ -58,6 +96,16 @@ def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
 
 def summarize(results: Iterable[Result]) -> list[Summary]:
     """Figures by technique.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Of one study.
+
+    Returns
+    -------
+    list of Summary
+        In the order of the study.
 
     Examples
     --------
@@ -94,8 +142,15 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
 
     Parameters
     ----------
+    results : sequence of Result
+        Of one study.
     reference : (str, int), optional
         The first technique if left out.
+
+    Returns
+    -------
+    list of Comparison
+        Empty without results.
     """
     groups = by_run(results)
     if not groups:
@@ -114,6 +169,19 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
 
 
 def found_within(results: Iterable[Result], shares: Floats) -> Floats:
-    """The share of faults found when each of these shares of the code is examined: the EXAM curve."""
+    """The share of faults found when each of these shares of the code is examined: the EXAM curve.
+
+    Parameters
+    ----------
+    results : iterable of Result
+        Of one technique.
+    shares : ndarray of float64, shape (k,)
+        From 0 to 1.
+
+    Returns
+    -------
+    ndarray of float64, shape (k,)
+        From 0 to 1.
+    """
     exam = np.sort([result.exam for result in results])
     return np.searchsorted(exam, shares, side="right") / max(len(exam), 1)

@@ -38,6 +38,16 @@ svg {{ max-width: 100%; height: auto }}
 def to_csv(results: Sequence[Result]) -> str:
     """One row a result, with the columns of :data:`FIELDS`.
 
+    Parameters
+    ----------
+    results : sequence of Result
+        Of one study.
+
+    Returns
+    -------
+    str
+        With a header.
+
     Examples
     --------
     >>> print(to_csv([Result("siemens", "tcas_v1", "ochiai", 0, 65, 3, 3.5, 4)]), end="")
@@ -54,7 +64,20 @@ def to_csv(results: Sequence[Result]) -> str:
 
 
 def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
-    """The figures by technique, over all subjects and by family, and the comparison with the reference."""
+    """The figures by technique, over all subjects and by family, and the comparison with the reference.
+
+    Parameters
+    ----------
+    result : StudyResult
+        Of one study.
+    reference : Run, optional
+        What the others are compared with; the first technique if left out.
+
+    Returns
+    -------
+    str
+        A section for each table.
+    """
     parts = []
     for heading, columns, rows in _tables(result, reference):
         lines = [f"## {heading}", "", _row(columns), _row(["---", *["---:"] * (len(columns) - 1)])]
@@ -63,7 +86,20 @@ def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
 
 
 def to_html(result: StudyResult, reference: Run | None = None) -> str:
-    """A self-contained page: the curves, the figures and every result."""
+    """A self-contained page: the curves, the figures and every result.
+
+    Parameters
+    ----------
+    result : StudyResult
+        Of one study.
+    reference : Run, optional
+        What the others are compared with; the first technique if left out.
+
+    Returns
+    -------
+    str
+        It asks nothing of any network.
+    """
     parts = [exam_curves(result.results)]
     for heading, columns, rows in _tables(result, reference):
         parts.append(f"<h2>{escape(heading)}</h2>{_html_table(columns, rows)}")

@@ -10,7 +10,15 @@ from suspectra.selection.selection import FAILED, Selection
 
 
 def write_table(selection: Selection, out: TextIO) -> None:
-    """A line for each test, and the reasons below it."""
+    """A line for each test, and the reasons below it.
+
+    Parameters
+    ----------
+    selection : Selection
+        The tests that a change can affect.
+    out : TextIO
+        Written to.
+    """
     for name, reasons in _tests(selection).items():
         out.write(f"{safe(name)}\n" + "".join(f"    {safe(reason)}\n" for reason in reasons))
     out.write(f"{selection.summary()}\n")
@@ -19,7 +27,15 @@ def write_table(selection: Selection, out: TextIO) -> None:
 
 
 def write_json(selection: Selection, out: TextIO) -> None:
-    """One object, for programs."""
+    """One object, for programs.
+
+    Parameters
+    ----------
+    selection : Selection
+        The tests that a change can affect.
+    out : TextIO
+        Written to.
+    """
     tests = [{"name": name, "reasons": reasons} for name, reasons in _tests(selection).items()]
     json.dump({"known": selection.known, "tests": tests, "other_files": selection.others}, out, indent=2)
     out.write("\n")

@@ -12,7 +12,18 @@ MOST = 10  # behaviours that people are shown
 
 
 def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
-    """The subgraphs, best first, under the field names of the JSON output; none for other reports."""
+    """The subgraphs, best first, under the field names of the JSON output; none for other reports.
+
+    Parameters
+    ----------
+    report : RankedReport
+        Any ranking.
+
+    Yields
+    ------
+    dict of str to object
+        Score, counts and statements.
+    """
     if not isinstance(report, SubgraphReport):
         return
     for graph, level in zip(report.subgraphs, report.subgraph_level.tolist(), strict=True):
@@ -30,6 +41,18 @@ def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
 
 def lines_of(elements: Elements, chosen: list[int]) -> str:
     """Statements as files and lines; those that follow each other are one range.
+
+    Parameters
+    ----------
+    elements : Elements
+        The statements.
+    chosen : list of int
+        Columns, ascending.
+
+    Returns
+    -------
+    str
+        Such as ``cart.py:1-3, 6; shop.py:2``.
 
     Examples
     --------
@@ -53,7 +76,18 @@ def lines_of(elements: Elements, chosen: list[int]) -> str:
 
 
 def sentences(report: RankedReport) -> list[str]:
-    """A line for each of the best behaviours, and one for how many more there are."""
+    """A line for each of the best behaviours, and one for how many more there are.
+
+    Parameters
+    ----------
+    report : RankedReport
+        Any ranking.
+
+    Returns
+    -------
+    list of str
+        Empty for a report without subgraphs.
+    """
     if not isinstance(report, SubgraphReport):
         return []
     counts, elements = report.spectrum.counts, report.spectrum.elements

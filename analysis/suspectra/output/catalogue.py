@@ -12,7 +12,13 @@ from suspectra.techniques import technique_infos
 
 
 def write_table(out: TextIO) -> None:
-    """Names, papers and formulas, by family."""
+    """Names, papers and formulas, by family.
+
+    Parameters
+    ----------
+    out : TextIO
+        Written to.
+    """
     style, columns = Style(out), terminal_width(out)
     infos = technique_infos()
     name = max(len(info.name) for info in infos)
@@ -26,6 +32,12 @@ def write_table(out: TextIO) -> None:
 
 
 def write_json(out: TextIO) -> None:
-    """Everything that is known of each technique, as a list of objects."""
+    """Everything that is known of each technique, as a list of objects.
+
+    Parameters
+    ----------
+    out : TextIO
+        Written to.
+    """
     json.dump([asdict(info) for info in technique_infos()], out, indent=1)
     out.write("\n")

@@ -77,7 +77,17 @@ class PictureNode:
 
 @dataclass(frozen=True)
 class PictureEdge:
-    """A transition between two states, and between two statements what joins them."""
+    """A transition between two states of a picture.
+
+    Parameters
+    ----------
+    source, target : int
+        Indices of nodes.
+    probability : float
+        Of this step.
+    reasons : tuple of str
+        What joins them, where both are statements.
+    """
 
     source: int
     target: int
@@ -88,6 +98,13 @@ class PictureEdge:
 @dataclass(frozen=True)
 class Picture:
     """What there is to draw; the first node is where the reader stands.
+
+    Parameters
+    ----------
+    nodes : tuple of PictureNode
+        The first is where the reader stands.
+    edges : tuple of PictureEdge
+        Between these nodes.
 
     Examples
     --------
@@ -119,13 +136,20 @@ class Picture:
         Parameters
         ----------
         model : DebuggingModel
+            Whose chain is drawn.
         element : int
+            Its column in the spectrum.
         label : callable, optional
             What an element is called: file and line unless given.
         source : callable
             The line of source of an element.
         limit : int
             Most states that are followed from the element.
+
+        Returns
+        -------
+        Picture
+            What :meth:`svg` draws.
 
         Raises
         ------
@@ -165,12 +189,27 @@ class Picture:
             With its style; a page that holds several pictures has :data:`STYLE` once.
         prefix : str
             Of the ids in it, which must be unique within a page.
+
+        Returns
+        -------
+        str
+            It needs nothing beside it when it is styled.
         """
         return _Drawing(self).svg(styled, prefix)
 
 
 def chance(probability: float) -> str:
     """A probability for people.
+
+    Parameters
+    ----------
+    probability : float
+        From 0 to 1.
+
+    Returns
+    -------
+    str
+        In percent, two digits at most.
 
     Examples
     --------

@@ -31,6 +31,13 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 def write_csv(ranking: Ranking, out: TextIO) -> None:
     """Write the ranking with a header row; the failing tests stand in one cell, a line each (RFC 4180 quoting).
 
+    Parameters
+    ----------
+    ranking : Ranking
+        What to write.
+    out : TextIO
+        Written to.
+
     Notes
     -----
     A list of the first ones goes on to the end of its last tie, as no row could say that there is more of it.

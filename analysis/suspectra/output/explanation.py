@@ -13,6 +13,19 @@ from suspectra.report import RankedReport
 def write_explanation(report: RankedReport, file: str, line: int, out: TextIO, sources: Sources) -> None:
     """Explain the statement on a line.
 
+    Parameters
+    ----------
+    report : RankedReport
+        The ranking.
+    file : str
+        Relative to the workspace, with forward slashes.
+    line : int
+        Counted from 1.
+    out : TextIO
+        Written to.
+    sources : Sources
+        Where lines are read from.
+
     Raises
     ------
     UsageError

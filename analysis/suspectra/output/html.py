@@ -39,8 +39,11 @@ def write_html(ranking: Ranking, out: TextIO, sources: Sources, model: Debugging
     Parameters
     ----------
     ranking : Ranking
+        What to write.
     out : text stream
+        Written to.
     sources : Sources
+        Where files are read from.
     model : DebuggingModel, optional
         With it the page shows for the first suspects where their reader goes next.
 
@@ -294,6 +297,16 @@ def _rows(evidence: Evidence, shown: Ints) -> tuple[list[str], list[int]]:
 
 def encode_runs(indices: Ints) -> str:
     """Sorted indices as runs: the gap before a run and its length, as LEB128 in base64. Negative ones are left out.
+
+    Parameters
+    ----------
+    indices : ndarray of int, shape (k,)
+        Ascending.
+
+    Returns
+    -------
+    str
+        ASCII.
 
     Examples
     --------

@@ -13,6 +13,13 @@ from suspectra.report import SubgraphReport
 def write_json(ranking: Ranking, out: TextIO) -> None:
     """Write the ranking, one suspect a line.
 
+    Parameters
+    ----------
+    ranking : Ranking
+        What to write.
+    out : TextIO
+        Written to.
+
     Notes
     -----
     JSON has no infinity: an infinite score is written as the largest double, ±1.7976931348623157e308. Text is

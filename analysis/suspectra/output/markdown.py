@@ -15,7 +15,17 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
 
 
 def write_markdown(ranking: Ranking, out: TextIO, sources: Sources) -> None:
-    """Write a table (GitHub's dialect) and a summary; nothing from the evidence is taken as markup."""
+    """Write a table (GitHub's dialect) and a summary; nothing from the evidence is taken as markup.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        What to write.
+    out : TextIO
+        Written to.
+    sources : Sources
+        Where lines are read from.
+    """
     out.write("| Rank | Score | Location | Function | ef | ep | nf | np | Source | Failing tests |\n")
     out.write("|---:|---:|---|---|---:|---:|---:|---:|---|---|\n")
     for entry in ranking.entries():

@@ -27,6 +27,7 @@ class Steps:
     Parameters
     ----------
     steps, rank : ndarray of float64, shape (elements,)
+        Expected steps, and HT_Rank.
     low, high : ndarray of float64, shape (elements,), optional
         The confidence interval of an estimate.
     """
@@ -38,12 +39,36 @@ class Steps:
 
     @classmethod
     def exact(cls, model: DebuggingModel) -> Steps:
-        """What the model says."""
+        """What the model says.
+
+        Parameters
+        ----------
+        model : DebuggingModel
+            The debugging model.
+
+        Returns
+        -------
+        Steps
+            Without a confidence interval.
+        """
         return cls(model.expected_steps, model.ht_rank)
 
     @classmethod
     def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> Steps:
-        """What random walks say."""
+        """What random walks say.
+
+        Parameters
+        ----------
+        model : DebuggingModel
+            The debugging model.
+        sampled : SampledHittingTimes
+            What was walked through its chain.
+
+        Returns
+        -------
+        Steps
+            With a confidence interval.
+        """
 
         def by_element(values: Floats) -> Floats:
             spread = np.full(len(model.report.spectrum.elements), np.inf)
@@ -75,7 +100,22 @@ class Entry(_Interval):
 
 
 def entry(model: DebuggingModel, element: int, steps: Steps) -> Entry:
-    """A statement as the JSON output has it."""
+    """A statement as the JSON output has it.
+
+    Parameters
+    ----------
+    model : DebuggingModel
+        The debugging model.
+    element : int
+        Its column in the spectrum.
+    steps : Steps
+        From the top of the ranking.
+
+    Returns
+    -------
+    Entry
+        JSON can hold it.
+    """
     report = model.report
     where, ranked = report.spectrum.elements.location(element), report.level[element] >= 0
     suspect = report.suspect_of(element) if ranked else None
@@ -99,7 +139,23 @@ def _finite(value: float) -> float | None:
 
 
 def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    """Write where the reader of a statement goes next, as a table."""
+    """Write where the reader of a statement goes next, as a table.
+
+    Parameters
+    ----------
+    model : DebuggingModel
+        The debugging model.
+    element : int
+        Where the reader stands.
+    steps : Steps
+        From the top of the ranking.
+    top : int
+        How many places to list.
+    out : TextIO
+        Written to.
+    sources : Sources
+        Where lines are read from.
+    """
     style = Style(out)
     own = entry(model, element, steps)
     where = f"{own['file']}:{own['line']}" + (f" in {own['function']}" if own["function"] else "")
@@ -120,7 +176,21 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
 
 
 def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    """Write the statements that readers get to soonest, as a table."""
+    """Write the statements that readers get to soonest, as a table.
+
+    Parameters
+    ----------
+    model : DebuggingModel
+        The debugging model.
+    steps : Steps
+        From the top of the ranking.
+    top : int
+        How many statements to list.
+    out : TextIO
+        Written to.
+    sources : Sources
+        Where lines are read from.
+    """
     rows = []
     for element in _soonest(model, steps, top):
         own = entry(model, element, steps)
@@ -133,7 +203,21 @@ def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sour
 
 
 def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: int, out: TextIO) -> None:
-    """Write the same as one JSON object; an infinite number of steps is null."""
+    """Write the same as one JSON object; an infinite number of steps is null.
+
+    Parameters
+    ----------
+    model : DebuggingModel
+        The debugging model.
+    element : int or None
+        Where the reader stands; None for the statements that readers get to soonest.
+    steps : Steps
+        From the top of the ranking.
+    top : int
+        How many to list.
+    out : TextIO
+        Written to.
+    """
     jumps = model.jumps
     answer: dict[str, object] = {
         "technique": model.report.technique.name,

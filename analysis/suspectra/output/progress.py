@@ -19,6 +19,7 @@ class Progress:
     Parameters
     ----------
     out : text stream
+        Written to.
     """
 
     def __init__(self, out: TextIO):

@@ -40,7 +40,9 @@ class Ranking:
     Parameters
     ----------
     report : RankedReport
+        The order.
     evidence : Evidence
+        What it was made from.
     problems : tuple of Problem
         Of the evidence and of the ranking.
     top : int or None
@@ -74,6 +76,11 @@ class Ranking:
 
     def entries(self) -> Iterator[Entry]:
         """The listed suspects, best first, under the field names of the JSON output.
+
+        Yields
+        ------
+        Entry
+            JSON can hold it.
 
         Notes
         -----

@@ -29,6 +29,15 @@ _MOST_RELATED = 20
 def write_sarif(ranking: Ranking, out: TextIO, workspace: Path) -> None:
     """Write a log of one run: the technique is the rule, suspects are results, failing tests related locations.
 
+    Parameters
+    ----------
+    ranking : Ranking
+        What to write.
+    out : TextIO
+        Written to.
+    workspace : Path
+        Where the paths of results start.
+
     Notes
     -----
     The level tells the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``

@@ -17,7 +17,17 @@ _GAP = "  "
 
 
 def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
-    """Write the table, and under every group of equal lines the failing tests that execute them."""
+    """Write the table, and under every group of equal lines the failing tests that execute them.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        What to write.
+    out : TextIO
+        Written to.
+    sources : Sources
+        Where lines are read from.
+    """
     style, columns = Style(out), terminal_width(out)
     entries = list(ranking.entries())
     rows = [_cells(entry, sources) for entry in entries]
@@ -37,7 +47,18 @@ def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
 
 
 def summary(ranking: Ranking) -> str:
-    """One line: how many suspects, how many tests, by which technique."""
+    """One line: how many suspects, how many tests, by which technique.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        What is written.
+
+    Returns
+    -------
+    str
+        Without the end of the line.
+    """
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
     cloned = ", failed tests cloned" if technique.clone_failed else ""
     return (
@@ -48,19 +69,57 @@ def summary(ranking: Ranking) -> str:
 
 
 def rank_text(best: int, worst: int) -> str:
-    """The rank, as a range where lines are tied."""
+    """The rank, as a range where lines are tied.
+
+    Parameters
+    ----------
+    best, worst : int
+        Counted from 1.
+
+    Returns
+    -------
+    str
+        Such as ``3–5``.
+
+    Examples
+    --------
+    >>> rank_text(3, 5), rank_text(3, 3)
+    ('3–5', '3')
+    """
     return f"{best}–{worst}" if best != worst else f"{best}"
 
 
 def score_text(score: float) -> str:
-    """The score, short enough for a column; the largest double stands for infinity."""
+    """The score, short enough for a column; the largest double stands for infinity.
+
+    Parameters
+    ----------
+    score : float
+        Suspiciousness.
+
+    Returns
+    -------
+    str
+        Four digits behind the point below 1000, five significant ones above.
+    """
     if abs(score) == LARGEST:
         return "∞" if score > 0 else "-∞"
     return f"{score:.4f}" if abs(score) < 1000 else f"{score:.5g}"
 
 
 def location_text(entry: Entry) -> str:
-    """File and first line."""
+    """File and first line.
+
+    Parameters
+    ----------
+    entry : Entry
+        A suspect, as the JSON output has it.
+
+    Returns
+    -------
+    str
+        Such as ``cart.py:12``.
+    """
     return f"{entry['file']}:{entry['line']}"
 
 

@@ -18,6 +18,16 @@ _STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
 def safe(text: str) -> str:
     r"""Make unsafe characters visible; tabs become spaces.
 
+    Parameters
+    ----------
+    text : str
+        From anywhere.
+
+    Returns
+    -------
+    str
+        A terminal shows all of it and obeys none of it.
+
     Examples
     --------
     >>> print(safe("red\x1b[31m"))
@@ -32,6 +42,16 @@ def _visible(character: str) -> str:
 
 def width(text: str) -> int:
     r"""Columns a text takes: wide characters take two, combining ones none.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+
+    Returns
+    -------
+    int
+        Columns.
 
     Examples
     --------
@@ -52,6 +72,20 @@ def _columns(character: str) -> int:
 def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
     """Cut a text to some columns; an ellipsis stands for what is gone.
 
+    Parameters
+    ----------
+    text : str
+        One line.
+    columns : int
+        How many there are.
+    keep_end : bool, optional
+        Cut at the beginning rather than the end.
+
+    Returns
+    -------
+    str
+        The text itself where it fits.
+
     Examples
     --------
     >>> fit("src/shop/cart.py:12", 12, keep_end=True)
@@ -69,13 +103,39 @@ def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """Fill up to some columns."""
+    """Fill up to some columns.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+    columns : int
+        How many to fill.
+    right : bool, optional
+        Put the spaces in front.
+
+    Returns
+    -------
+    str
+        The text itself where it is wider.
+    """
     space = " " * (columns - width(text))
     return space + text if right else text + space
 
 
 def terminal_width(out: TextIO) -> int:
-    """Columns to fill: the terminal's, or a fixed number where there is none."""
+    """Columns to fill: the terminal's, or a fixed number where there is none.
+
+    Parameters
+    ----------
+    out : TextIO
+        Where the text goes.
+
+    Returns
+    -------
+    int
+        At least :data:`NARROWEST` on a terminal.
+    """
     if out.isatty() or os.environ.get("COLUMNS", "").isdigit():
         return max(NARROWEST, shutil.get_terminal_size().columns)
     return WIDTH_WITHOUT_TERMINAL
@@ -83,6 +143,11 @@ def terminal_width(out: TextIO) -> int:
 
 class Style:
     """Colours, where they are wanted: on a terminal that has them, unless NO_COLOR is set.
+
+    Parameters
+    ----------
+    out : TextIO
+        Where the text goes.
 
     References
     ----------
@@ -100,6 +165,12 @@ class Style:
 
 
 def soften(stream: TextIO) -> None:
-    """Let a stream with a narrow encoding replace what it can't write instead of failing."""
+    """Let a stream with a narrow encoding replace what it can't write instead of failing.
+
+    Parameters
+    ----------
+    stream : TextIO
+        stdout or stderr; None is left alone.
+    """
     if stream is not None and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace" if stream is sys.stderr else "replace")
