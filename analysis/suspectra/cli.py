@@ -480,6 +480,8 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
     word = "interrupted; recorded" if run.cancelled else "recorded"
     count = f"{len(run.tests)} test{'s' * (len(run.tests) != 1)}"
     click.echo(f"suspectra: {word} {count}, {failed} failed, in {run.seconds:.1f} s in {run.folder}", err=True)
+    if run.readers:
+        click.echo(f"suspectra: profiles read by {' and '.join(run.readers)}", err=True)
     return INTERRUPTED if run.cancelled else int(failed > 0)
 
 

@@ -9,26 +9,27 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from suspectra.c_recording.case import CCase, Ending, judge
+from suspectra.c_recording.gcovr import Gcovr
 from suspectra.c_recording.process import HANDLER, build_crash_handler, memory_folder, run
+from suspectra.c_recording.profiles import ProfileReader, TestData
 from suspectra.c_recording.suites import CSuite, located
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.c_evidence import merged
 from suspectra.evidence.c_store import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.evidence.gcov_raw import NotesFolder, optimisation_problems, profile_files, source_digests
+from suspectra.evidence.exclusions import NO_EXCLUSIONS
+from suspectra.evidence.gcov_raw import NotesFolder
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
-from suspectra.program.c_object import CObject, parse_profile
 from suspectra_recorder.folders import cache_folder
 
 DEFAULT_TIMEOUT = 300.0
@@ -51,6 +52,8 @@ class CRun:
     seconds : float
     folder : str
         Where the recording is.
+    readers : tuple of str
+        Who read the profiles of the tests, in words.
     """
 
     tests: tuple[TestResult, ...]
@@ -58,6 +61,7 @@ class CRun:
     cancelled: bool
     seconds: float
     folder: str
+    readers: tuple[str, ...] = ()
 
 
 def record_c(
@@ -121,16 +125,25 @@ def record_c(
     with CRecorder(workspace, fields) as recorder, tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
         preload, unbuilt = _crash_handler(workspace, scratch) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
-        session = _Session(recorder, paths, notes, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop)
+        reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
+        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop)
         results, problems = session.run(cases, jobs, progress)
         if not stop.is_set() and select is None:
             recorder.end([case.name for case in suite.cases])
         problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
-        if not session.objects and results:
+        if not reader.readers and results:
             problems.append(_nothing_measured())
+        if reader.objects and not stop.is_set():
+            try:
+                recorder.exclude(
+                    reader.exclusions(recorder.recording.exclusions if select is not None else NO_EXCLUSIONS)
+                )
+            except EvidenceError as error:
+                problems.append(error.problem)
         folder = str(recorder.folder)
     seconds = time.monotonic() - begun
-    return CRun(tuple(results), tuple(merged(problems)), stop.is_set(), seconds, folder)
+    readers = tuple(sorted(reader.readers))
+    return CRun(tuple(results), tuple(merged(problems)), stop.is_set(), seconds, folder, readers)
 
 
 def _crash_handler(workspace: str, scratch: str) -> tuple[str | None, Problem | None]:
@@ -145,15 +158,14 @@ class _Session:
         self,
         recorder: CRecorder,
         paths: SourcePaths,
-        notes: NotesFolder,
+        reader: ProfileReader,
         outcomes: Outcomes,
         preload: str | None,
         timeout: float,
         stop: threading.Event,
     ):
-        self.recorder, self.paths, self.notes, self.outcomes = recorder, paths, notes, outcomes
+        self.recorder, self.paths, self.reader, self.outcomes = recorder, paths, reader, outcomes
         self.preload, self.timeout, self.stop = preload, timeout, stop
-        self.objects: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def run(
@@ -190,7 +202,7 @@ class _Session:
             problems = []
             if not case.disabled:
                 problems = [Problem(case.name, "", f"this test was not run: {unable}", "fix that and record it again")]
-            self._store(result, problems, {})
+            self._store(result, problems, TestData())
             return result, problems
         scratch = tempfile.mkdtemp(prefix="suspectra-", dir=memory_folder())
         try:
@@ -206,15 +218,15 @@ class _Session:
             ending = run(argv, case.folder, self._environment(case, prefix), scratch, case.timeout, self.stop)
         except EvidenceError as error:
             result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {error.problem.cause}")
-            self._store(result, [error.problem], {})
+            self._store(result, [error.problem], TestData())
             return result, [error.problem]
         if ending.cancelled:
             return None, []
         problems: list[Problem] = _complaints(case, ending)
-        counters = self._profile(prefix, problems)
+        data = self.reader.read(prefix, problems)
         result = self._result(case, ending, scratch)
-        problems += _about_the_end(case, ending, result, counters, self.preload is not None)
-        self._store(result, problems, counters)
+        problems += _about_the_end(case, ending, result, bool(data), self.preload is not None)
+        self._store(result, problems, data)
         return result, problems
 
     def _environment(self, case: CCase, prefix: str) -> dict[str, str]:
@@ -227,35 +239,6 @@ class _Session:
             given = environment.get("LD_PRELOAD", "")
             environment["LD_PRELOAD"] = f"{given}:{self.preload}" if given else self.preload
         return environment
-
-    def _profile(self, prefix: str, problems: list[Problem]) -> dict[int, bytes]:
-        """The counters of every object a test ran, by the object's number."""
-        counters: dict[int, bytes] = {}
-        for path in profile_files(prefix):
-            there = os.sep + os.path.relpath(path, prefix)
-            try:
-                with self._lock:
-                    notes = self.notes.find(there)
-                    number = self._number(notes, problems)
-                with open(path, "rb") as file:
-                    profile = parse_profile(file.read(), notes, there)
-            except EvidenceError as error:
-                problems.append(error.problem)
-                continue
-            problems += profile.problems
-            values = profile.counters
-            if sys.byteorder == "big":
-                values.byteswap()
-            counters[number] = values.tobytes()
-        return counters
-
-    def _number(self, notes: CObject, problems: list[Problem]) -> int:
-        if notes.name not in self.objects:
-            digests, stale = source_digests({notes.name: notes}, self.paths)
-            problems += [*stale, *optimisation_problems({notes.name: notes})]
-            with open(notes.name, "rb") as file:
-                self.objects[notes.name] = self.recorder.add_object(notes.name, file.read(), digests)
-        return self.objects[notes.name]
 
     def _result(self, case: CCase, ending: Ending, scratch: str) -> TestResult:
         verdict, message = judge(case, ending)
@@ -273,7 +256,7 @@ class _Session:
             verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
         return TestResult(case.name, verdict, location, message=message, seconds=round(ending.seconds, 4))
 
-    def _store(self, result: TestResult, problems: Sequence[Problem], counters: Mapping[int, bytes]) -> None:
+    def _store(self, result: TestResult, problems: Sequence[Problem], data: TestData) -> None:
         place = result.location
         fields = {
             "verdict": result.verdict.value,
@@ -283,7 +266,10 @@ class _Session:
             "problems": [[p.file, p.place, p.cause, p.cure] for p in problems],
         }
         with self._lock:
-            self.recorder.add_test(result.name, fields, list(counters), list(counters.values()))
+            counters = data.counters
+            self.recorder.add_test(
+                result.name, fields, list(counters), list(counters.values()), data.table, data.sources
+            )
 
 
 class _Schedule:
@@ -419,13 +405,11 @@ def _complaints(case: CCase, ending: Ending) -> list[Problem]:
     ]
 
 
-def _about_the_end(
-    case: CCase, ending: Ending, result: TestResult, counters: Mapping[int, bytes], handled: bool
-) -> list[Problem]:
+def _about_the_end(case: CCase, ending: Ending, result: TestResult, measured: bool, handled: bool) -> list[Problem]:
     if not (ending.signal or ending.expired) or not result.verdict.counted:
         return []
     ended = result.message.removeprefix("crashed: ").partition(":")[0]
-    if counters:
+    if measured:
         cause = (
             f"this test ended by {ended}; its profile reaches up to there, but the "
             "lines after that point in the same straight piece of code, and on the way out, may count as executed"

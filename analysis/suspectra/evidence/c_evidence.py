@@ -11,6 +11,7 @@ from suspectra.arrays import Ints
 from suspectra.errors import Problem
 from suspectra.evidence.c_tables import CTables, Measured, read_objects
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
+from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c_object import CObject
 
@@ -65,6 +66,7 @@ class CAssembler:
         digests: Mapping[str, str],
         profiles: Sequence[TestProfile],
         problems: Iterable[Problem],
+        exclusions: Exclusions = NO_EXCLUSIONS,
     ) -> Evidence:
         """Evidence of the present profiles; rows of unchanged tests are the same objects as last time.
 
@@ -80,13 +82,15 @@ class CAssembler:
             One for each test, in the order of the evidence.
         problems : iterable of Problem
             What was found while reading; more may be added.
+        exclusions : Exclusions
+            Lines that do not count.
 
         Returns
         -------
         Evidence
             With edges and flow graphs.
         """
-        tables = self._lay_out(objects, digests)
+        tables = self._lay_out(objects, digests, exclusions)
         wanted = {(profile.result.name, profile.key): profile for profile in profiles}
         new = [key for key in wanted if key not in self._measured]
         known = set(tables.objects)
@@ -112,10 +116,10 @@ class CAssembler:
             tuple(merged(found)),
         )
 
-    def _lay_out(self, objects: Mapping[str, CObject], digests: Mapping[str, str]) -> CTables:
-        seen = (tuple(sorted((path, id(compiled)) for path, compiled in objects.items())), dict(digests))
+    def _lay_out(self, objects: Mapping[str, CObject], digests: Mapping[str, str], exclusions: Exclusions) -> CTables:
+        seen = tuple(sorted((path, id(compiled)) for path, compiled in objects.items())), dict(digests), exclusions
         if self._tables is None or seen != self._seen:
-            self._tables, self._damage = read_objects(objects, self.paths, digests)
+            self._tables, self._damage = read_objects(objects, self.paths, digests, exclusions)
             self._seen, self._objects = seen, dict(objects)  # held, so that no id is used again
             self._measured = {}
         return self._tables

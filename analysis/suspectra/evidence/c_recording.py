@@ -12,6 +12,7 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import CAssembler, TestProfile
+from suspectra.evidence.c_lines import CLineTables
 from suspectra.evidence.c_store import FOLDER, CRecording, StoredObject, StoredTest, unpacked
 from suspectra.evidence.c_tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
@@ -49,7 +50,7 @@ class CRecordingSource:
         self.workspace = os.path.abspath(workspace)
         self._recording = CRecording(Path(self.workspace, folder if folder is not None else FOLDER))
         self._parsed: dict[str, CObject | EvidenceError] = {}
-        self._assembler: CAssembler | None = None
+        self._assemblers: tuple[CAssembler, CLineTables] | None = None
         self._settings: tuple[object, ...] | None = None
         self._evidence: Evidence | None = None
         self._was_torn = False
@@ -97,7 +98,9 @@ class CRecordingSource:
             raise EvidenceError(problems[0] if problems else problem)
         outdated: dict[str, set[str]] = {}
         self._damaged.clear()
-        profiles = [self._profile(test, objects, newest, outdated) for test in recording.tests.values()]
+        by_gcovr = any(test.table for test in recording.tests.values())
+        counted = [test for test in recording.tests.values() if not by_gcovr or (test.objects and not test.table)]
+        profiles = [self._profile(test, objects, newest, outdated) for test in counted]
         problems += [_outdated(path, sorted(names)) for path, names in sorted(outdated.items())]
         if self._damaged:
             some = "; ".join(self._damaged[:3])
@@ -105,19 +108,28 @@ class CRecordingSource:
                 f"the counters of {len(self._damaged)} tests can't be used ({some}), which count as executing nothing"
             )
             problems.append(Problem(str(recording.log), "", cause, f"{_AGAIN} for these tests"))
-        assembler = self._assembled_with()
-        source = str(recording.log)
-        self._evidence = assembler.evidence(source, objects, self._digests(), profiles, problems)
-        return self._evidence
+        source, exclusions = str(recording.log), recording.exclusions
+        if excluded := exclusions.problem(source):
+            problems.append(excluded)
+        assembler, lines = self._assembled_with()
+        digests = self._digests() if counted else {}
+        given = [] if by_gcovr else problems
+        evidence = assembler.evidence(source, objects, digests, profiles, given, exclusions) if counted else None
+        if evidence is None or by_gcovr:
+            results = {test.name: _result(test) for test in recording.tests.values()}
+            evidence = lines.evidence(recording, results, evidence, digests, problems)
+        self._evidence = evidence
+        return evidence
 
-    def _assembled_with(self) -> CAssembler:
+    def _assembled_with(self) -> tuple[CAssembler, CLineTables]:
         run = self._recording.run
         mapping = tuple((there, here) for there, here in run.get("mapping", ()))
         settings = (mapping, tuple(run.get("test_patterns", TEST_PATTERNS)))
-        if self._assembler is None or settings != self._settings:
+        if self._assemblers is None or settings != self._settings:
             self._settings = settings
-            self._assembler = CAssembler(SourcePaths(self.workspace, *settings))
-        return self._assembler
+            paths = SourcePaths(self.workspace, *settings)
+            self._assemblers = CAssembler(paths), CLineTables(paths)
+        return self._assemblers
 
     def _digests(self) -> dict[str, str]:
         recording = self._recording
@@ -177,16 +189,7 @@ class CRecordingSource:
                 if changed:
                     outdated.setdefault(stored.path, set()).update(changed)
             counters[stored.path] = values
-        fields = test.fields
-        place = fields.get("location")
-        result = TestResult(
-            test.name,
-            Verdict(fields["verdict"]),
-            Location(*place) if place else None,
-            message=fields.get("message", ""),
-            seconds=fields.get("seconds", 0.0),
-        )
-        return TestProfile(result, test.key, counters)
+        return TestProfile(_result(test), test.key, counters)
 
     def _counters(self, test: StoredTest, count: int, whole: bool) -> Ints | None:
         """The counters of a test; None, and a problem, where they are not what its objects have.
@@ -201,6 +204,18 @@ class CRecordingSource:
             self._damaged.append(f"{test.name}: {error}")
             return None
         return np.frombuffer(data, "<i8")
+
+
+def _result(test: StoredTest) -> TestResult:
+    fields = test.fields
+    place = fields.get("location")
+    return TestResult(
+        test.name,
+        Verdict(fields["verdict"]),
+        Location(*place) if place else None,
+        message=fields.get("message", ""),
+        seconds=fields.get("seconds", 0.0),
+    )
 
 
 def _outdated(path: str, names: list[str]) -> Problem:

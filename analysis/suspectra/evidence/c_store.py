@@ -1,7 +1,8 @@
 """Where recorded C and C++ runs are kept: ``.suspectra/recording-c`` in the workspace.
 
 ``tests.log`` is a log to which every finished test adds one record in a single write: its outcome and the counters
-of the objects it ran. A test that runs again adds another record, and the last one counts. ``objects/`` holds the
+of the objects it ran, or what gcovr says of the lines it ran. A test that runs again adds another record, and the last
+one counts. ``objects/`` holds the
 notes (``.gcno``) the counters belong to, as the compiler wrote them and named by their content, so that neither a
 rebuild nor a better reader makes a recording worthless. A record that a dying process left unfinished ends the log; it
 is told, and cut off before the next one is written.
@@ -26,6 +27,7 @@ from typing import Any
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.sources import open_regular, read_regular
 from suspectra.location import Location
 from suspectra_recorder.complete_file import complete_file
@@ -79,6 +81,10 @@ class StoredTest:
         The counters of these objects one after another, packed with zlib; 64-bit, little-endian.
     key : tuple
         Two records with the same key are the same.
+    table : bytes
+        The files of gcovr's report, packed with zlib; empty where the counters were read here.
+    sources : mapping of str to str
+        With a table: SHA-256 of its sources, by path in the workspace, where they were those that were compiled.
     """
 
     name: str
@@ -86,6 +92,8 @@ class StoredTest:
     objects: tuple[int, ...]
     counters: bytes
     key: tuple[int, int]
+    table: bytes = b""
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -102,6 +110,8 @@ class CRecording:
         By name, the last record of each.
     run : dict of str to Any
         Facts about the last run, as its recorder wrote them.
+    exclusions : Exclusions
+        Lines that do not count.
     offset : int
         Up to which byte the log was read.
     torn : bool
@@ -114,6 +124,7 @@ class CRecording:
     objects: dict[int, StoredObject] = field(default_factory=dict)
     tests: dict[str, StoredTest] = field(default_factory=dict)
     run: dict[str, Any] = field(default_factory=dict)
+    exclusions: Exclusions = NO_EXCLUSIONS
     offset: int = 0
     torn: bool = False
     odd: int = 0
@@ -147,6 +158,7 @@ class CRecording:
             stat = os.fstat(file.fileno())
             if stat.st_ino != self._inode or stat.st_size < self.offset:
                 self.objects, self.tests, self.run, self.offset, self.odd = {}, {}, {}, 0, 0
+                self.exclusions = NO_EXCLUSIONS
                 self._inode = stat.st_ino
                 if file.read(len(_MAGIC)) != _MAGIC:
                     cause = "it is not a recording, or was made by another version of Suspectra"
@@ -178,8 +190,13 @@ class CRecording:
         elif kind == "test":
             name, objects = fields.pop("name"), tuple(fields.pop("objects"))
             _check_test(name, objects, fields)
+            start = _HEAD.size + size
+            end = start + fields.pop("table", 0)
+            sources = fields.pop("sources", {})
             self.tests.pop(name, None)
-            self.tests[name] = StoredTest(name, fields, objects, payload[_HEAD.size + size :], key)
+            self.tests[name] = StoredTest(name, fields, objects, payload[end:], key, payload[start:end], sources)
+        elif kind == "exclusions":
+            self.exclusions = Exclusions.from_fields(fields)
         elif kind == "run":
             _all(str, *(path for pair in fields.get("mapping", ()) for path in pair), *fields.get("test_patterns", ()))
             if any(len(pair) != 2 for pair in fields.get("mapping", ())):
@@ -294,8 +311,10 @@ class CRecorder:
         parts = [_MAGIC]
         parts += [_framed(_object_fields(number, recording.objects[number])) for number in sorted(used)]
         for test in recording.tests.values():
-            fields = {"kind": "test", "name": test.name, "objects": list(test.objects), **test.fields}
-            parts.append(_framed(fields, test.counters))
+            fields = _test_fields(test.name, test.objects, test.fields, test.table, test.sources)
+            parts.append(_framed(fields, test.table + test.counters))
+        if recording.exclusions != NO_EXCLUSIONS:
+            parts.append(_framed({"kind": "exclusions", **recording.exclusions.fields()}))
         _replace(recording.log, b"".join(parts))
         recording.update()
         kept = {recording.objects[number].digest for number in used}
@@ -334,8 +353,16 @@ class CRecorder:
         self.write(_object_fields(number, self.recording.objects[number]))
         return number
 
-    def add_test(self, name: str, fields: Mapping[str, Any], objects: Sequence[int], counters: Sequence[bytes]) -> None:
-        """Store one test; `counters` are those of each object, little-endian.
+    def add_test(
+        self,
+        name: str,
+        fields: Mapping[str, Any],
+        objects: Sequence[int],
+        counters: Sequence[bytes],
+        table: bytes = b"",
+        sources: Mapping[str, str] | None = None,
+    ) -> None:
+        """Store one test.
 
         Parameters
         ----------
@@ -347,9 +374,26 @@ class CRecorder:
             Numbers of the objects it ran code of.
         counters : sequence of bytes
             Those of each object, 64-bit, little-endian.
+        table : bytes, optional
+            The files of gcovr's report, as JSON.
+        sources : mapping of str to str, optional
+            The digests of its sources.
         """
-        whole = {"kind": "test", "name": name, "objects": list(objects), **fields}
-        self.write(whole, zlib.compress(b"".join(counters)))
+        packed = zlib.compress(table) if table else b""
+        whole = _test_fields(name, objects, fields, packed, sources or {})
+        self.write(whole, packed + zlib.compress(b"".join(counters)))
+
+    def exclude(self, exclusions: Exclusions) -> None:
+        """Say which lines do not count from now on.
+
+        Parameters
+        ----------
+        exclusions : Exclusions
+            All of them; what was said before is void.
+        """
+        if exclusions != self.recording.exclusions:
+            self.recording.exclusions = exclusions
+            self.write({"kind": "exclusions", **exclusions.fields()})
 
     def end(self, tests: Sequence[str]) -> None:
         """Say that the whole suite was run, and which tests it has.
@@ -384,6 +428,13 @@ class CRecorder:
             cause = f"the recording can't be written: {error.strerror}"
             cure = "make room for it; the tests recorded so far are kept"
             raise UsageError(Problem(str(self.recording.log), "", cause, cure)) from None
+
+
+def _test_fields(
+    name: str, objects: Sequence[int], fields: Mapping[str, Any], table: bytes, sources: Mapping[str, str]
+) -> dict[str, Any]:
+    by_gcovr = {"table": len(table), "sources": dict(sources)} if table else {}
+    return {"kind": "test", "name": name, "objects": list(objects), **fields, **by_gcovr}
 
 
 def _object_fields(number: int, stored: StoredObject) -> dict[str, Any]:
@@ -437,7 +488,10 @@ def _check_test(name: object, objects: tuple[object, ...], fields: Mapping[str, 
     ValueError, KeyError, TypeError
     """
     _all(str, name, fields.get("message", ""), *(text for problem in fields["problems"] for text in problem))
-    _all(int, *objects)
+    _all(int, *objects, fields.get("table", 0))
+    if fields.get("table", 0) < 0:
+        raise ValueError("not a size")
+    _all(str, *fields.get("sources", {}), *fields.get("sources", {}).values())
     _all((int, float), fields.get("seconds", 0.0))
     Verdict(fields["verdict"])
     if any(len(problem) != 4 for problem in fields["problems"]):

@@ -11,6 +11,7 @@ from scipy import sparse
 from suspectra.arrays import Bools, IntMatrix, Ints, Row, dense_product
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
+from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.measured_file import MeasuredFile
 from suspectra.program.c_flow import CFlow
@@ -67,6 +68,8 @@ class CTables:
         Which sources are the workspace's; code of others is left out.
     digests : mapping of str to str
         SHA-256 of the sources, where it is known that they are those that were compiled.
+    exclusions : Exclusions
+        Lines that do not count; edges of the flow graphs stay whole.
 
     Attributes
     ----------
@@ -79,8 +82,15 @@ class CTables:
     problems : tuple of Problem
     """
 
-    def __init__(self, objects: Mapping[str, CObject], paths: SourcePaths, digests: Mapping[str, str]):
+    def __init__(
+        self,
+        objects: Mapping[str, CObject],
+        paths: SourcePaths,
+        digests: Mapping[str, str],
+        exclusions: Exclusions = NO_EXCLUSIONS,
+    ):
         self.paths = paths
+        self._exclusions = exclusions
         self.objects = dict(sorted(objects.items()))
         self._lay_out_functions()
         self._lay_out_files(digests)
@@ -145,10 +155,15 @@ class CTables:
     def _source(self, compiled: CObject, file: str) -> str | None:
         return self.paths.resolve(file, compiled.folder)
 
+    def _counted(self, compiled: CObject, file: str, line: int) -> str | None:
+        """The source of a line that counts."""
+        source = self._source(compiled, file)
+        return None if source is None or self._exclusions.holds(source, line) else source
+
     def _lay_out_files(self, digests: Mapping[str, str]) -> None:
         """Elements: the executable lines of every file; functions: one for every control flow."""
         listed = list(self.objects.values())
-        places = [(self._source(listed[owner], file), line) for owner, file, line in self.flow.lines]
+        places = [(self._counted(listed[owner], file, line), line) for owner, file, line in self.flow.lines]
         lines: dict[str, set[int]] = {}
         for file, line in places:
             if file is not None:
@@ -296,7 +311,10 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
 
 
 def read_objects(
-    notes: Mapping[str, CObject], paths: SourcePaths, digests: Mapping[str, str]
+    notes: Mapping[str, CObject],
+    paths: SourcePaths,
+    digests: Mapping[str, str],
+    exclusions: Exclusions = NO_EXCLUSIONS,
 ) -> tuple[CTables, list[Problem]]:
     """The tables of all objects that can be used; a damaged one is left out, with its problem.
 
@@ -308,6 +326,8 @@ def read_objects(
         What the compiler's paths are here.
     digests : mapping of str to str
         SHA-256 of each source, by its path in the workspace.
+    exclusions : Exclusions
+        Lines that do not count.
 
     Returns
     -------
@@ -317,7 +337,7 @@ def read_objects(
         One for each object that can't.
     """
     try:
-        return CTables(notes, paths, digests), []
+        return CTables(notes, paths, digests, exclusions), []
     except EvidenceError:
         usable, problems = dict(notes), []
     for path, compiled in notes.items():
@@ -326,7 +346,7 @@ def read_objects(
         except EvidenceError as error:
             problems.append(error.problem)
             del usable[path]
-    return CTables(usable, paths, digests), problems
+    return CTables(usable, paths, digests, exclusions), problems
 
 
 def _shape(function: CFunction) -> tuple[Hashable, ...]:

@@ -172,7 +172,7 @@ class NotesFolder:
 
     def __init__(self, paths: SourcePaths, build: Sequence[str | os.PathLike[str]] = ()):
         self._paths = paths
-        self._roots = [os.path.realpath(root) for root in (paths.workspace, *build)]
+        self.roots = [os.path.realpath(root) for root in (paths.workspace, *build)]
         self._known: dict[str, _Known] = {}
         self._fresh: dict[str, CObject | EvidenceError] = {}
         self._homes: dict[str, str] = {}
@@ -206,9 +206,7 @@ class NotesFolder:
         EvidenceError
             They are missing, outside the folders that may be read, or damaged.
         """
-        home = self._homes.get(profile)
-        if home is None:
-            home = self._homes[profile] = os.path.splitext(self._paths.locate(profile))[0] + ".gcno"
+        home = self._home(profile)
         if home not in self._fresh:
             here = os.path.splitext(beside)[0] + ".gcno" if beside is not None else home
             try:
@@ -221,12 +219,45 @@ class NotesFolder:
             raise found
         return found
 
-    def _load(self, path: str, home: str, profile: str) -> CObject:
+    def path(self, profile: str) -> str:
+        """Where the notes of a profile are, whoever wrote them.
+
+        Parameters
+        ----------
+        profile : str
+            Where the program wrote it, without the prefix.
+
+        Returns
+        -------
+        str
+            The ``.gcno`` file.
+
+        Raises
+        ------
+        EvidenceError
+            They are missing, or outside the folders that may be read.
+        """
+        home = self._home(profile)
+        self._check_place(home, profile)
+        if not os.path.exists(home):
+            raise _no_notes(home, profile)
+        return home
+
+    def _home(self, profile: str) -> str:
+        home = self._homes.get(profile)
+        if home is None:
+            home = self._homes[profile] = os.path.splitext(self._paths.locate(profile))[0] + ".gcno"
+        return home
+
+    def _check_place(self, path: str, profile: str) -> None:
         real = os.path.realpath(path)
-        if not any(real.startswith(root + os.sep) for root in self._roots) and os.path.exists(path):
+        if not any(real.startswith(root + os.sep) for root in self.roots) and os.path.exists(path):
             cause = f"its object's notes {path} lie outside the workspace and are not read"
             cure = "name the build folder with --build, or open the folder that holds both"
             raise EvidenceError(Problem(profile, "", cause, cure))
+
+    def _load(self, path: str, home: str, profile: str) -> CObject:
+        self._check_place(path, profile)
         try:
             mark = mark_of(path)
             known = self._known.get(path)
@@ -234,10 +265,14 @@ class NotesFolder:
                 with open(path, "rb") as file:
                     known = self._known[path] = _Known(mark, parse_notes(file.read(), path))
         except OSError:
-            cause = f"the notes of its object, {home}, are missing"
-            cure = "keep the .gcno files of the build; for a build of another machine map its folder with --map"
-            raise EvidenceError(Problem(profile, "", cause, cure)) from None
+            raise _no_notes(home, profile) from None
         return known.notes
+
+
+def _no_notes(home: str, profile: str) -> EvidenceError:
+    cause = f"the notes of its object, {home}, are missing"
+    cure = "keep the .gcno files of the build; for a build of another machine map its folder with --map"
+    return EvidenceError(Problem(profile, "", cause, cure))
 
 
 def profile_files(folder: str | os.PathLike[str]) -> list[str]:

@@ -7,7 +7,7 @@ format is read here, of any version that has the documented fields (0.5 on).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
 from suspectra.evidence.gcov_json import load_json, shaped
 from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
+from suspectra.evidence.source_paths import SourcePaths
 
 _AGAIN = "write it again with gcovr --json"
 
@@ -36,13 +37,32 @@ class GcovrSource(LineSource):
         if not known or int(known[1]) < 5:
             cause = f"its format {version} is not known; known is 0.5 on"
             raise EvidenceError(Problem(str(path), "gcovr/format_version", cause, "write it with gcovr 6 or later"))
-        table: dict[str, FileLines] = {}
-        for at, file in enumerate(document["files"]):
-            with shaped(path, f"file {at + 1}", _AGAIN):
-                source = self._paths.resolve(str(file["file"]))
-                if source is not None:
-                    _read_file(file, table.setdefault(source, FileLines()))
-        return {"": table}
+        return {"": gcovr_table(document["files"], self._paths, path)}
+
+
+def gcovr_table(files: Sequence[Any], paths: SourcePaths, path: Path) -> dict[str, FileLines]:
+    """What the files of a report say of the workspace's sources.
+
+    Parameters
+    ----------
+    files : sequence
+        In gcovr's form.
+    paths : SourcePaths
+    path : Path
+        Where they come from, for messages.
+
+    Raises
+    ------
+    EvidenceError
+        They are not of that form.
+    """
+    table: dict[str, FileLines] = {}
+    for at, file in enumerate(files):
+        with shaped(path, f"file {at + 1}", _AGAIN):
+            source = paths.resolve(str(file["file"]))
+            if source is not None:
+                _read_file(file, table.setdefault(source, FileLines()))
+    return table
 
 
 def _read_file(file: Mapping[str, Any], into: FileLines) -> None:
@@ -55,5 +75,7 @@ def _read_file(file: Mapping[str, Any], into: FileLines) -> None:
         number = int(line["line_number"])
         into.add(number, int(line["count"]))
         for ordinal, branch in enumerate(line.get("branches", ())):
+            if branch.get("gcovr/excluded"):
+                continue
             key = (number, ordinal)
             into.branches[key] = into.branches.get(key, 0) + int(branch["count"])

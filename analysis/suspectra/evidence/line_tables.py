@@ -89,7 +89,13 @@ class LineAssembler:
         self._shape: tuple[object, ...] | None = None
         self._rows: dict[int, tuple[LineTable, Row, Row, Ints]] = {}
 
-    def evidence(self, source: str, rows: Sequence[TableRow], problems: Iterable[Problem]) -> Evidence:
+    def evidence(
+        self,
+        source: str,
+        rows: Sequence[TableRow],
+        problems: Iterable[Problem],
+        digests: Mapping[str, str] | None = None,
+    ) -> Evidence:
         """Evidence of the present tables.
 
         Parameters
@@ -100,13 +106,15 @@ class LineAssembler:
             One for each test, in the order of the evidence.
         problems : iterable of Problem
             What was found while reading; more may be added.
+        digests : mapping of str to str, optional
+            SHA-256 of each source, by its path in the workspace, where they are known.
 
         Returns
         -------
         Evidence
             With edges where the format tells branches.
         """
-        self._lay_out([row.table for row in rows])
+        self._lay_out([row.table for row in rows], digests or {})
         known = {id(row.table): self._rows.get(id(row.table)) or self._row(row.table) for row in rows}
         self._rows = known
         columns = [known[id(row.table)] for row in rows]
@@ -117,7 +125,7 @@ class LineAssembler:
         tests = tuple(row.result for row in rows)
         return Evidence(source, tests, self._files, tuple(c[1] for c in columns), NOTHING, edges, tuple(merged(found)))
 
-    def _lay_out(self, tables: Sequence[LineTable]) -> None:
+    def _lay_out(self, tables: Sequence[LineTable], digests: Mapping[str, str]) -> None:
         lines: dict[str, set[int]] = {}
         branches: dict[str, set[tuple[int, int]]] = {}
         functions: dict[str, dict[str, tuple[int, int]]] = {}
@@ -126,13 +134,14 @@ class LineAssembler:
                 lines.setdefault(path, set()).update(file.lines)
                 branches.setdefault(path, set()).update(file.branches)
                 functions.setdefault(path, {}).update(file.functions)
-        shape = (lines, branches, functions)
+        shape = (lines, branches, functions, dict(digests))
         if shape == self._shape:
             return
         self._shape, self._rows = shape, {}
         names = sorted(path for path in lines if lines[path])
         self._files = tuple(
-            measured_file(path, sorted(lines[path]), functions[path], self.paths.is_test(path)) for path in names
+            measured_file(path, sorted(lines[path]), functions[path], self.paths.is_test(path), digests.get(path))
+            for path in names
         )
         self._column: dict[tuple[str, int], int] = {}
         self._edge: dict[tuple[str, int, int], int] = {}
@@ -360,7 +369,11 @@ def _merge(into: dict[str, FileLines], table: LineTable) -> None:
 
 
 def measured_file(
-    path: str, lines: Sequence[int], functions: Mapping[str, tuple[int, int]], is_test: bool
+    path: str,
+    lines: Sequence[int],
+    functions: Mapping[str, tuple[int, int]],
+    is_test: bool,
+    digest: str | None = None,
 ) -> MeasuredFile:
     """A file of single-line statements. A function without a last line reaches to the next one.
 
@@ -374,11 +387,13 @@ def measured_file(
         First and last line by name; a last line of 0 is not known.
     is_test : bool
         Whether it is test code.
+    digest : str, optional
+        SHA-256 of the file as it was run, where it is known.
 
     Returns
     -------
     MeasuredFile
-        Without a digest.
+        Of this file.
     """
     line = np.array(lines, np.int32)
     spans = sorted((max(first, 1), last, name) for name, (first, last) in functions.items())
@@ -391,4 +406,4 @@ def measured_file(
     for index in sorted(range(len(spans)), key=lambda i: spans[i][0] - spans[i][1]):
         function[(line >= spans[index][0]) & (line <= spans[index][1])] = index
     named = tuple((name, first, max(first, last)) for first, last, name in spans)
-    return MeasuredFile(path, None, line, line, function, named, is_test)
+    return MeasuredFile(path, digest, line, line, function, named, is_test)

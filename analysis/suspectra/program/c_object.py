@@ -48,8 +48,9 @@ _REBUILD = "build and run the tests again with one compiler, and delete old .gcn
 class Compiler:
     """Who wrote a file.
 
-    clang writes the format of gcc 4.8 unless told otherwise, so files of that version are taken for clang's; the major
-    version is then that of the format, not that of clang.
+    clang up to 19 writes the format of gcc 4.8 unless told otherwise, so files of that version are taken for clang's.
+    Later ones write that of gcc 11, but neither the folder they ran in nor the columns of functions. The version is
+    then that of the format, not that of clang.
 
     Parameters
     ----------
@@ -70,6 +71,11 @@ class Compiler:
     def is_clang(self) -> bool:
         """Whether the file follows the old layout that clang writes."""
         return self.name == "clang"
+
+    @property
+    def known(self) -> bool:
+        """Whether this module reads what it writes."""
+        return self.is_clang or self.major in KNOWN_GCC
 
     @property
     def bytewise(self) -> bool:
@@ -246,16 +252,76 @@ def parse_notes(data: bytes, name: str) -> CObject:
     if not data:
         raise _error(name, "", "it is empty: the compiler was stopped while it wrote it", "build the object again")
     records = _Records(data, name, _NOTES)
+    if not records.compiler.known:
+        raise _unknown(records.compiler, name)
     try:
-        folder = records.string() if records.compiler.major >= 9 else ""
-        if records.compiler.major >= 8:
-            records.word()  # whether blocks that no test reached are told apart
+        folder = _start_of_functions(records)
         functions = [draft.finished() for draft in _drafts(records)]
     except (struct.error, IndexError, ValueError):
         raise _error(name, f"byte {records.at}", "it is cut off or damaged", "build the object again") from None
     for function in functions:
         _check_graph(function, name, len(data))
     return CObject(name, records.compiler, records.stamp, folder, tuple(functions))
+
+
+def written_by(data: bytes, name: str) -> tuple[Compiler, str]:
+    """Who wrote a ``.gcno`` file, whether or not the rest of it can be read.
+
+    Parameters
+    ----------
+    data : bytes
+        The file, or its first kilobytes.
+    name : str
+        How the user would name the file, for messages.
+
+    Returns
+    -------
+    compiler : Compiler
+        Known or not.
+    folder : str
+        Where it ran; empty where the file does not say.
+
+    Raises
+    ------
+    EvidenceError
+        It is no notes file.
+    """
+    records = _Records(data, name, _NOTES)
+    try:
+        folder = _start_of_functions(records)
+    except (struct.error, IndexError, ValueError):
+        folder = ""  # cut off, or of a layout that is not known
+    return records.compiler, folder
+
+
+def _start_of_functions(records: _Records) -> str:
+    """Read what stands before the functions, and tell clang from the gcc whose format it writes; returns the folder."""
+    compiler = records.compiler
+    folder = records.string() if compiler.major >= 9 else ""
+    if compiler.major >= 8:
+        records.word()  # whether blocks that no test reached are told apart
+    if folder in ("", ".") and compiler.major >= 9 and not _first_column(records):
+        records.compiler = Compiler("clang", compiler.major, compiler.minor)
+        return ""
+    return folder
+
+
+def _first_column(records: _Records) -> int:
+    """The column in which the first function starts, which gcc gives and clang does not; 1 if there is no function."""
+    start = records.at
+    try:
+        if records.word() != _FUNCTION:
+            return 1
+        records.at += 16  # length, ident and checksums
+        records.string()
+        records.at += 4  # artificial
+        records.string()
+        records.at += 4  # line
+        return records.word()
+    except (struct.error, IndexError):
+        return 1
+    finally:
+        records.at = start
 
 
 def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
@@ -285,7 +351,7 @@ def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
             name, "", "it is empty: the program was killed, or the disk was full, before it wrote its profile", _RERUN
         )
     records = _Records(data, name, _DATA)
-    if records.compiler != notes.compiler:
+    if (records.compiler.major, records.compiler.minor) != (notes.compiler.major, notes.compiler.minor):
         cause = f"it was written by a program of {records.compiler}, but {notes.name} by {notes.compiler}"
         raise _error(name, "header", cause, _REBUILD)
     if records.stamp != notes.stamp:
@@ -347,7 +413,7 @@ def _fill(counters: bytearray, records: _Records, notes: CObject) -> None:
             raise IndexError(at)
         if length > 0:  # a negative length stands for counters that are all zero
             counters[slot[1] : slot[1] + length] = data[start:at] if plain else _turned(records, start, length // 8)
-    if not records.compiler.is_clang:
+    if not notes.compiler.is_clang:
         raise IndexError(at)  # the mark of the end is missing
 
 
@@ -505,18 +571,18 @@ def _compiler(word: int, name: str) -> Compiler:
     text = word.to_bytes(4, "big").decode("ascii", "replace")
     if text[0] in "4" and text[1:3].isdigit():
         compiler = Compiler("clang", 4, int(text[1:3]))
-        if compiler.minor >= 7:
-            return compiler
-    elif text[0] in "ABCDEFG" and text[1:3].isdigit():
+        return compiler if compiler.minor >= 7 else Compiler("gcc", 4, compiler.minor)
+    if text[0] in "ABCDEFG" and text[1:3].isdigit():
         major = (ord(text[0]) - ord("A")) * 10 + int(text[1])
-        compiler = Compiler("gcc", major, int(text[2]))
-        if major in KNOWN_GCC:
-            return compiler
-    else:
-        raise _error(name, "header", f"its version {text!r} is not one that a compiler writes", _REBUILD)
+        return Compiler("gcc", major, int(text[2]))
+    raise _error(name, "header", f"its version {text!r} is not one that a compiler writes", _REBUILD)
+
+
+def _unknown(compiler: Compiler, name: str) -> EvidenceError:
     known = f"gcc {KNOWN_GCC[0]} to {KNOWN_GCC[-1]} and clang from 11 on"
-    cause = f"it was written by gcc {compiler.major}.{compiler.minor}, which is not known; known are {known}"
-    raise _error(name, "header", cause, "build with one of these, or hand over gcov's JSON instead")
+    cause = f"it was written by {compiler}, which is not known; known are {known}"
+    cure = "let `suspectra record-c` run the tests, which asks gcovr, or build with one of these"
+    return _error(name, "header", cause, cure)
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

@@ -1,0 +1,227 @@
+"""What a test's program left: counters that are read here, or lines that gcovr read.
+
+Profiles of gcc 9 to 15 are read here, which is quick and gives whole flow graphs. gcovr reads those of other versions,
+and those of clang, whose counters alone do not say all that llvm-cov knows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from suspectra.c_recording.gcovr import Gcovr, Measured, measured_object
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.c_store import CRecorder
+from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
+from suspectra.evidence.gcov_raw import NotesFolder, optimisation_problems, profile_files, source_digests
+from suspectra.evidence.gcovr import gcovr_table
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c_object import CObject, parse_profile
+
+
+@dataclass
+class TestData:
+    """What one test executed.
+
+    Parameters
+    ----------
+    counters : dict of int to bytes
+        By the number of the object in the recording; little-endian.
+    table : bytes
+        The files of gcovr's report as JSON, where gcovr read the profile; empty otherwise.
+    sources : dict of str to str
+        With a table: digests of its sources, where they are those that were compiled.
+    """
+
+    __test__ = False
+
+    counters: dict[int, bytes] = field(default_factory=dict)
+    table: bytes = b""
+    sources: dict[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.counters or self.table)
+
+
+class ProfileReader:
+    """Reads what tests left, and chooses by whom.
+
+    Parameters
+    ----------
+    recorder : CRecorder
+    paths : SourcePaths
+    notes : NotesFolder
+    gcovr : Gcovr
+    """
+
+    def __init__(self, recorder: CRecorder, paths: SourcePaths, notes: NotesFolder, gcovr: Gcovr):
+        self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
+        self.objects: dict[str, int] = {}
+        self.readers: set[str] = set()
+        """Who read what, in words."""
+        self._described: dict[str, Measured] = {}
+        self._digests: dict[str, str] = {}
+        self._lock = threading.Lock()
+
+    def read(self, prefix: str, problems: list[Problem]) -> TestData:
+        """Read the profiles below a folder; what can't be read is added to `problems`."""
+        measured: list[tuple[Measured, str]] = []
+        for path in profile_files(prefix):
+            there = os.sep + os.path.relpath(path, prefix)
+            try:
+                with self._lock:
+                    measured.append((self._describe(self.notes.path(there), path), there))
+            except EvidenceError as error:
+                problems.append(error.problem)
+        others = [one for one, _ in measured if one.compiler.is_clang or not one.compiler.known]
+        if others:
+            try:
+                return self._by_gcovr([one for one, _ in measured], others, problems)
+            except EvidenceError as error:
+                problems.append(error.problem)
+        return TestData(self._counters(measured, problems))
+
+    def _describe(self, notes: str, profile: str) -> Measured:
+        known = self._described.get(notes)
+        if known is None:
+            known = self._described[notes] = measured_object(notes, "", self.notes.roots)
+        return Measured(known.notes, known.compiler, known.folder, profile)
+
+    def _by_gcovr(self, measured: Sequence[Measured], others: Sequence[Measured], problems: list[Problem]) -> TestData:
+        files = self.gcovr.read(measured)
+        sources = sorted(gcovr_table(files, self.paths, self.recorder.recording.log))
+        built = max(os.stat(one.notes).st_mtime_ns for one in measured)
+        digests = {}
+        for source in sources:
+            whole = os.path.join(self.paths.workspace, source)
+            if os.stat(whole).st_mtime_ns > built:
+                cause = "it changed after it was compiled, so its lines may have moved"
+                problems.append(Problem(source, "", cause, "build again and run the tests again"))
+            else:
+                digests[source] = self._digest(whole)
+        commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
+        compilers = sorted({str(one.compiler) for one in others})
+        why = "whose own reader knows more" if compilers == ["clang"] else "which is not known here"
+        said = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
+        self.readers.add(said)
+        built_by = f"{' and '.join(compilers)}, {why}, built the program"
+        cause = f"{said} read the profiles, since {built_by}: there are no flow graphs"
+        cure = "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15"
+        problems.append(Problem("", "", cause, cure))
+        return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
+
+    def _digest(self, path: str) -> str:
+        with self._lock:
+            if path not in self._digests:
+                with open(path, "rb") as file:
+                    self._digests[path] = hashlib.sha256(file.read()).hexdigest()
+            return self._digests[path]
+
+    def _counters(self, measured: Sequence[tuple[Measured, str]], problems: list[Problem]) -> dict[int, bytes]:
+        """The counters of every object a test ran, by the object's number."""
+        counters: dict[int, bytes] = {}
+        for one, there in measured:
+            try:
+                with self._lock:
+                    notes = self.notes.find(there)
+                    number = self._number(notes, problems)
+                with open(one.profile, "rb") as file:
+                    profile = parse_profile(file.read(), notes, there)
+            except EvidenceError as error:
+                problems.append(error.problem)
+                continue
+            self.readers.add(f"Suspectra ({notes.compiler})")
+            problems += profile.problems
+            values = profile.counters
+            if sys.byteorder == "big":
+                values.byteswap()
+            counters[number] = values.tobytes()
+        return counters
+
+    def _number(self, notes: CObject, problems: list[Problem]) -> int:
+        if notes.name not in self.objects:
+            digests, stale = source_digests({notes.name: notes}, self.paths)
+            problems += [*stale, *optimisation_problems({notes.name: notes})]
+            with open(notes.name, "rb") as file:
+                self.objects[notes.name] = self.recorder.add_object(notes.name, file.read(), digests)
+        return self.objects[notes.name]
+
+    def exclusions(self, previous: Exclusions = NO_EXCLUSIONS) -> Exclusions:
+        """What does not count, now that some tests were recorded.
+
+        gcovr is asked once, about the objects and not about tests: what it leaves out is the same for all of them.
+
+        Parameters
+        ----------
+        previous : Exclusions
+            What does not count in sources that these tests did not run.
+
+        Raises
+        ------
+        EvidenceError
+            gcovr failed.
+        """
+        lines: dict[str, set[int]] = {}
+        objects = {path: compiled for path, compiled in self.notes.objects.items() if path in self.objects}
+        for compiled in objects.values():
+            for file, line in {at[1:] for function in compiled.functions for at in function.lines}:
+                source = self.paths.resolve(file, compiled.folder)
+                if source is not None:
+                    lines.setdefault(source, set()).add(line)
+        settings = self.gcovr.settings
+        why = [f"{key} in {settings.file}" for key in settings.choose_lines]
+        if "no-markers" not in settings.choose_lines and self._marked(lines):
+            why.append("exclusion markers")
+        if not why:
+            return previous.replaced(lines, NO_EXCLUSIONS)
+        report = self.gcovr.read([self._described[path] for path in objects])
+        counted = gcovr_table(report, self.paths, self.recorder.recording.log)
+        kept = {path: set(table.lines) for path, table in counted.items()}
+        files = frozenset(path for path in lines if not kept.get(path))
+        left = {path: frozenset(lines[path] - kept[path]) for path in sorted(lines) if path not in files}
+        said = f"gcovr {self.gcovr.version} leaves them out ({', '.join(why)})"
+        found = Exclusions({path: numbers for path, numbers in left.items() if numbers}, files, said)
+        return previous.replaced(lines, found)
+
+    def _marked(self, sources: Iterable[str]) -> bool:
+        """Whether a source holds an exclusion marker."""
+        for source in sources:
+            try:
+                with open(os.path.join(self.paths.workspace, source), "rb") as file:
+                    if _MARKER.search(file.read()):
+                        return True
+            except OSError:
+                continue
+        return False
+
+
+_MARKER = re.compile(rb"[GL]COVR?_EXCL_")
+_LINE_FIELDS = ("line_number", "count", "gcovr/excluded", "gcovr/noncode")
+
+
+def _stripped(file: dict[str, Any]) -> dict[str, Any]:
+    """What is read of a file of gcovr's report."""
+    return {
+        "file": file["file"],
+        "functions": [
+            {name: function[name] for name in ("name", "demangled_name", "lineno") if name in function}
+            for function in file.get("functions", ())
+        ],
+        "lines": [
+            {
+                **{name: line[name] for name in _LINE_FIELDS if name in line},
+                "branches": [
+                    {name: branch[name] for name in ("count", "gcovr/excluded") if name in branch}
+                    for branch in line.get("branches", ())
+                ],
+            }
+            for line in file["lines"]
+        ],
+    }

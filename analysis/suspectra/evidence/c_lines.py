@@ -1,0 +1,134 @@
+"""Evidence by lines of recorded C and C++ tests, where gcovr read the profiles of some or all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.c_store import CRecording, StoredTest, unpacked
+from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.evidence.gcovr import gcovr_table
+from suspectra.evidence.line_tables import FileLines, LineAssembler, LineTable, TableRow
+from suspectra.evidence.source_paths import SourcePaths
+
+_MAX_TABLE = 1 << 28  # bytes of one test's lines
+_AGAIN = "record all tests again"
+
+
+class CLineTables:
+    """What each recorded test executed, line by line.
+
+    Tests whose counters were read here are turned into lines too, without branches. A file that has changed since a
+    test was recorded counts as not executed by it, since its lines may have moved.
+
+    Parameters
+    ----------
+    paths : SourcePaths
+        Which sources are the workspace's.
+    """
+
+    def __init__(self, paths: SourcePaths):
+        self._paths = paths
+        self._assembler = LineAssembler(paths)
+        self._tables: dict[tuple[str, tuple[int, int]], tuple[LineTable, Problem | None]] = {}
+        self._current: dict[tuple[str, tuple[int, int], frozenset[str]], LineTable] = {}
+
+    def evidence(
+        self,
+        recording: CRecording,
+        results: Mapping[str, TestResult],
+        counted: Evidence | None,
+        digests: Mapping[str, str],
+        problems: Sequence[Problem],
+    ) -> Evidence:
+        """Evidence of all tests of a recording.
+
+        Parameters
+        ----------
+        recording : CRecording
+            What the log says at present.
+        results : mapping of str to TestResult
+            By the names of the tests.
+        counted : Evidence or None
+            The tests whose counters were read here, if there are any.
+        digests : mapping of str to str
+            Of the sources of these tests.
+        problems : sequence of Problem
+            What was found while reading; more may be added.
+
+        Returns
+        -------
+        Evidence
+            Without flow graphs.
+        """
+        found = list(problems)
+        by_counters = _by_counters(counted) if counted is not None else {}
+        newest = dict(digests)
+        for test in recording.tests.values():
+            newest.update(test.sources)
+        stale: dict[str, list[str]] = {}
+        rows = []
+        tables: dict[tuple[str, tuple[int, int]], tuple[LineTable, Problem | None]] = {}
+        current: dict[tuple[str, tuple[int, int], frozenset[str]], LineTable] = {}
+        for test in recording.tests.values():
+            key = (test.name, test.key)
+            if test.table:
+                tables[key] = table, damage = self._tables.get(key) or self._table(recording, test)
+                found += [damage] if damage else []
+            else:
+                table = by_counters.get(test.name, {})
+            of = test.sources if test.table else digests
+            old = frozenset(path for path in table if path in newest and of.get(path) != newest[path])
+            for path in old:
+                stale.setdefault(path, []).append(test.name)
+            whole = (*key, old)
+            fresh = self._current.get(whole) if test.table else None
+            if fresh is None:
+                fresh = {path: file for path, file in table.items() if path not in old}
+            current[whole] = fresh
+            rows.append(TableRow(results[test.name], fresh))
+        self._tables, self._current = tables, current
+        found += [_changed(path, names) for path, names in sorted(stale.items())]
+        if by_counters:
+            found.append(_mixed(recording, len(by_counters)))
+        return self._assembler.evidence(str(recording.log), rows, found, newest)
+
+    def _table(self, recording: CRecording, test: StoredTest) -> tuple[LineTable, Problem | None]:
+        try:
+            files = json.loads(unpacked(test.table, _MAX_TABLE))
+            if not isinstance(files, list):
+                raise ValueError("it is not a list of files")
+            return gcovr_table(files, self._paths, Path(recording.log)), None
+        except EvidenceError as error:
+            cause = error.problem.cause
+        except (ValueError, RecursionError) as error:
+            cause = str(error)
+        cause = f"its lines can't be used ({cause}), so it counts as executing nothing"
+        return {}, Problem(str(recording.log), f"test {test.name}", cause, "record this test again")
+
+
+def _by_counters(counted: Evidence) -> dict[str, LineTable]:
+    """Lines that tests executed once or not at all, from rows."""
+    lines = [(file.path, line) for file in counted.files for line in file.line.tolist()]
+    functions = {file.path: {name: (first, last) for name, first, last in file.functions} for file in counted.files}
+    found: dict[str, LineTable] = {}
+    for result, row in zip(counted.tests, counted.rows, strict=True):
+        table = {file.path: FileLines(functions=functions[file.path]) for file in counted.files}
+        hit = set(row.tolist())
+        for at, (path, line) in enumerate(lines):
+            table[path].lines[line] = int(at in hit)
+        found[result.name] = table
+    return found
+
+
+def _changed(path: str, names: Sequence[str]) -> Problem:
+    some = ", ".join(names[:3])
+    cause = f"it changed since {len(names)} tests ({some}) were recorded, and counts as not executed by these"
+    return Problem(path, "", cause, _AGAIN)
+
+
+def _mixed(recording: CRecording, count: int) -> Problem:
+    cause = f"{count} tests were recorded without gcovr, and their branches are left out beside those that gcovr read"
+    return Problem(str(recording.log), "", cause, _AGAIN)

@@ -1,0 +1,121 @@
+"""Lines that a project does not count, as gcovr said when its tests were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from suspectra.errors import Problem
+
+
+@dataclass(frozen=True)
+class Exclusions:
+    """Lines and files that do not count.
+
+    Parameters
+    ----------
+    lines : mapping of str to frozenset of int
+        By path, relative to the workspace.
+    files : frozenset of str
+        Left out as a whole.
+    why : str
+        Who said so, and what for.
+    """
+
+    lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    files: frozenset[str] = frozenset()
+    why: str = ""
+
+    def holds(self, path: str, line: int) -> bool:
+        """Whether a line is left out.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+        line : int
+            Counted from 1.
+
+        Returns
+        -------
+        bool
+            True also where the whole file is left out.
+        """
+        return path in self.files or line in self.lines.get(path, ())
+
+    def replaced(self, paths: Collection[str], others: Exclusions) -> Exclusions:
+        """These with what others say about some files.
+
+        Parameters
+        ----------
+        paths : collection of str
+            The files that the others speak of.
+        others : Exclusions
+            Their words stand for both, if they have some.
+
+        Returns
+        -------
+        Exclusions
+            Of all files.
+        """
+        lines = {path: numbers for path, numbers in self.lines.items() if path not in paths}
+        files = frozenset(path for path in self.files if path not in paths)
+        return Exclusions({**lines, **others.lines}, files | others.files, others.why or self.why)
+
+    def problem(self, source: str) -> Problem | None:
+        """What is left out and why.
+
+        Parameters
+        ----------
+        source : str
+            Where that was read, as the user would name it.
+
+        Returns
+        -------
+        Problem or None
+            None if nothing is left out.
+        """
+        parts = [f"{len(self.files)} files"] if self.files else []
+        if count := sum(map(len, self.lines.values())):
+            parts.append(f"{count} lines of {len(self.lines)} files")
+        if not parts:
+            return None
+        cause = f"{' and '.join(parts)} are not ranked: {self.why}"
+        return Problem(source, "", cause, "to have them ranked, take the markers or settings away and record again")
+
+    def fields(self) -> dict[str, Any]:
+        """What :meth:`from_fields` reads.
+
+        Returns
+        -------
+        dict of str to Any
+            As JSON can hold it.
+        """
+        lines = {path: sorted(numbers) for path, numbers in sorted(self.lines.items())}
+        return {"lines": lines, "files": sorted(self.files), "why": self.why}
+
+    @classmethod
+    def from_fields(cls, fields: Mapping[str, Any]) -> Exclusions:
+        """Read what :meth:`fields` gave.
+
+        Parameters
+        ----------
+        fields : mapping of str to Any
+            From a recording, which may hold anything.
+
+        Returns
+        -------
+        Exclusions
+            As they were.
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, AttributeError
+            It is something else.
+        """
+        lines = {str(path): frozenset(map(int, numbers)) for path, numbers in fields["lines"].items()}
+        return cls(lines, frozenset(map(str, fields["files"])), str(fields["why"]))
+
+
+NO_EXCLUSIONS = Exclusions()

@@ -1,0 +1,395 @@
+"""gcovr beside our own reader: the same counts, its exclusions, and what only it reads."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+import pytest
+from gcovr.__main__ import load_config
+
+from suspectra.c_recording.gcovr import Gcovr
+from suspectra.c_recording.gcovr_settings import LINES, READING, read_settings
+from suspectra.c_recording.run import record_c
+from suspectra.c_recording.suites import ctest_suite, shell_suite
+from suspectra.errors import EvidenceError
+from suspectra.evidence.c_recording import CRecordingSource
+from suspectra.evidence.c_store import FOLDER, CRecorder, CRecording
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c_flow import CFlow
+from suspectra.program.c_object import Compiler, parse_notes, parse_profile
+
+PREBUILT = Path(__file__).parents[1] / "fixtures" / "c_objects"
+SOURCES = Path(__file__).parents[1] / "fixtures" / "c"
+
+# one process for all tests: most of gcovr's time is its start
+GCOVR = """
+import json, sys
+from gcovr.__main__ import main
+for arguments in json.load(sys.stdin):
+    status = main(arguments)
+    if status not in (0, 2):  # 2: the coverage is below the project's fail-under-line
+        sys.exit(status)
+"""
+
+
+def by_gcovr(workspace, folders):
+    """What gcovr counts of each folder of profiles, by (file, line), without what it excludes."""
+    reports = [f"{folder}.json" for folder in folders]
+    runs = [
+        ["--root", str(workspace), "--gcov-object-directory", str(workspace), "--json", report, str(folder)]
+        for folder, report in zip(folders, reports, strict=True)
+    ]
+    done = subprocess.run([sys.executable, "-c", GCOVR], input=json.dumps(runs), text=True, cwd=workspace)
+    assert done.returncode == 0
+    found = []
+    for report in reports:
+        counts = Counter()
+        for file in json.loads(Path(report).read_text())["files"]:
+            for line in file["lines"]:
+                if not line.get("gcovr/excluded"):
+                    counts[file["file"], line["line_number"]] += line["count"]
+        found.append(dict(counts))
+    return found
+
+
+def by_counters(workspace, folder, exclusions):
+    """What our own reader counts of a folder of profiles."""
+    paths, counts = SourcePaths(workspace), Counter()
+    for profile in folder.rglob("*.gcda"):
+        notes = parse_notes(profile.with_suffix(".gcno").read_bytes(), profile.name)
+        values = parse_profile(profile.read_bytes(), notes, profile.name).counters
+        flow = CFlow(notes.functions)
+        lines = flow.line_counts(flow.arc_counts(np.array([values])))[:, 0]
+        for (_, file, line), count in zip(flow.lines, lines.tolist(), strict=True):
+            source = paths.resolve(file, notes.folder)
+            if source is not None and not exclusions.holds(source, line):
+                counts[source, line] += count
+    return dict(counts)
+
+
+def executed(evidence, test):
+    row = evidence.rows[[result.name for result in evidence.tests].index(test)]
+    return {(place.file, place.line) for place in map(evidence.elements.location, row.tolist())}
+
+
+def with_notes(folder, workspace):
+    """Put the notes beside the profiles of a test, as gcovr wants them."""
+    for profile in folder.rglob("*.gcda"):
+        shutil.copy(Path("/", profile.relative_to(folder)).with_suffix(".gcno"), profile.parent)
+    return folder
+
+
+def mark(path, after, marker):
+    """Put an exclusion marker behind the first line that holds a text."""
+    lines = path.read_text().split("\n")
+    at = next(i for i, line in enumerate(lines) if after in line)
+    lines[at] += f" /* {marker} */"
+    path.write_text("\n".join(lines))
+
+
+@pytest.fixture(scope="module")
+def marked_reckoner(build_reckoner, tmp_path_factory):
+    """The example with markers and a gcovr.cfg, recorded; and a folder of profiles for each of its tests."""
+    source = tmp_path_factory.mktemp("marked") / "reckoner"
+    example = Path(__file__).parents[2] / "examples" / "reckoner"
+    shutil.copytree(example, source, ignore=shutil.ignore_patterns("build", ".suspectra"))
+    mark(source / "src" / "evaluate.c", "double result = 0;", "LCOV_EXCL_LINE")
+    mark(source / "src" / "evaluate.c", "for (size_t i", "GCOVR_EXCL_START")
+    mark(source / "src" / "evaluate.c", "return result;", "GCOVR_EXCL_STOP")
+    (source / "gcovr.cfg").write_text("# whom we do not rank\nexclude = src/main\\.c\nfail-under-line = 100\n")
+    configure = ["cmake", "-S", ".", "-B", "build"]
+    subprocess.run(configure, cwd=source, check=True, capture_output=True)
+    subprocess.run(["cmake", "--build", "build", "-j2"], cwd=source, check=True, capture_output=True)
+    suite = ctest_suite(source, "build")
+    run = record_c(source, suite)
+    folders = {}
+    for number, case in enumerate(suite.cases):
+        folder = source.parent / "profiles" / str(number)
+        subprocess.run(
+            case.argv,
+            cwd=case.folder,
+            env={**os.environ, **case.environment, "GCOV_PREFIX": str(folder)},
+            capture_output=True,
+        )
+        folders[case.name] = with_notes(folder, source)
+    return source, run, folders
+
+
+def test_all_counts_are_gcovrs(marked_reckoner):
+    """Every test's lines and counts, markers and filters included."""
+    workspace, _, folders = marked_reckoner
+    recording = CRecording(workspace / FOLDER)
+    recording.update()
+    evidence = CRecordingSource(workspace).read()
+    oracle = by_gcovr(workspace, folders.values())
+    assert len(oracle) == 40
+    for (name, folder), expected in zip(folders.items(), oracle, strict=True):
+        assert by_counters(workspace, folder, recording.exclusions) == expected, name
+        assert executed(evidence, name) == {place for place, count in expected.items() if count}, name
+    assert {(file.path, line) for file in evidence.files for line in file.line.tolist()} == set().union(*oracle)
+
+
+def test_what_is_excluded_is_said(marked_reckoner):
+    workspace, run, _ = marked_reckoner
+    evidence = CRecordingSource(workspace).read()
+    assert [reader.partition(" ")[0] for reader in run.readers] == ["Suspectra"]
+    (said,) = [problem for problem in evidence.problems if "not ranked" in problem.cause]
+    assert "exclude in gcovr.cfg, exclusion markers" in said.cause
+    assert "1 files and " in said.cause
+    assert evidence.edges.graphs  # gcovr said what counts, and our own reader how often
+
+
+def test_all_counts_of_awkward_code_are_gcovrs(build_c, tmp_path):
+    """Loops, recursion, longjmp, and a header that two objects include."""
+    program = build_c()
+    folders = []
+    for part in ("l5", "c14", "s9", "j4"):
+        program.run(part, prefix=tmp_path / part)
+        folders.append(with_notes(tmp_path / part, program.workspace))
+    recording = CRecording(program.workspace)
+    for folder, expected in zip(folders, by_gcovr(program.workspace, folders), strict=True):
+        assert by_counters(program.workspace, folder, recording.exclusions) == expected
+
+
+# what only gcovr reads ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def other_compiler(tmp_path):
+    """A workspace whose test leaves a profile that was made elsewhere, as the program of another compiler does."""
+
+    def make(prebuilt, change=lambda data: data, cfg=""):
+        workspace = tmp_path / "workspace"
+        (workspace / "build").mkdir(parents=True, exist_ok=True)
+        for name in ("flow.c", "other.c", "shared.h"):
+            shutil.copy(SOURCES / name, workspace)
+            os.utime(workspace / name, (1, 1))
+        for name in ("flow", "other"):
+            for kind, folder in (("gcno", "build"), ("gcda", "")):
+                data = (PREBUILT / prebuilt / f"{name}.{kind}").read_bytes()
+                (workspace / folder / f"{name}.{kind}").write_bytes(change(data))
+        (workspace / "gcovr.cfg").write_text(cfg)
+        copies = 'mkdir -p "$GCOV_PREFIX$PWD/build" && cp flow.gcda other.gcda "$GCOV_PREFIX$PWD/build"'
+        (workspace / "tests.sh").write_text(f"all\t{copies}\nfails\t{copies}; false\n")
+        return workspace
+
+    return make
+
+
+def record(workspace, **options):
+    return record_c(workspace, shell_suite(workspace, "tests.sh"), crash_handler=False, **options)
+
+
+def expected_lines(prebuilt):
+    printed = json.loads((PREBUILT / prebuilt / "expected.json").read_text())
+    return {
+        (os.path.normpath(file), int(line))
+        for files in printed.values()
+        for file, lines in files.items()
+        for line, count in lines.items()
+        if count
+    }
+
+
+@pytest.mark.parametrize("prebuilt", ["clang-14", "clang-22"])
+def test_profiles_of_clang_are_read_by_gcovr_with_llvm_cov(other_compiler, tool, prebuilt):
+    tool("llvm-cov", "llvm")
+    workspace = other_compiler(prebuilt)
+    run = record(workspace)
+    assert len(run.readers) == 1
+    assert run.readers[0].startswith("gcovr 8.")
+    assert run.readers[0].endswith(" with llvm-cov gcov")
+    evidence = CRecordingSource(workspace).read()
+    (said,) = evidence.problems
+    assert "since clang, whose own reader knows more, built the program: there are no flow graphs" in said.cause
+    assert executed(evidence, "all") == executed(evidence, "fails") == expected_lines(prebuilt)
+    digests = {file.path: bool(file.digest) for file in evidence.files}
+    assert digests == {"flow.c": True, "other.c": True, "shared.h": True}
+
+
+def test_without_llvm_cov_the_counters_of_clang_are_read_here(other_compiler, monkeypatch, tmp_path):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "mkdir", "cp", "false"):
+        (tools / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", str(tools))
+    workspace = other_compiler("clang-14")
+    run = record(workspace)
+    assert run.readers == ("Suspectra (clang)",)
+    assert "there is no llvm-cov" in str(run.problems[0])
+    assert "apt-get install llvm" in str(run.problems[0])
+    assert len(executed(CRecordingSource(workspace).read(), "all")) > 50
+
+
+def as_gcc_16(data):
+    assert data[4:8] == b"*22B"
+    return data[:4] + b"*16B" + data[8:]
+
+
+def test_a_newer_gcc_is_read_by_its_own_gcov_or_not_at_all(other_compiler, tool):
+    """No gcc 16 can be had here: what gcovr says of files with its version is what happens without its gcov."""
+    tool("gcov", "gcc")
+    workspace = other_compiler("gcc-12", as_gcc_16)
+    run = record(workspace)
+    said = " / ".join(map(str, run.problems))
+    assert "gcovr can't read the profile: it is of version B61*, and gcov reads B22*" in said
+    assert "install the gcov of the compiler that built the program" in said
+    assert "which is not known; known are gcc 9 to 15" in said
+
+
+def test_gcov_of_the_same_version_is_preferred(tmp_path, monkeypatch):
+    for name in ("gcov", "gcov-16", "llvm-cov-9", "llvm-cov-19"):
+        (tmp_path / name).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    gcovr = Gcovr(str(tmp_path), Event())
+    assert gcovr.gcov(Compiler("gcc", 16, 1)) == "gcov-16"
+    assert gcovr.gcov(Compiler("gcc", 17, 0)) == "gcov"
+    assert gcovr.gcov(Compiler("clang", 4, 8)) == "llvm-cov-19 gcov"
+
+
+def test_tests_of_both_readers_are_ranked_together(other_compiler, tool):
+    """One test was recorded before the program was built by clang."""
+    tool("llvm-cov", "llvm")
+    workspace = other_compiler("gcc-12")
+    notes = parse_notes((workspace / "build" / "flow.gcno").read_bytes(), "flow.gcno")
+    there = [(notes.folder, str(workspace))]
+    record(workspace, mapping=there)
+    before = CRecordingSource(workspace)
+    by_counters = executed(before.read(), "all")
+    other_compiler("clang-14")
+    record(workspace, select=["fails"], mapping=there)
+    both = before.read()
+    assert executed(both, "all") == by_counters != set()
+    assert executed(both, "fails") == expected_lines("clang-14")
+    assert "1 tests were recorded without gcovr" in " ".join(problem.cause for problem in both.problems)
+    (workspace / "other.c").write_text("\n" + (workspace / "other.c").read_text())
+    os.utime(workspace / "other.c", (1, 1))
+    record(workspace, select=["fails"], mapping=there)
+    moved = before.read()
+    assert {file for file, _ in executed(moved, "all")} == {"flow.c", "shared.h"}
+    assert "other.c: it changed since 1 tests (all) were recorded" in " ".join(map(str, moved.problems))
+
+
+def test_damaged_lines_of_a_test_are_said(other_compiler, tool):
+    tool("llvm-cov", "llvm")
+    workspace = other_compiler("clang-14")
+    record(workspace)
+    fields = {"verdict": "passed", "problems": []}
+    with CRecorder(workspace, {}) as recorder:
+        recorder.add_test("odd", fields, [], [], b'[{"file": "flow.c", "lines": [{"line_number": "x"}]}]')
+        recorder.add_test("deep", fields, [], [], b"[" * 100_000)
+    evidence = CRecordingSource(workspace).read()
+    said = " ".join(map(str, evidence.problems))
+    assert executed(evidence, "odd") == executed(evidence, "deep") == set()
+    assert "(test odd): its lines can't be used" in said
+    assert "(test deep): its lines can't be used" in said
+
+
+# settings -----------------------------------------------------------------------------------------------------------
+
+CFG = """\
+# a comment
+exclude = third_party/.*  # not ours
+exclude=generated.c
+
+no-markers = no
+exclude-noncode-lines = yes
+merge-mode-functions = merge-use-line-0
+html = report.html
+"""
+
+TOML = """
+exclude = ["third_party/.*", "generated.c"]
+no-markers = false
+exclude-noncode-lines = true
+merge-mode-functions = "merge-use-line-0"
+html = "report.html"
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("gcovr.cfg", CFG), ("gcovr.toml", TOML), ("pyproject.toml", f"[tool.gcovr]\n{TOML}")],
+)
+def test_settings_are_those_that_gcovr_reads(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    theirs = load_config(Namespace(root=str(tmp_path), config=None))
+    settings = read_settings(str(tmp_path))
+    assert settings.file == name
+    assert settings.choose_lines == ("exclude", "exclude-noncode-lines")
+    ours = dict(settings.values)
+    assert theirs["merge_mode_functions"] == ours["merge-mode-functions"]
+    assert theirs["exclude_noncode_lines"] is True
+    assert "--exclude-noncode-lines" in settings.arguments(str(tmp_path))
+    assert [option.regex for option in theirs["exclude_filter"]] == [v for k, v in settings.values if k == "exclude"]
+    assert not any("html" in option or "no-markers" in option for option in settings.arguments(str(tmp_path)))
+
+
+def test_all_settings_that_are_passed_on_are_options_of_gcovr():
+    done = subprocess.run([sys.executable, "-m", "gcovr", "--help"], capture_output=True, text=True, check=True)
+    assert {key for key in LINES | READING if f"--{key}" not in done.stdout} == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cause"),
+    [
+        ("gcovr.cfg", "nonsense\n", "line 1 is not of the form key = value"),
+        ("gcovr.cfg", "no-markers = perhaps\n", "no-markers is 'perhaps', not yes or no"),
+        ("gcovr.toml", "[", "gcovr's settings can't be read"),
+        ("pyproject.toml", "[tool]\ngcovr = 3\n", "the section of gcovr is not a table"),
+    ],
+)
+def test_damaged_settings_name_their_file(tmp_path, name, text, cause):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(EvidenceError, match=name) as error:
+        read_settings(str(tmp_path))
+    assert cause in str(error.value)
+
+
+# what a repository could try ------------------------------------------------------------------------------------------
+
+
+def test_a_repository_can_neither_write_nor_delete_by_settings(other_compiler, tool, tmp_path):
+    tool("llvm-cov", "llvm")
+    hostile = f"json = {tmp_path}/stolen.json\noutput = {tmp_path}/stolen.txt\nhtml = stolen.html\n"
+    hostile += "delete-input-files = yes\nkeep = yes\nfilter = other\\.c\nconfig = other.cfg\n"
+    workspace = other_compiler("clang-14", cfg=hostile)
+    for module in ("gcovr", "json", "logging", "jinja2", "lxml"):
+        (workspace / f"{module}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
+    before = {path.name for path in workspace.iterdir()} | {".suspectra"}
+    record(workspace)
+    assert {path.name for path in workspace.iterdir()} == before
+    assert not {path.name for path in tmp_path.iterdir()} & {"ran", "stolen.json", "stolen.txt"}
+    assert {file.path for file in CRecordingSource(workspace).read().files} == {"other.c"}
+
+
+def test_settings_behind_a_link_out_of_the_workspace_are_not_read(tmp_path):
+    (tmp_path / "elsewhere.cfg").write_text("exclude = .*\n")
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "gcovr.cfg").symlink_to(tmp_path / "elsewhere.cfg")
+    assert read_settings(str(workspace)).file == ""
+
+
+def test_reading_a_recording_runs_nothing(other_compiler, tool, tmp_path):
+    """A repository brings a recording, and settings that name a program: only recording runs it."""
+    tool("llvm-cov", "llvm")
+    ran = tmp_path / "ran"
+    workspace = other_compiler("clang-14", cfg=f"gcov-executable = {tmp_path / 'gcov.sh'}\n")
+    (tmp_path / "gcov.sh").write_text(f'#!/bin/sh\ntouch {ran}\nexec llvm-cov gcov "$@"\n')
+    (tmp_path / "gcov.sh").chmod(0o755)
+    record(workspace)
+    assert ran.exists()
+    ran.unlink()
+    (workspace / "flow.c").write_text("/* LCOV_EXCL_START */\n" + (workspace / "flow.c").read_text())
+    assert executed(CRecordingSource(workspace).read(), "all") == expected_lines("clang-14")
+    done = subprocess.run([sys.executable, "-m", "suspectra", "rank"], cwd=workspace, capture_output=True, text=True)
+    assert "there are no flow graphs" in done.stderr
+    assert not ran.exists()
