@@ -77,6 +77,9 @@ format: setup
 	$(BIN)/ruff format
 	npm run format
 
+docs: $(VENV)/.ready
+	$(BIN)/python docs/generate.py
+
 package: setup
 	npm run package
 	@mkdir -p dist && cp vscode-extension/bundled/*.whl dist/

@@ -1,4 +1,4 @@
-"""Write the reference pages that follow from the code: settings, protocol, techniques.
+"""Write the reference pages that follow from the code: settings, protocol, techniques, API.
 
 ``python docs/generate.py`` writes them; a test fails when one is out of date.
 """
@@ -11,6 +11,8 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from api_page import api_page
 
 from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
@@ -27,6 +29,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield ROOT / "docs" / "settings.md", settings_page()
     yield ROOT / "docs" / "lsp-extensions.md", protocol_page()
     yield ROOT / "docs" / "techniques.md", techniques_page()
+    yield ROOT / "docs" / "api.md", f"{NOTE}\n{api_page()}"
     techniques = ROOT / "server" / "suspectra_server" / "docs" / "techniques"
     for info in technique_infos():
         yield techniques / f"{info.name}.md", technique_page(info)

@@ -141,7 +141,7 @@ class RankedReport:
     spectrum : Spectrum
         What was ranked.
     level : ndarray of int32, shape (elements,)
-        0 for the elements with the highest score, 1 for the next…, -1 for an element that is no candidate.
+        0 for the elements with the highest score, 1 for the next…, -1 for an element that is not a candidate.
     level_score : ndarray of float64, shape (levels,)
         Suspiciousness of each level; descending, but for a last level of elements no test executes.
     notes : tuple of Problem
@@ -226,7 +226,7 @@ class RankedReport:
         executed = (pairs.ef > 0) | (pairs.ep > 0)
         ranked = present & executed if unexecuted_last else present
         level_score, of_ranked = np.unique(-known[ranked], return_inverse=True)
-        level_of = np.full(len(pairs) + 1, -1, np.int32)  # what is no candidate has pair -1, the last one
+        level_of = np.full(len(pairs) + 1, -1, np.int32)  # what is not a candidate has pair -1, the last one
         level_of[:-1][ranked] = of_ranked
         level_score = 0.0 - level_score
         rest = np.flatnonzero(present & ~ranked)
@@ -313,7 +313,7 @@ class RankedReport:
 
     @cached_property
     def position(self) -> Ints:
-        """Position in the ranking by element, -1 for an element that is no candidate."""
+        """Position in the ranking by element, -1 for an element that is not a candidate."""
         position = np.full(len(self.spectrum.elements), -1, np.int32)
         position[self.order] = np.arange(len(self.order), dtype=np.int32)
         return position
@@ -349,7 +349,7 @@ class RankedReport:
         Raises
         ------
         ValueError
-            When the element is no candidate.
+            When the element is not a candidate.
         """
         return self._known.get(element) or self._suspect(element, self.spectrum.failing_tests(element))
 
@@ -413,7 +413,7 @@ class RankedReport:
         Raises
         ------
         ValueError
-            When one of them is no candidate.
+            When one of them is not a candidate.
         """
         failing = self.spectrum.failing_tests_of(elements)
         found = [self._suspect(element, tests) for element, tests in zip(elements, failing, strict=True)]
@@ -437,7 +437,7 @@ class RankedReport:
         Raises
         ------
         ValueError
-            When it is no candidate.
+            When it is not a candidate.
         """
         level = int(self.level[element])
         if level < 0:

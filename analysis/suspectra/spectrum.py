@@ -353,7 +353,7 @@ class Pairs:
     Parameters
     ----------
     of : ndarray of int32, shape (n,)
-        The number of each column's pair, -1 for a column that is no candidate.
+        The number of each column's pair, -1 for a column that is not a candidate.
     ef, ep : ndarray of int64, shape (pairs,)
         Failing and passing tests that execute the candidates of each pair.
     size : ndarray of int64, shape (pairs,)

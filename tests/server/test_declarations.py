@@ -1,6 +1,6 @@
 """Settings, commands and methods are declared once: what else names them agrees."""
 
-import importlib.util
+import importlib
 import inspect
 import json
 import re
@@ -88,10 +88,9 @@ async def test_every_declared_command_is_registered_with_its_arguments():
         assert len(inspect.signature(method).parameters) - 1 >= len(command.arguments)
 
 
-def test_the_generated_pages_are_up_to_date():
-    spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
-    generate = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(generate)
+def test_the_generated_pages_are_up_to_date(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    generate = importlib.import_module("generate")
     stale = [path.name for path, text in generate.pages() if not path.exists() or path.read_text("utf-8") != text]
     assert not stale, "run: python docs/generate.py"
 

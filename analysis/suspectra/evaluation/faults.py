@@ -78,7 +78,7 @@ class FaultList:
         Raises
         ------
         EvidenceError
-            When it can't be read, a line is no place, or there is none.
+            When it can't be read, a line is not a place, or there is none.
         """
         try:
             return cls.parse(str(path), path.read_text(encoding="utf-8-sig"))
@@ -105,7 +105,7 @@ class FaultList:
         Raises
         ------
         EvidenceError
-            When a line is no place, or there is none.
+            When a line is not a place, or there is none.
         """
         faults = []
         for number, line in enumerate(text.splitlines(), 1):

@@ -51,7 +51,7 @@ class CoberturaSource(LineSource):
         Raises
         ------
         EvidenceError
-            When it can't be read, is no XML, or not of this format.
+            When it can't be read, is not XML, or not of this format.
         """
         try:
             data = path.read_bytes()

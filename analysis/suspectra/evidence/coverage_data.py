@@ -83,7 +83,7 @@ class CoverageData:
     Raises
     ------
     EvidenceError
-        When the file can't be read, is no coverage data or is damaged.
+        When the file can't be read, is not coverage data or is damaged.
     """
 
     def __init__(self, path: Path, name: str):

@@ -202,7 +202,7 @@ def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path |
         cure = "name a coverage.py data file; `pytest --cov --cov-context=test` makes one"
         raise EvidenceError(Problem(shown(workspace, workspace / coverage), "", "there is no such file", cure))
     if junit is None:
-        cause = "it says what each test executed, but there is no JUnit XML beside it that says how the tests ended"
+        cause = "it says what each test executed, but there is not JUnit XML beside it that says how the tests ended"
         cure = (
             "run `pytest --cov --cov-context=test --junit-xml=results.xml`, or name the report with --junit;"
             " `suspectra record -- pytest` needs neither"

@@ -35,7 +35,7 @@ class GcovRawSource:
     workspace : path
         The folder that holds the sources.
     profiles : path
-        One folder for each test, named as the test (percent-encoded where the name is no file name); below it the
+        One folder for each test, named as the test (percent-encoded where the name is not a file name); below it the
         ``.gcda`` files under the absolute paths of their objects.
     outcomes : path or mapping, optional
         How the tests ended: a file for :func:`~suspectra.evidence.outcomes.read_outcomes`, or results by name.

@@ -140,7 +140,7 @@ def read_junit(path: Path, name: str) -> Report:
     Raises
     ------
     EvidenceError
-        When the file can't be read, is no JUnit XML, or declares entities. A file that is damaged after its first
+        When the file can't be read, is not JUnit XML, or declares entities. A file that is damaged after its first
         test case gives the cases before the damage, and a problem.
     """
     builder = _Builder()

@@ -188,7 +188,7 @@ class LineSource:
     workspace : path
         The folder that holds the sources.
     location : path
-        The file, or the folder whose entries are named as the tests (percent-encoded where a name is no file name).
+        The file, or the folder whose entries are named as the tests (percent-encoded where a name is not a file name).
     outcomes : path or mapping, optional
         How the tests ended; ``outcomes.json`` in or next to `location` if left out.
     mapping : iterable of (str, str)

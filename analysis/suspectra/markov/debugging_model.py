@@ -311,11 +311,11 @@ class DebuggingModel:
 
     @property
     def ht_rank(self) -> Floats:
-        """HT_Rank by element (Definition 25); inf for an element that is no candidate, shape (elements,)."""
+        """HT_Rank by element (Definition 25); inf for an element that is not a candidate, shape (elements,)."""
         return self._by_element(self._from_start.rank)
 
     def expected_steps_from(self, element: int) -> Floats:
-        """Expected steps from an element by element, also from one that was examined or is no candidate.
+        """Expected steps from an element by element, also from one that was examined or is not a candidate.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class DebuggingModel:
         Raises
         ------
         KeyError
-            When the other one is no candidate, or cleared.
+            When the other one is not a candidate, or cleared.
         """
         if self._location[other] < 0:
             raise KeyError(f"element {other} is not in the model")
@@ -457,7 +457,7 @@ class DebuggingModel:
         Raises
         ------
         KeyError
-            When the element is no candidate, in no subgraph, or cleared.
+            When the element is not a candidate, in no subgraph, or cleared.
         """
         location = self._location[element]
         state = int(self.chain.state_of_location[location]) if location >= 0 else -1

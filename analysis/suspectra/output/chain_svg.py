@@ -154,7 +154,7 @@ class Picture:
         Raises
         ------
         KeyError
-            When the element is no candidate, in no subgraph, or cleared.
+            When the element is not a candidate, in no subgraph, or cleared.
         """
         around = model.neighbourhood(element, limit)
         elements = model.report.spectrum.elements

@@ -74,7 +74,7 @@ def _graphs_of(flow: PythonFlow | None, part: FilePart) -> GraphTable:
 
 
 def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[int, PythonFlow | None]:
-    """The flow of every file that has edges, by number; None where its source is not at hand or is no Python.
+    """The flow of every file that has edges, by number; None where its source is not at hand or is not Python.
 
     Parameters
     ----------

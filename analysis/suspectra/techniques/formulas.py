@@ -712,7 +712,7 @@ def make_formula(name: str, parameters: Mapping[str, object] | None = None, *, c
     Raises
     ------
     UsageError
-        For a parameter the formula does not have, or one that is no number.
+        For a parameter the formula does not have, or one that is not a number.
 
     Examples
     --------
