@@ -26,7 +26,7 @@ from suspectra.markov.hitting_times import HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
 
 DENSE_LOCATIONS = 200
-LARGEST_DENSE = 600
+MAX_DENSE = 600
 GROWTH = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
@@ -137,7 +137,7 @@ def one(locations: int, groups: int, seed: int) -> dict[str, object]:
             f"  another p_jump, the order of elimination kept             {again:9.3f} s   {anew / again:.1f}x faster"
         )
         result["other_p_jump_seconds"] = round(again, 4)
-    if locations <= LARGEST_DENSE:
+    if locations <= MAX_DENSE:
         same = against_published(chain)
         result["dense_seconds"] = same["dense_seconds"]
         print(f"  published method, same chain: {same['dense_seconds']} s, {same['ratio']:,} times as long")

@@ -128,7 +128,7 @@ class Session:
         self.log.change(self.chance)
         self.changes += 1
         if self.changes % A_RUN == 0:
-            compact(str(self.logs), least_waste=0)
+            compact(str(self.logs), min_waste=0)
             self.log = Log(self.logs)
 
     def ask(self) -> None:

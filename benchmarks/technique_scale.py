@@ -37,7 +37,7 @@ ROWS = {
     "debugging model": [],
 }
 COUNTED = ("sober", "nn-perm")  # need how often
-MOST_SECONDS, MOST_GB, MOST_WAIT = 30.0, 4.0, 0.5
+MAX_SECONDS, MAX_GB, MAX_WAIT = 30.0, 4.0, 0.5
 
 
 class Watched(Token):
@@ -146,8 +146,8 @@ def techniques(folder: Path, counted: Path, only: Iterable[str] = ()) -> dict[st
         if found.get("failed"):
             print(f"{row:20} failed")
             continue
-        met = found["peak_gb"] <= MOST_GB and found["processor"] <= MOST_SECONDS
-        found["reached"] = (met or "refused" in found) and found["cancel_processor"] <= MOST_WAIT
+        met = found["peak_gb"] <= MAX_GB and found["processor"] <= MAX_SECONDS
+        found["reached"] = (met or "refused" in found) and found["cancel_processor"] <= MAX_WAIT
         print(f"{row:20}{found['seconds']:>8.2f} s{found['processor']:>10.2f} s{found['peak_gb']:>7.2f} GB", end="")
         print(f"{1000 * found['cancel_seconds']:>12.0f} ms{1000 * found['cancel_processor']:>9.0f} ms", end="")
         print(f"  {'reached' if found['reached'] else 'MISSED'}", flush=True)

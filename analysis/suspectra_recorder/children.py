@@ -47,7 +47,7 @@ _OWNER = "owner"
 _STATE = struct.Struct("<Q8s?i")
 _MARK = slice(8, 16)
 _FAILURE = slice(17, 21)
-_FEWEST_DESCRIPTORS = 64
+_MIN_DESCRIPTORS = 64
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ class ChildLog:
     """A child's own side: its log and its cells, under the number it was started with."""
 
     def __init__(self, folder: str, number: int, counting: bool):
-        if _descriptors() < _FEWEST_DESCRIPTORS:  # the program needs what it has been left
+        if _descriptors() < _MIN_DESCRIPTORS:  # the program needs what it has been left
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         mark = os.urandom(8)
         self.folder = folder
@@ -302,7 +302,7 @@ def _write_state(folder: str, place: slice, value: bytes) -> None:
 def _descriptors() -> int:
     """How many files this process may open."""
     if resource is None:
-        return _FEWEST_DESCRIPTORS
+        return _MIN_DESCRIPTORS
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return sys.maxsize if limit == resource.RLIM_INFINITY else limit
 

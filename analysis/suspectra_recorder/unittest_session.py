@@ -31,7 +31,7 @@ from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import VARIABLE, Settings, drop, recording_folder
 
 PATTERNS = ("test*.py", "*_test.py")
-_LONGEST_MESSAGE = 500
+_MAX_MESSAGE = 500
 _OF_MODULES = ("tearDownModule",)
 _TEARDOWNS = ("tearDownClass", *_OF_MODULES)
 _OWN = "unittest.loader"  # the module of the tests that stand for a module that can't be imported
@@ -67,7 +67,7 @@ class _Outcome:
     def take(self, verdict: str, message: str = "") -> None:
         """One thing the result object was told; a failure stays one."""
         if self.verdict not in ("failed", "error"):
-            self.verdict, self.message = verdict, one_line(message, _LONGEST_MESSAGE)
+            self.verdict, self.message = verdict, one_line(message, _MAX_MESSAGE)
 
     def listen(self, result: Any, explanations: Explanations) -> Callable[[], None]:
         """Hear what a result object is told from now on, and take out what explains that.
@@ -259,7 +259,7 @@ class _Session:
         def hear(verdict: str, test: Any, message: str) -> None:
             if not self.running and isinstance(test, suites._ErrorHolder):  # type: ignore[attr-defined] # private
                 what, _, where = test.id().partition(" (")
-                self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _LONGEST_MESSAGE))
+                self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _MAX_MESSAGE))
 
         return _listen(
             result,

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PHASES = ("setup", "call", "teardown")
-_LONGEST_MESSAGE = 500
+_MAX_MESSAGE = 500
 
 
 @dataclass
@@ -86,7 +86,7 @@ def failure_message(report: Any) -> str:
     crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
     text = getattr(crash, "message", None) or _text(report)
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return line[:_LONGEST_MESSAGE]
+    return line[:_MAX_MESSAGE]
 
 
 def _text(report: Any) -> str:

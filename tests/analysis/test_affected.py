@@ -544,7 +544,7 @@ def test_merged_logs_choose_the_same(project):
     before, rows = select(str(project)), outcome(project)
     folder = project / ".suspectra" / "recording"
     assert len(list(folder.iterdir())) == 2
-    compaction.compact(str(folder), most_logs=0)
+    compaction.compact(str(folder), max_logs=0)
     assert len(list(folder.iterdir())) == 1
     assert select(str(project)) == before
     assert outcome(project) == rows

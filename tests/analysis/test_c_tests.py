@@ -455,7 +455,7 @@ def test_cancelling_keeps_what_ended(build_c):
 
 
 def test_too_much_output_ends_a_test(build_c, monkeypatch):
-    monkeypatch.setattr("suspectra.c_recording.process.MOST_OUTPUT", 1000)
+    monkeypatch.setattr("suspectra.c_recording.process.MAX_OUTPUT", 1000)
     run = shell(build_c(), "loud\tyes\nquiet\ttrue\n")
     assert messages(run)["loud"] == "wrote too much output"
 

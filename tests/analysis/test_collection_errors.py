@@ -14,7 +14,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.recording.endings import in_words
 from suspectra.recording.launch import run
 from suspectra.recording.merging import merge
-from suspectra_recorder.log.collection import LONGEST_MESSAGE, CollectionError
+from suspectra_recorder.log.collection import MAX_MESSAGE, CollectionError
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import FrameKind, LogWriter
 
@@ -252,13 +252,13 @@ def test_an_error_survives_a_merge_of_logs_and_then_goes(work):
     (work / "test_broken.py").write_text("import no_such_module\n")
     record(work)
     record(work, "test_good.py")
-    compact(str(work / ".suspectra" / "recording"), most_logs=1)
+    compact(str(work / ".suspectra" / "recording"), max_logs=1)
     (log,) = (work / ".suspectra" / "recording").glob("*.log")
     assert "merged" in log.name
     assert set(errors(work)) == {"test_broken.py"}
     (work / "test_broken.py").write_text("def test_b():\n    pass\n")
     record(work)
-    compact(str(work / ".suspectra" / "recording"), most_logs=1)
+    compact(str(work / ".suspectra" / "recording"), max_logs=1)
     assert errors(work) == {}
     (log,) = (work / ".suspectra" / "recording").glob("*.log")
     assert b"no_such_module" not in log.read_bytes()
@@ -289,7 +289,7 @@ def test_hostile_messages_are_bounded_and_escaped_in_every_output(work):
     (work / "test_broken.py").write_text(HOSTILE)
     record(work, "--continue-on-collection-errors")
     (error,) = errors(work).values()
-    assert len(error.message) <= LONGEST_MESSAGE
+    assert len(error.message) <= MAX_MESSAGE
     outputs = {form: suspectra(work, "rank", "--format", form)[1] for form in ("table", "json", "sarif", "markdown")}
     page = work / "page.html"
     assert suspectra(work, "report", "--html", str(page))[0] == 0

@@ -248,7 +248,7 @@ def test_progress_rises_and_may_cancel():
 
 
 def test_too_interwoven_says_so(monkeypatch):
-    monkeypatch.setattr(elimination, "LARGEST_DENSE", 40)
+    monkeypatch.setattr(elimination, "MAX_DENSE", 40)
     group, structure = large(np.random.default_rng(8))
     with pytest.raises(UsageError, match="estimate them by sampling"):
         hitting_times(ranked_list(group, structure))

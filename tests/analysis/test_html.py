@@ -161,11 +161,11 @@ def test_nothing_from_the_evidence_is_markup(shop):
 
 
 def test_large_projects_are_cut_to_what_matters(shop, monkeypatch):
-    monkeypatch.setattr(html, "MOST_SOURCE", 10)
+    monkeypatch.setattr(html, "MAX_SOURCE", 10)
     assert [f["path"] for f in page_of(shop, top=3)[1].data["files"]] == ["src/cart.py"], (
         "listed files are always there"
     )
-    monkeypatch.setattr(html, "MOST_ROWS", 30)
+    monkeypatch.setattr(html, "MAX_ROWS", 30)
     data = page_of(shop)[1].data
     assert sum(map(len, data["rows"])) <= 30
     assert len(data["tests"]) == 19

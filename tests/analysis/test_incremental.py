@@ -184,7 +184,7 @@ class Suite:
 
     def tidy(self):
         self.new_run()
-        compact(str(self.recording), most_logs=3)
+        compact(str(self.recording), max_logs=3)
 
     def step(self) -> None:
         edits = (self.add, self.rerun, self.flip, self.remove, self.edit, self.rename, self.tidy)

@@ -195,7 +195,7 @@ def test_merging_keeps_what_counts(tmp_path):
         log.close()
     source = RecordingSource(tmp_path)
     before = source.read()
-    compact(str(log.folder), most_logs=2)
+    compact(str(log.folder), max_logs=2)
     assert len(list(log.folder.iterdir())) == 1
     after = source.read()
     assert lines(after) == lines(before)
@@ -215,7 +215,7 @@ def test_a_source_that_was_changed_and_put_back_stays_as_it_is_now(tmp_path):
         log.test(f"test{number}", lines={0: {2 + (number == 1)}}, time=number)
         log.close()
     before = RecordingSource(tmp_path).read()
-    compact(str(log.folder), most_logs=0)
+    compact(str(log.folder), max_logs=0)
     assert len(list(log.folder.iterdir())) == 1
     after = RecordingSource(tmp_path).read()
     assert [file.digest for file in after.files] == [str(zlib.crc32(SOURCE))]
@@ -239,7 +239,7 @@ def test_a_log_that_is_being_written_is_left_alone(tmp_path, log):
     later.file("a.py")
     later.test("one", lines={0: {2}}, time=2)
     later.close()
-    compact(str(log.folder), most_logs=0)
+    compact(str(log.folder), max_logs=0)
     assert log.path.exists()
 
 
@@ -281,7 +281,7 @@ def test_a_test_that_was_deleted_stays_deleted_whatever_log_could_not_be_tidied(
     assert names(tmp_path) == {"t.py::kept", "u.py::other"}
     chosen_before = remember(old.folder).tests.keys()
     for _ in range(2):
-        compact(str(old.folder), most_logs=0)
+        compact(str(old.folder), max_logs=0)
         assert len(list(old.folder.iterdir())) == 2
         assert names(tmp_path) == {"t.py::kept", "u.py::other"}
         assert remember(old.folder).tests.keys() == chosen_before == {"t.py::kept", "u.py::other"}
@@ -294,7 +294,7 @@ def test_damaged_logs_survive_tidying(tmp_path, log):
     log.file("a.py")
     log.close()
     (log.folder / "2.log").write_bytes(b"something else")
-    compact(str(log.folder), most_logs=0)
+    compact(str(log.folder), max_logs=0)
     assert (log.folder / "2.log").read_bytes() == b"something else"
 
 

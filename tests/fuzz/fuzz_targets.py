@@ -138,7 +138,7 @@ def recording(data: bytes, folder: Path) -> None:
     try:
         coherent(source.read())
     finally:
-        compact(str(logs), most_logs=0, least_waste=0)
+        compact(str(logs), max_logs=0, min_waste=0)
         assert all(path.suffix == ".log" for path in logs.iterdir())
 
 

@@ -20,7 +20,7 @@ from suspectra_server.transport import outbox, wire
 from suspectra_server.transport.outbox import Outbox, subject_of
 
 PATIENCE = 60
-MOST_MEMORY = 350  # megabytes; the server has some 100 of its own, and lets 64 wait
+MAX_MEMORY = 350  # megabytes; the server has some 100 of its own, and lets 64 wait
 LONG_ID = "x" * 500_000  # an answer repeats it
 
 
@@ -122,7 +122,7 @@ def test_a_client_that_does_not_read_is_hung_up_on(connection):
             if number % 10 == 0:
                 highest = max(highest, connection.memory())
     assert connection.process.wait(PATIENCE) == 1
-    assert 0 < highest < MOST_MEMORY
+    assert 0 < highest < MAX_MEMORY
     said = connection.process.stderr.read().decode()
     assert said.count("the client does not read") == 1
     assert "Traceback" not in said

@@ -21,7 +21,7 @@ from suspectra.errors import EvidenceError, Problem
 GRACE = 1.0
 """Seconds between asking a process to end and killing it."""
 
-MOST_OUTPUT = 64 << 20
+MAX_OUTPUT = 64 << 20
 """Bytes a test may write to standard output and error."""
 
 HANDLER = Path(__file__).with_name("crash_handler.c")
@@ -78,7 +78,7 @@ def run(
         while not waiting.ended(0.1):
             expired = timeout is not None and time.monotonic() - begun > timeout
             cancelled = cancel.is_set()
-            flooded = os.path.getsize(out) + os.path.getsize(err) > MOST_OUTPUT
+            flooded = os.path.getsize(out) + os.path.getsize(err) > MAX_OUTPUT
             if expired or cancelled or flooded:
                 _end(process, waiting)
                 break
@@ -146,7 +146,7 @@ def _clear_away(group: int, asked: bool) -> None:
 
 def _head(path: str) -> bytes:
     with open(path, "rb") as file:
-        return file.read(MOST_OUTPUT)
+        return file.read(MAX_OUTPUT)
 
 
 def memory_folder() -> str | None:

@@ -33,8 +33,8 @@ from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 
 INDEX = "index.csv"
-_LARGEST = 8 << 30  # bytes of one archive when it is unpacked
-_MOST_BLOCKS = 1 << 24  # of one function
+_MAX_SIZE = 8 << 30  # bytes of one archive when it is unpacked
+_MAX_BLOCKS = 1 << 24  # of one function
 _CURE = "write the archive again, or take its row out of the index"
 
 
@@ -195,7 +195,7 @@ class _Reader:
         self.file = file
         with zipfile.ZipFile(file.path) as archive:
             size = sum(part.file_size for part in archive.infolist())
-        if size > _LARGEST:
+        if size > _MAX_SIZE:
             raise ValueError(f"it would take {size >> 20} MB")
         with np.load(file.path, allow_pickle=False) as arrays:
             self.arrays = {name: arrays[name] for name in arrays.files}
@@ -282,7 +282,7 @@ class _Reader:
             found = at < span.stop - span.start
             found[found] = elements.line[span][at[found]] == held[found, 2]
             blocks = int(max(table[own, 1:].max(initial=1), held[:, 1].max(initial=1))) + 1
-            if blocks > _MOST_BLOCKS:
+            if blocks > _MAX_BLOCKS:
                 raise ValueError("numbers of blocks out of range")
             edges = zip(*(part.tolist() for part in (table[own, 1], table[own, 2], column[own])), strict=True)
             members = zip(held[found, 1].tolist(), (at[found] + span.start).tolist(), strict=True)

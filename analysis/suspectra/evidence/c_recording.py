@@ -21,7 +21,7 @@ from suspectra.location import Location
 from suspectra.program.c_object import CObject, parse_notes
 
 _AGAIN = "run suspectra record-c again"
-_LARGEST_COUNTERS = 1 << 30  # bytes of one test's counters
+_MAX_COUNTERS = 1 << 30  # bytes of one test's counters
 
 
 class CRecordingSource:
@@ -197,7 +197,7 @@ class CRecordingSource:
         Where the notes of an object are missing, more than `count` may be there.
         """
         try:
-            data = unpacked(test.counters, 8 * count if whole else _LARGEST_COUNTERS)
+            data = unpacked(test.counters, 8 * count if whole else _MAX_COUNTERS)
             if len(data) < 8 * count or len(data) % 8:
                 raise ValueError("there are fewer than its objects have")
         except ValueError as error:

@@ -41,7 +41,7 @@ _FRAME = struct.Struct("<II")  # length and CRC-32 of what follows
 _HEAD = struct.Struct("<I")  # length of the JSON before the counters
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_LARGEST_NOTES = 1 << 28  # bytes of one object's notes
+_MAX_NOTES = 1 << 28  # bytes of one object's notes
 
 _RECORD = "run suspectra record-c"
 
@@ -237,7 +237,7 @@ class CRecording:
         """
         path = self.folder / "objects" / f"{digest}.gcno.z"
         try:
-            data = unpacked(read_regular(Path(self._real(f"objects/{path.name}")), _LARGEST_NOTES), _LARGEST_NOTES)
+            data = unpacked(read_regular(Path(self._real(f"objects/{path.name}")), _MAX_NOTES), _MAX_NOTES)
         except (OSError, ValueError) as error:
             cause = f"the notes of a recorded object can't be read ({error})"
             raise EvidenceError(Problem(str(path), "", cause, f"{_RECORD} again")) from None

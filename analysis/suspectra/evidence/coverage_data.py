@@ -39,10 +39,10 @@ _MAGIC = b"SQLite format 3\x00"
 _OLD_MAGIC = b"!coverage.py: This is a private"
 
 # limits of what is believed; all far above what a real project has
-MOST_LINES = 2**20  # in one file
-_LONGEST_NAME = 2**16
-_MOST_NAMES = 2**21
-_MOST_NAME_BYTES = 2**28
+MAX_LINES = 2**20  # in one file
+_MAX_NAME = 2**16
+_MAX_NAMES = 2**21
+_MAX_NAME_BYTES = 2**28
 _CHUNK_BYTES = 2**21
 _BESIDE = ("-journal", "-wal", "-shm")  # what SQLite opens besides
 _BUSY_SECONDS = 1.0
@@ -120,8 +120,8 @@ class CoverageData:
         with self._errors():
             query = "select max(length(numbits)) from line_bits where file_id = ?"
             longest = self._db.execute(query, (file,)).fetchone()[0] or 1
-            if longest > MOST_LINES // 8:
-                raise self._damaged("table line_bits", f"it holds line numbers above {MOST_LINES}")
+            if longest > MAX_LINES // 8:
+                raise self._damaged("table line_bits", f"it holds line numbers above {MAX_LINES}")
             query = "select context_id, numbits from line_bits where file_id = ? and typeof(numbits) = 'blob'"
             rows = self._db.execute(query, (file,))
             while chunk := rows.fetchmany(max(1, _CHUNK_BYTES // longest)):
@@ -143,18 +143,18 @@ class CoverageData:
         with self._errors():
             # packed into one integer, a row costs a third of what three columns cost
             query = (
-                f"select (rowid_of << 42) | ((fromno + {MOST_LINES}) << 21) | (tono + {MOST_LINES}) from ("
+                f"select (rowid_of << 42) | ((fromno + {MAX_LINES}) << 21) | (tono + {MAX_LINES}) from ("
                 "select context_id as rowid_of, fromno, tono from arc where file_id = ?)"
-                f" where abs(fromno) < {MOST_LINES} and abs(tono) < {MOST_LINES}"
-                f" and rowid_of between 0 and {_MOST_NAMES} and typeof(rowid_of) = 'integer'"
+                f" where abs(fromno) < {MAX_LINES} and abs(tono) < {MAX_LINES}"
+                f" and rowid_of between 0 and {_MAX_NAMES} and typeof(rowid_of) = 'integer'"
                 " and typeof(fromno) = 'integer' and typeof(tono) = 'integer'"
             )
             packed = np.fromiter((row[0] for row in self._db.execute(query, (file,))), np.int64)
             count = self._db.execute("select count(*) from arc where file_id = ?", (file,)).fetchone()[0]
         if count != len(packed):
             raise self._damaged("table arc", f"{count - len(packed)} rows hold values that are not line numbers")
-        mask = 2 * MOST_LINES - 1
-        return packed >> 42, (packed >> 21 & mask) - MOST_LINES, (packed & mask) - MOST_LINES
+        mask = 2 * MAX_LINES - 1
+        return packed >> 42, (packed >> 21 & mask) - MAX_LINES, (packed & mask) - MAX_LINES
 
     def _check_file(self) -> int:
         try:
@@ -234,7 +234,7 @@ class CoverageData:
         size = f"length(cast({column} as blob))"  # the length of a text ends at a null character
         query = f"select count(*), max({size}), sum({size}) from {table}"
         count, longest, total = self._db.execute(query).fetchone()
-        if count > _MOST_NAMES or (longest or 0) > _LONGEST_NAME or (total or 0) > _MOST_NAME_BYTES:
+        if count > _MAX_NAMES or (longest or 0) > _MAX_NAME or (total or 0) > _MAX_NAME_BYTES:
             raise self._damaged(f"table {table}", "it is far too large")
         rows = self._db.execute(f"select id, {column} from {table} order by id").fetchall()
         if not all(isinstance(key, int) for key, _ in rows):

@@ -16,7 +16,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary, inside, shown
 from suspectra.evidence.coverage_data import (
     HOW_TO_SWITCH_CONTEXTS_ON,
-    MOST_LINES,
+    MAX_LINES,
     CoverageData,
     parallel_files,
 )
@@ -31,7 +31,7 @@ from suspectra.spectrum import Edges
 
 T = TypeVar("T")
 _PHASES = ("setup", "run", "teardown")
-_MOST_HITS = 100_000_000  # 0.8 GB while they are sorted
+_MAX_HITS = 100_000_000  # 0.8 GB while they are sorted
 _NAMED = 10  # items a problem names before it says how many more there are
 
 _IMPORT = 0  # the row of what ran outside any test; tests follow
@@ -214,8 +214,8 @@ class CoverageSource:
             found = self._sources.signature(path)
             if found and found[0] > measured_at:
                 notes.changed.append(path)
-            if hits.count > _MOST_HITS:
-                cause = f"it holds more than {_MOST_HITS:,} executed lines"
+            if hits.count > _MAX_HITS:
+                cause = f"it holds more than {_MAX_HITS:,} executed lines"
                 raise EvidenceError(Problem(self.name, "", cause, "measure fewer files (coverage's `source` option)"))
         problems += paths.problems(self.name) + notes.problems()
         return hits
@@ -345,8 +345,8 @@ def _file_hits(data: CoverageData, identifier: int, row_of: _RowOf) -> _FileHits
 def _distinct(row: Ints, line: Ints) -> tuple[Ints, Ints]:
     """The distinct pairs of a known row and a line number, in order."""
     keep = (row >= 0) & (line > 0)
-    keys = np.unique(row[keep].astype(np.int64) * (2 * MOST_LINES) + line[keep])
-    return keys // (2 * MOST_LINES), keys % (2 * MOST_LINES)
+    keys = np.unique(row[keep].astype(np.int64) * (2 * MAX_LINES) + line[keep])
+    return keys // (2 * MAX_LINES), keys % (2 * MAX_LINES)
 
 
 def _joined(parts: Sequence[_FileHits]) -> _FileHits:
@@ -394,13 +394,11 @@ class _Hits:
             first, second = source.first_lines(first), source.first_lines(second)
         keep = first != second  # within one multi-line statement
         keys, index = np.unique(
-            (first[keep] + MOST_LINES) * (2 * MOST_LINES) + second[keep] + MOST_LINES, return_inverse=True
+            (first[keep] + MAX_LINES) * (2 * MAX_LINES) + second[keep] + MAX_LINES, return_inverse=True
         )
         row, column = _pairs(hits.arc_row[keep], index, max(len(keys), 1))
         self._edge_hits.append((row, column + self._edge_count))
-        self._edges.append(
-            (len(self.files), keys // (2 * MOST_LINES) - MOST_LINES, keys % (2 * MOST_LINES) - MOST_LINES)
-        )
+        self._edges.append((len(self.files), keys // (2 * MAX_LINES) - MAX_LINES, keys % (2 * MAX_LINES) - MAX_LINES))
         self._edge_count += len(keys)
 
     def rows(self) -> tuple[Row, ...]:

@@ -19,7 +19,7 @@ C_LOG = "tests.log"
 
 # where test runners and their tutorials put the report
 _REPORT_FOLDERS = ("", "reports", "report", "test-results", "test-reports", "build", "build/test-results", "junit")
-_MOST_REPORTS = 500  # in one folder
+_MAX_REPORTS = 500  # in one folder
 _HEAD = 4096
 
 
@@ -219,7 +219,7 @@ def _reports(boundary: Boundary) -> Iterator[Path]:
         try:
             with os.scandir(real) as entries:
                 found = (entry.path for entry in entries if entry.name.endswith(".xml"))
-                yield from (Path(path) for path in map(boundary.real, islice(found, _MOST_REPORTS)) if path)
+                yield from (Path(path) for path in map(boundary.real, islice(found, _MAX_REPORTS)) if path)
         except OSError:
             continue
 

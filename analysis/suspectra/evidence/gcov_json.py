@@ -17,7 +17,7 @@ from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.demangling import demangled
 from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
 
-MOST_BYTES = 1 << 30
+MAX_BYTES = 1 << 30
 """A file that unpacks to more is refused: it is not coverage."""
 
 _AGAIN = "run gcov --json-format -b again, into one folder a test"
@@ -129,8 +129,8 @@ def load_json(path: Path, cure: str) -> Any:
             raise EvidenceError(Problem(str(path), "", "it is empty", cure))
         if data[:2] == b"\x1f\x8b":
             with gzip.open(path) as packed:
-                data = packed.read(MOST_BYTES + 1)
-            if len(data) > MOST_BYTES:
+                data = packed.read(MAX_BYTES + 1)
+            if len(data) > MAX_BYTES:
                 raise EvidenceError(Problem(str(path), "", "it unpacks to more than a gigabyte", cure))
         return json.loads(data)
     except OSError as error:

@@ -21,9 +21,9 @@ from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.sources import reason
 
-LARGEST_REPORT = 2**30
+MAX_REPORT = 2**30
 _CHUNK = 2**16
-_LONGEST_MESSAGE = 500
+_MAX_MESSAGE = 500
 _REMAKE = "write it again with `pytest --junit-xml=results.xml`"
 
 # pytest writes what XML can't hold as #xNN
@@ -172,11 +172,11 @@ def _feed(parser: XMLParser, path: Path) -> None:
     if path.exists() and not path.is_file():
         raise ValueError("it is not a file")
     with open(path, "rb") as file:
-        left = LARGEST_REPORT
+        left = MAX_REPORT
         while data := file.read(_CHUNK):
             left -= len(data)
             if left < 0:
-                raise ValueError(f"it is larger than {LARGEST_REPORT // 2**20} MB")
+                raise ValueError(f"it is larger than {MAX_REPORT // 2**20} MB")
             parser.feed(data)
     parser.close()
 
@@ -210,7 +210,7 @@ class _Builder:
                 self._text = [] if tag in ("failure", "error") and not self._case.message else None
 
     def data(self, text: str) -> None:
-        if self._text is not None and sum(map(len, self._text)) < _LONGEST_MESSAGE:
+        if self._text is not None and sum(map(len, self._text)) < _MAX_MESSAGE:
             self._text.append(text)
 
     def end(self, tag: str) -> None:
@@ -282,7 +282,7 @@ _CHILDREN = {
 
 
 def _first_line(message: str) -> str:
-    return message.strip().partition("\n")[0].strip()[:_LONGEST_MESSAGE]
+    return message.strip().partition("\n")[0].strip()[:_MAX_MESSAGE]
 
 
 def escaped(text: str) -> str:

@@ -17,7 +17,7 @@ from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 
 # no hand-written source is larger; a file that is would only cost memory
-LARGEST_SOURCE = 16 * 2**20
+MAX_SOURCE = 16 * 2**20
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 Signature = tuple[int, int, int, int]
@@ -226,7 +226,7 @@ class Sources:
 
     def _load(self, path: str, real: Path) -> SourceText:
         try:
-            data = read_regular(real, LARGEST_SOURCE)
+            data = read_regular(real, MAX_SOURCE)
         except FileNotFoundError:
             cause = "it was deleted after the tests ran"
             raise SourceUnreadable(Problem(path, "", cause, "run the tests again")) from None
@@ -252,7 +252,7 @@ class SourceReader:
         """The bytes of a file of the workspace as it is now."""
         real = self._boundary.real(PurePosixPath(path))
         try:
-            return read_regular(Path(real), LARGEST_SOURCE) if real is not None else None
+            return read_regular(Path(real), MAX_SOURCE) if real is not None else None
         except (OSError, ValueError):
             return None
 

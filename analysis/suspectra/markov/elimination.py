@@ -39,7 +39,7 @@ SMALL = 48
 # Multiplications of a product of matrices after which to see whether anybody still waits.
 PRODUCT = 2_000_000_000
 # A dense rest beyond this would not fit an ordinary machine's memory (20,000 states are 3.2 GB a matrix).
-LARGEST_DENSE = 20_000
+MAX_DENSE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class Plan:
             active[chosen] = False
             left_over -= gone
             progress(0.3 * (1 - left_over / n))
-        if left_over > LARGEST_DENSE:
+        if left_over > MAX_DENSE:
             raise UsageError(
                 Problem(
                     "",

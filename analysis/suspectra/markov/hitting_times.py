@@ -29,7 +29,7 @@ SAME = 1e-10
 # of float64's range still keep all their digits.
 FLOOR = -660
 # Up to this many changed rows, two solves for each cost less than eliminating again (see benchmarks/hitting_times.py).
-MOST_CORRECTED = 24
+MAX_CORRECTED = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class HittingTimeSolver:
             return False
         rows = np.flatnonzero(np.diff((after - before).tocsr().indptr))
         rows = rows[rows > 0]  # the root's row is no part of the inverse
-        if not 0 < len(rows) <= MOST_CORRECTED:
+        if not 0 < len(rows) <= MAX_CORRECTED:
             return False
         factors = CorrectedFactors(like._eliminated, before, after, rows)
         visits = factors.stationary()

@@ -27,9 +27,9 @@ from suspectra.output.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
 from suspectra.report import RankedReport
 
-MOST_SOURCE = 8 * 2**20  # characters of source in one page
-MOST_ROWS = 6 * 2**20  # characters of what tests executed
-MOST_CHAINS = 20  # suspects whose neighbourhood in the debugging model is drawn
+MAX_SOURCE = 8 * 2**20  # characters of source in one page
+MAX_ROWS = 6 * 2**20  # characters of what tests executed
+MAX_CHAINS = 20  # suspects whose neighbourhood in the debugging model is drawn
 _HOTTEST = 9
 
 
@@ -161,7 +161,7 @@ def _chains(ranking: Ranking, model: DebuggingModel, sources: Sources) -> Iterat
     def source(element: int) -> str:
         return sources.line(elements.files[elements.file[element]], int(elements.line[element]))
 
-    for number, element in enumerate(ranking.report.top(min(ranking.shown, MOST_CHAINS)).tolist()):
+    for number, element in enumerate(ranking.report.top(min(ranking.shown, MAX_CHAINS)).tolist()):
         try:
             picture = Picture.around(model, element, source=source)
         except KeyError:  # a report of subgraphs leaves it out
@@ -185,7 +185,7 @@ def _files(ranking: Ranking, sources: Sources) -> list[_ShownFile]:
     touched = elements.file[counts.ef > 0]
     by_rank = elements.file[report.order[counts.ef[report.order] > 0]]
     wanted = dict.fromkeys([*listed.tolist(), *by_rank.tolist(), *touched.tolist()])
-    left, start = MOST_SOURCE, 0
+    left, start = MAX_SOURCE, 0
     files: list[_ShownFile] = []
     listed_files = set(listed.tolist())
     for index in wanted:
@@ -283,7 +283,7 @@ def _rows(evidence: Evidence, shown: Ints) -> tuple[list[str], list[int]]:
     """Distinct rows, and which one each test has; failing tests come first when there are too many."""
     known: dict[str, int] = {"": 0}
     numbers = [0] * len(evidence.tests)
-    left = MOST_ROWS
+    left = MAX_ROWS
     for i in _failing_first(evidence):
         code = encode_runs(np.sort(shown[evidence.rows[i]]))
         if code not in known:

@@ -10,7 +10,7 @@ from suspectra.output.ranking import Ranking
 from suspectra.output.table import location_text, rank_text, score_text, summary
 from suspectra.output.terminal import safe
 
-_MOST_TESTS = 3
+_MAX_TESTS = 3
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
 
 
@@ -47,8 +47,8 @@ def write_markdown(ranking: Ranking, out: TextIO, sources: Sources) -> None:
 
 
 def _tests(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_TESTS} more" if len(names) > _MOST_TESTS else ""
-    return ", ".join(_code(name) for name in names[:_MOST_TESTS]) + more
+    more = f" and {len(names) - _MAX_TESTS} more" if len(names) > _MAX_TESTS else ""
+    return ", ".join(_code(name) for name in names[:_MAX_TESTS]) + more
 
 
 def _code(text: str) -> str:

@@ -23,7 +23,7 @@ from suspectra_recorder.log.collection import CollectionError
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
 _CLOSE_RANK = 10
-_MOST_RELATED = 20
+_MAX_RELATED = 20
 
 
 def write_sarif(ranking: Ranking, out: TextIO, workspace: Path) -> None:
@@ -107,7 +107,7 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
         "rank": round(100 * (1 - (entry["rank_best"] - 1) / statements), 4),
         "locations": [location],
         "relatedLocations": [
-            _related(number, name, tests.get(name)) for number, name in enumerate(failing[:_MOST_RELATED])
+            _related(number, name, tests.get(name)) for number, name in enumerate(failing[:_MAX_RELATED])
         ],
         "properties": {name: numbers[name] for name in properties} | {"failing_tests": failing},
     }

@@ -35,7 +35,7 @@ ENTRY, EXIT = 0, 1
 KNOWN_GCC = range(9, 16)
 """Major versions of gcc whose files are read."""
 
-MOST_LINES = 1 << 30
+MAX_LINES = 1 << 30
 """No source has more."""
 
 _NOTES, _DATA = 0x67636E6F, 0x67636461  # "gcno", "gcda"
@@ -556,7 +556,7 @@ def _check_graph(function: CFunction, name: str, size: int) -> None:
     if function.blocks > size:
         cause = f"it says it has {function.blocks} blocks: the file is damaged"
         raise _error(name, f"function {function.name}", cause, "build the object again")
-    if max((line for _, _, line in function.lines), default=0) > MOST_LINES:
+    if max((line for _, _, line in function.lines), default=0) > MAX_LINES:
         cause = "it names a line beyond any source: the file is damaged"
         raise _error(name, f"function {function.name}", cause, "build the object again")
     numbers = [block for source, target, _ in function.arcs for block in (source, target)]

@@ -25,7 +25,7 @@ from suspectra.spectrum import Counts, Derived, DerivedRows, Edges, Elements, In
 _EXIT = -1  # for an element: an arc that leaves the scope
 _Implied = tuple[Ints, ...]  # of each arc its ends, the statements there and its function
 _LONGEST = 1_000  # lines one after the other, each with a single way out
-_MOST_ONWARDS = 30_000_000  # numbers
+_MAX_ONWARDS = 30_000_000  # numbers
 
 
 class Completion:
@@ -204,7 +204,7 @@ class Completion:
             if not term.nnz:
                 return whole
             whole = whole + term
-            if whole.nnz > _MOST_ONWARDS:
+            if whole.nnz > _MAX_ONWARDS:
                 return None
         return None
 

@@ -34,7 +34,7 @@ from suspectra_recorder.log.history import WholeFiles, newest, newest_errors
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests
-_LARGEST = 1 << 30
+_MAX_SIZE = 1 << 30
 _AGAIN = "run these tests again, or merge what was read"
 
 
@@ -154,8 +154,8 @@ def _read(folder: Path, order: int, problems: list[Problem], everything: list[Wh
             cure = "wait until they have ended, then merge"
             raise UsageError(Problem(str(path), "", "tests are still being recorded into it", cure))
         try:
-            if path.stat().st_size > _LARGEST:
-                raise OSError(0, f"larger than {_LARGEST >> 20} MiB")
+            if path.stat().st_size > _MAX_SIZE:
+                raise OSError(0, f"larger than {_MAX_SIZE >> 20} MiB")
             data = path.read_bytes()
         except OSError as error:
             problems.append(Problem(str(path), "", f"can't be read: {error.strerror or error}", _AGAIN))

@@ -16,7 +16,7 @@ from suspectra_recorder.instrumentation.outline import EVERYTHING, Difference, O
 from suspectra_recorder.instrumentation.source import parse
 from suspectra_recorder.scope import Scope
 
-_LARGEST = 1 << 26
+_MAX_SIZE = 1 << 26
 _NOTHING = Difference()
 _GENERATOR = b'<meta name="generator" content="Suspectra">'  # in pages of `suspectra report`
 
@@ -98,7 +98,7 @@ class Workspace:
             if os.path.commonpath((full, self.root)) != self.root:
                 return None
             status = os.stat(full)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_SIZE:
                 return None
             with open(full, "rb") as stream:
                 return stream.read()

@@ -25,7 +25,7 @@ _ENVIRONMENT = {
     "LC_ALL": "C",
 }
 _LINK, _SUBMODULE = "120000", "160000"
-_LARGEST = 1 << 26
+_MAX_SIZE = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Revision:
             status = os.lstat(full)
             if mode == _LINK or stat.S_ISLNK(status.st_mode):
                 return stat.S_ISLNK(status.st_mode) and _id(os.fsencode(os.readlink(full)), content) == content
-            if not stat.S_ISREG(status.st_mode) or status.st_size > _LARGEST:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_SIZE:
                 return False
             with open(full, "rb") as stream:
                 data = stream.read()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from suspectra.errors import NothingToRank, Problem
 
-MOST_SECONDS, MOST_GB = 30.0, 4.0
+MAX_SECONDS, MAX_GB = 30.0, 4.0
 """What a technique may take: beyond, a reader has long looked elsewhere, and an editor's machine has no room left."""
 
 
@@ -36,7 +36,7 @@ class Effort:
     @property
     def bearable(self) -> bool:
         """Whether it is worth while to start."""
-        return self.seconds <= MOST_SECONDS and self.gb <= MOST_GB
+        return self.seconds <= MAX_SECONDS and self.gb <= MAX_GB
 
     def require(self, technique: str, cause: str, cure: str) -> None:
         """Refuse what would take too long, or too much memory.
@@ -54,7 +54,7 @@ class Effort:
             When it is more than the limits of :mod:`suspectra.techniques.effort`.
         """
         if not self.bearable:
-            limits = f"{MOST_SECONDS:.0f} seconds and {MOST_GB:.0f} GB"
+            limits = f"{MAX_SECONDS:.0f} seconds and {MAX_GB:.0f} GB"
             said = f"{technique} would take {self}, more than the {limits} it is given: {cause}"
             raise NothingToRank(Problem("", "", said, cure))
 

@@ -16,7 +16,7 @@ from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum, batches
 from suspectra.techniques.catalogue import NEAREST_NEIGHBOUR as INFO
-from suspectra.techniques.effort import MOST_GB, MOST_SECONDS, Effort
+from suspectra.techniques.effort import MAX_GB, MAX_SECONDS, Effort
 from suspectra.techniques.flow_report import (
     FlowReport,
     by_distance,
@@ -128,9 +128,9 @@ class NearestNeighbour(Technique):
         """
         effort, counts = self.effort(spectrum), spectrum.counts
         hits = hits_of_edges(spectrum)
-        each = (MOST_SECONDS - hits * _PROFILE_SECONDS) / counts.failed - hits * _HIT_SECONDS
+        each = (MAX_SECONDS - hits * _PROFILE_SECONDS) / counts.failed - hits * _HIT_SECONDS
         few = int(each / (len(spectrum.elements) * _BLOCK_SECONDS))
-        fewer = f"compare fewer passed runs (candidates {few}), or " if 0 < few and effort.gb <= MOST_GB else ""
+        fewer = f"compare fewer passed runs (candidates {few}), or " if 0 < few and effort.gb <= MAX_GB else ""
         effort.require(
             INFO.title,
             f"it compares each of {counts.failed:,} failed runs with up to {self.candidates or counts.passed:,} passed"

@@ -19,7 +19,7 @@ from suspectra_recorder.errors import Problem
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.frames import inside
 
-LONGEST_NAME, LONGEST_MESSAGE = 500, 1000
+MAX_NAME, MAX_MESSAGE = 500, 1000
 _CURE = "correct it and run the tests again"
 _CURE_OF_A_MISSING_MODULE = (
     "install it where the tests run, or correct the import; a module at the root of the project is found by"
@@ -81,8 +81,8 @@ class CollectionError:
         if file:
             inside(file)
         return cls(
-            one_line(str(head["collector"]), LONGEST_NAME),
-            one_line(str(head["exception"]), LONGEST_NAME),
+            one_line(str(head["collector"]), MAX_NAME),
+            one_line(str(head["exception"]), MAX_NAME),
             one_line(str(head["message"])),
             file,
             max(line, 1) if file else 0,
@@ -145,7 +145,7 @@ def summary(errors: Iterable[CollectionError]) -> str:
     return f"{len(errors)} test files or classes could not be collected, the first: {errors[0]}"
 
 
-def one_line(text: str, longest: int = LONGEST_MESSAGE) -> str:
+def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
     """Text of foreign origin without control characters, cut when overlong."""
     text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -200,8 +200,8 @@ def _described(
         place = name, _definition(os.path.join(root, name), [*collector.split("::")[1:], message])
     file, line = place or ("", 0)
     return CollectionError(
-        one_line(collector, LONGEST_NAME),
-        one_line(exception, LONGEST_NAME),
+        one_line(collector, MAX_NAME),
+        one_line(exception, MAX_NAME),
         one_line(_shortened(message)),
         file,
         line,

@@ -30,8 +30,8 @@ from suspectra_recorder.log.frames import (
 )
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
 
-MOST_LOGS = 16
-LEAST_WASTE = 1 << 20
+MAX_LOGS = 16
+MIN_WASTE = 1 << 20
 
 
 @dataclass
@@ -74,7 +74,7 @@ class _Log:
         return [collection for section in self.sections for collection in section.collections]
 
 
-def compact(folder: str, *, most_logs: int = MOST_LOGS, least_waste: int = LEAST_WASTE) -> None:
+def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE) -> None:
     """Drop logs of which nothing counts any more, and merge the others when they are many or mostly waste.
 
     Anything that goes wrong leaves the logs as they are.
@@ -86,7 +86,7 @@ def compact(folder: str, *, most_logs: int = MOST_LOGS, least_waste: int = LEAST
                 log = _open(os.path.join(folder, name))
                 if log is not None:
                     logs.append(log)
-        _tidy(folder, logs, most_logs, least_waste)
+        _tidy(folder, logs, max_logs, min_waste)
     except (OSError, *DAMAGE):
         return
     finally:
@@ -136,7 +136,7 @@ def _read(log: _Log, data: bytes) -> None:
             log.sections[-1].errors.append(CollectionError.from_dict(read_json(payload)))
 
 
-def _tidy(folder: str, logs: list[_Log], most_logs: int, least_waste: int) -> None:
+def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
     if not any(log.sections for log in logs):
         return
     live = newest(((t.name, t.time) for log in logs for t in log.tests), [c for log in logs for c in log.collections])
@@ -154,7 +154,7 @@ def _tidy(folder: str, logs: list[_Log], most_logs: int, least_waste: int) -> No
         else:
             kept.append(log)
             waste += dead
-    if len(kept) > most_logs or waste > least_waste:
+    if len(kept) > max_logs or waste > min_waste:
         _merge(folder, kept)
 
 

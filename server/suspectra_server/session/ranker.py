@@ -19,7 +19,7 @@ from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
 from suspectra_server.state.ranking import Ranking
 
-MOST_TEXTS = 1_000  # files whose texts are kept to follow later edits
+MAX_TEXTS = 1_000  # files whose texts are kept to follow later edits
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def texts_to_compare_with(ranking: Ranking) -> list[str]:
         return []
     elements = ranking.report.spectrum.elements
     executed = set(elements.file[ranking.report.spectrum.counts.ef > 0].tolist())
-    return [elements.files[index] for index in sorted(executed)[:MOST_TEXTS]]
+    return [elements.files[index] for index in sorted(executed)[:MAX_TEXTS]]
 
 
 def with_technique(settings: Settings, chosen: tuple[str, bool] | None) -> Settings:
