@@ -126,6 +126,7 @@ describe('a run of the tests', () => {
       [serverCommands.runTests, ['file:///bank']],
       [serverCommands.runTests, ['file:///project', 'file:///bank']],
     ]);
+    expect(workbench.errors).toEqual([]);
   });
 
   it('that is rejected says why', async () => {
