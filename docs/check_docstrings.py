@@ -77,7 +77,8 @@ def problems(name: PublicName) -> Iterator[str]:
     if not name.docstring:
         return
     sections = NumpyDocString(name.docstring)
-    documented = {error.type or error.name: error.desc for error in sections["Raises"]}
+    raises = ((name, error.desc) for error in sections["Raises"] for name in (error.type or error.name).split(", "))
+    documented = {name.rpartition(".")[2]: description for name, description in raises}
     for error in sorted(name.raised - set(documented)):
         yield f"It raises {error}, which is not among Raises"
     for error, description in documented.items():

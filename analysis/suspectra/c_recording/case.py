@@ -21,6 +21,7 @@ class CCase:
     Parameters
     ----------
     name : str
+        As CTest, the test program or the user names it.
     argv : tuple of str
         ``{scratch}`` in an argument stands for a folder that is deleted after the test.
     folder : str
@@ -31,17 +32,27 @@ class CCase:
         CTest's ``ENVIRONMENT_MODIFICATION``.
     timeout : float or None
         Seconds.
-    will_fail, pass_patterns, fail_patterns, skip_patterns, skip_code
-        How the test's end is judged.
+    will_fail : bool
+        A failure passes, and the other way round.
+    pass_patterns, fail_patterns, skip_patterns : tuple of str
+        What its output is searched for.
+    skip_code : int or None
+        The exit code of a skipped test.
     expected : Path or None
         The standard output that a passing test gives; then neither the exit code nor patterns are asked.
     report : Path or None
         JUnit or GoogleTest XML that the test itself writes; ``{scratch}`` as above.
     location : Location or None
+        Where the test is defined, if that is known.
     depends, setup, required, cleanup, locks : tuple of str
         Tests that run before; fixtures; resources that one test at a time may use.
     serial, disabled : bool
+    serial : bool
+        No other test may run beside it.
+    disabled : bool
+        It is listed and does not run.
     required_files : tuple of str
+        Files without which it fails.
     problem : str
         Why it can't be run at all, empty if it can.
     """
@@ -84,7 +95,9 @@ class Ending:
     expired, cancelled, flooded : bool
         Stopped by the time limit, on request, or because of the amount of its output.
     stdout, stderr : bytes
+        The beginning of what it wrote.
     seconds : float
+        How long it ran.
     """
 
     code: int | None
@@ -107,6 +120,20 @@ def judge(case: CCase, ending: Ending) -> tuple[Verdict, str]:
 
     Follows CTest: a crash or a time-out fails whatever was expected; a pass pattern takes the place of the exit code;
     a fail pattern beats it; ``WILL_FAIL`` turns the result round.
+
+    Parameters
+    ----------
+    case : CCase
+        What is expected.
+    ending : Ending
+        What happened.
+
+    Returns
+    -------
+    verdict : Verdict
+        How the test ended.
+    reason : str
+        Empty unless it failed.
     """
     if ending.expired:
         return Verdict.FAILED, f"timed out after {case.timeout:g} s"
@@ -137,6 +164,16 @@ def cmake_pattern(pattern: str) -> re.Pattern[str]:
 
     CMake knows only ``^ $ . [] * + ? | ()`` and a backslash before a character that stands for itself; its anchors
     are those of the whole text.
+
+    Parameters
+    ----------
+    pattern : str
+        As CMake takes it.
+
+    Returns
+    -------
+    re.Pattern[str]
+        One that matches the text itself where CMake's can't be read.
 
     Examples
     --------

@@ -28,6 +28,7 @@ class CTestCommand:
     select : list of str or None
         The names of those that the command chooses; None where it chooses all.
     jobs : int
+        Tests that run at the same time.
     timeout : float or None
         Seconds.
     """
@@ -40,6 +41,16 @@ class CTestCommand:
 
 def runs_ctest(command: Sequence[str]) -> bool:
     """Whether a command starts CTest.
+
+    Parameters
+    ----------
+    command : sequence of str
+        Program and arguments.
+
+    Returns
+    -------
+    bool
+        By the program's name alone.
 
     Examples
     --------
@@ -57,6 +68,12 @@ def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> 
     command : sequence of str
         ``ctest`` and its arguments, as in the present folder.
     workspace : path
+        The folder that holds the sources.
+
+    Returns
+    -------
+    CTestCommand
+        The tests were listed, not run.
 
     Raises
     ------

@@ -50,6 +50,7 @@ class Measured:
     notes : str
         The ``.gcno`` file.
     compiler : Compiler
+        Who wrote both.
     folder : str
         Where the compiler ran; empty where that is not known, or of no importance.
     profile : str
@@ -64,11 +65,12 @@ class Measured:
 
 @dataclass
 class Gcovr:
-    """gcovr, as it reads the profiles of one workspace.
+    """Runs gcovr on the profiles of one workspace.
 
     Parameters
     ----------
     workspace : str
+        Where its settings are, and where it runs.
     cancel : threading.Event
         Set to stop.
     """
@@ -96,6 +98,16 @@ class Gcovr:
     def gcov(self, compiler: Compiler) -> str:
         """The command that reads the profiles of a compiler.
 
+        Parameters
+        ----------
+        compiler : Compiler
+            Who wrote the profiles.
+
+        Returns
+        -------
+        str
+            A name on the PATH, or what the settings say.
+
         Raises
         ------
         EvidenceError
@@ -119,6 +131,16 @@ class Gcovr:
 
     def read(self, objects: Sequence[Measured]) -> list[dict[str, Any]]:
         """The files of gcovr's report on some objects, in the order of the commands and folders that they need.
+
+        Parameters
+        ----------
+        objects : sequence of Measured
+            Of one test, or of all.
+
+        Returns
+        -------
+        list of dict of str to Any
+            As gcovr's JSON has them.
 
         Raises
         ------
@@ -179,8 +201,17 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
     Parameters
     ----------
     notes, profile : str
+    notes : str
+        The ``.gcno`` file.
+    profile : str
+        The ``.gcda`` file, empty for none.
     roots : sequence of str
         Folders in which a compiler that does not say where it ran can have run.
+
+    Returns
+    -------
+    Measured
+        Its folder is empty where it no longer exists.
 
     Raises
     ------

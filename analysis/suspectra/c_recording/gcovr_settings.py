@@ -103,6 +103,12 @@ class GcovrSettings:
         Parameters
         ----------
         workspace : str
+            The folder.
+
+        Returns
+        -------
+        list of str
+            Without those that name the root or the gcov command.
         """
         passed = [(key, value) for key, value in self._options() if key not in ("root", "gcov-executable")]
         given = [f"--{key}" if key in _SWITCHES else f"--{key}={value}" for key, value in passed]
@@ -123,6 +129,12 @@ def read_settings(workspace: str) -> GcovrSettings:
     Parameters
     ----------
     workspace : str
+        The folder.
+
+    Returns
+    -------
+    GcovrSettings
+        None of them set where there is no file.
 
     Raises
     ------

@@ -41,6 +41,7 @@ def run(
     Parameters
     ----------
     argv : sequence of str
+        Program and arguments; no shell reads them.
     folder : str
         Working folder.
     environment : mapping of str to str
@@ -51,6 +52,11 @@ def run(
         Seconds; then the process and all it started are asked to end, and killed if they do not.
     cancel : threading.Event
         Set to stop the process early.
+
+    Returns
+    -------
+    Ending
+        How it ended, and the beginning of what it wrote.
 
     Raises
     ------
@@ -150,7 +156,13 @@ def _head(path: str) -> bytes:
 
 
 def memory_folder() -> str | None:
-    """A folder in memory, where a test's profile costs least; None where there is none."""
+    """A folder in memory, where a test's profile costs least; None where there is none.
+
+    Returns
+    -------
+    str or None
+        ``/dev/shm`` where it can be written to.
+    """
     return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
 
 
@@ -167,6 +179,7 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
     path : str or None
         The shared object for ``LD_PRELOAD``, None where it can't be built.
     problem : Problem or None
+        Why not.
     """
     source = HANDLER.read_bytes()
     built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")

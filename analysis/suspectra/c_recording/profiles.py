@@ -56,9 +56,13 @@ class ProfileReader:
     Parameters
     ----------
     recorder : CRecorder
+        Where objects are stored.
     paths : SourcePaths
+        What the compiler's paths are here.
     notes : NotesFolder
+        Reads the notes of objects.
     gcovr : Gcovr
+        Reads what is not read here.
     """
 
     def __init__(self, recorder: CRecorder, paths: SourcePaths, notes: NotesFolder, gcovr: Gcovr):
@@ -71,7 +75,20 @@ class ProfileReader:
         self._lock = threading.Lock()
 
     def read(self, prefix: str, problems: list[Problem]) -> TestData:
-        """Read the profiles below a folder; what can't be read is added to `problems`."""
+        """Read the profiles below a folder; what can't be read is added to `problems`.
+
+        Parameters
+        ----------
+        prefix : str
+            Folder of one test's profiles.
+        problems : list of Problem
+            Added to.
+
+        Returns
+        -------
+        TestData
+            Counters by object.
+        """
         measured: list[tuple[Measured, str]] = []
         for path in profile_files(prefix):
             there = os.sep + os.path.relpath(path, prefix)
@@ -162,6 +179,11 @@ class ProfileReader:
         ----------
         previous : Exclusions
             What does not count in sources that these tests did not run.
+
+        Returns
+        -------
+        Exclusions
+            The previous ones, those of the sources that ran replaced.
 
         Raises
         ------

@@ -48,8 +48,11 @@ class CRun:
     tests : tuple of TestResult
         In the order they ended.
     problems : tuple of Problem
+        What was met on the way.
     cancelled : bool
+        Whether it was stopped before its end.
     seconds : float
+        How long all of it took.
     folder : str
         Where the recording is.
     readers : tuple of str
@@ -104,8 +107,14 @@ def record_c(
     crash_handler : bool
         Load a handler into programs that are built with ``--coverage``, which keeps the profile of those that crash.
     progress : callable, optional
+        Called with each test as it ends.
     cancel : threading.Event, optional
         Set it to stop; tests that ended stay recorded.
+
+    Returns
+    -------
+    CRun
+        Also when it was cancelled.
 
     Raises
     ------
@@ -334,6 +343,13 @@ class _Schedule:
 
 def modify(environment: dict[str, str], modification: str) -> None:
     """Apply one entry of CTest's ``ENVIRONMENT_MODIFICATION`` (``NAME=operation:value``).
+
+    Parameters
+    ----------
+    environment : dict of str to str
+        Changed in place.
+    modification : str
+        An unknown operation changes nothing.
 
     Examples
     --------

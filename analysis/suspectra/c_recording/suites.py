@@ -36,9 +36,11 @@ class CSuite:
     Parameters
     ----------
     cases : tuple of CCase
+        The tests.
     build : tuple of str
         Folders in which the notes (``.gcno``) of the tested objects may be read.
     problems : tuple of Problem
+        What of them could not be understood.
     """
 
     cases: tuple[CCase, ...]
@@ -57,10 +59,16 @@ def ctest_suite(
     Parameters
     ----------
     workspace : path
+        The folder that holds the sources.
     build : path
         The build folder.
     configuration : str, optional
         For generators with several configurations, such as ``Debug``.
+
+    Returns
+    -------
+    CSuite
+        In the order of CTest.
 
     Raises
     ------
@@ -87,6 +95,18 @@ def ctest_suite(
 
 def listed_by_ctest(command: Sequence[str], folder: str) -> str:
     """The tests that a command of CTest would run in a folder, as JSON.
+
+    Parameters
+    ----------
+    command : sequence of str
+        ``ctest`` and its arguments.
+    folder : str
+        Where it runs.
+
+    Returns
+    -------
+    str
+        As ``--show-only=json-v1`` prints it.
 
     Raises
     ------
@@ -144,6 +164,18 @@ def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> L
 def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
     """The tests of GoogleTest programs.
 
+    Parameters
+    ----------
+    workspace : str or os.PathLike[str]
+        Where the programs run.
+    programs : iterable of str or os.PathLike[str]
+        Relative to the workspace; each is asked for its tests.
+
+    Returns
+    -------
+    CSuite
+        In the order of the programs.
+
     Raises
     ------
     EvidenceError
@@ -177,6 +209,18 @@ def _gtest_names(listing: str) -> list[str]:
 
 def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
     """The test cases of Catch2 programs (versions 2 and 3).
+
+    Parameters
+    ----------
+    workspace : str or os.PathLike[str]
+        Where the programs run.
+    programs : iterable of str or os.PathLike[str]
+        Relative to the workspace; each is asked for its tests.
+
+    Returns
+    -------
+    CSuite
+        In the order of the programs.
 
     Raises
     ------
@@ -231,6 +275,11 @@ def command_suite(
         Folder of the outputs that passing tests give: a file named as the test, or as its file with or without the
         suffix, alone or with ``.out``, ``.expected``, ``.stdout`` or ``.txt`` added.
 
+    Returns
+    -------
+    CSuite
+        In the order of the files, or of the list.
+
     Raises
     ------
     UsageError
@@ -277,6 +326,11 @@ def shell_suite(
         named ``t1``, ``t2``… after the line. Empty lines and lines that start with ``#`` are left out.
     expect_stdout : path, optional
         As for :func:`command_suite`.
+
+    Returns
+    -------
+    CSuite
+        In the order of the lines.
 
     Raises
     ------
@@ -332,7 +386,22 @@ def _expecting(suite: CSuite, workspace: str, folder: str | os.PathLike[str] | N
 
 
 def located(path: str, line: int | None, workspace: str) -> Location | None:
-    """A place in the workspace, or None."""
+    """A place in the workspace, or None.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace, or absolute.
+    line : int or None
+        Counted from 1.
+    workspace : str
+        The folder.
+
+    Returns
+    -------
+    Location or None
+        None for a place outside, or one that is not known.
+    """
     if not path or not line:
         return None
     whole = os.path.normpath(os.path.join(workspace, path))

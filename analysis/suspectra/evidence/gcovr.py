@@ -21,13 +21,22 @@ _AGAIN = "write it again with gcovr --json"
 
 
 class GcovrSource(LineSource):
-    """gcovr's JSON, per test; see :class:`~suspectra.evidence.line_tables.LineSource` for the layout."""
+    """Reader of gcovr's JSON, a file or folder for each test.
+
+    The layout is that of :class:`~suspectra.evidence.line_tables.LineSource`.
+    """
 
     suffixes = (".json", ".json.gz")
     advice = "run gcovr --json TEST.json after each test, with the profiles deleted before it, or use record-c"
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:
-        """Read one report."""
+        """Read one report.
+
+        Raises
+        ------
+        EvidenceError
+            When it can't be read, or is not a report of ``gcovr --json``.
+        """
         document = load_json(path, _AGAIN)
         version = document.get("gcovr/format_version") if isinstance(document, dict) else None
         if version is None or not isinstance(document.get("files"), list):
@@ -48,8 +57,14 @@ def gcovr_table(files: Sequence[Any], paths: SourcePaths, path: Path) -> dict[st
     files : sequence
         In gcovr's form.
     paths : SourcePaths
+        What the paths of the report are here.
     path : Path
         Where they come from, for messages.
+
+    Returns
+    -------
+    dict of str to FileLines
+        By path in the workspace; sources outside are left out.
 
     Raises
     ------

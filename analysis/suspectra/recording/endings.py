@@ -30,9 +30,16 @@ def in_words(status: int, *, unittest: bool = False, deselected: int = 0) -> str
     Parameters
     ----------
     status : int
+        The exit status of the command.
     unittest : bool
+        Whether unittest ran rather than pytest.
     deselected : int
         How many tests pytest found and left out, because of ``-k`` for example.
+
+    Returns
+    -------
+    str
+        Without a stop.
 
     Examples
     --------

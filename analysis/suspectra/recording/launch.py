@@ -45,7 +45,17 @@ sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "
 
 @dataclass(frozen=True)
 class Command:
-    """What will be run, and the interpreter that was chosen for it (empty where the command names its own)."""
+    """What will be run.
+
+    Parameters
+    ----------
+    arguments : tuple of str
+        Program and arguments.
+    python : str
+        The interpreter that was chosen; empty where the command names its own.
+    reason : str
+        Why that one.
+    """
 
     arguments: tuple[str, ...]
     python: str = ""
@@ -185,6 +195,16 @@ def _selected(only: Path, workspace: str | None) -> str:
 def named_tests(file: Path) -> list[str]:
     """The names in a file, one a line.
 
+    Parameters
+    ----------
+    file : Path
+        A text file, UTF-8.
+
+    Returns
+    -------
+    list of str
+        Empty lines are left out.
+
     Raises
     ------
     UsageError
@@ -213,6 +233,22 @@ def resolve(
 ) -> Command:
     """The command with a bare ``pytest`` or ``python`` turned into that of the right interpreter.
 
+    Parameters
+    ----------
+    command : sequence of str
+        What the user gave; ``pytest`` when it is empty.
+    workspace : str
+        Where its environments are looked for.
+    python : str, optional
+        The interpreter that the user named.
+    environ : mapping of str to str, optional
+        The environment; that of the process unless given.
+
+    Returns
+    -------
+    Command
+        The command itself where it names its program.
+
     Raises
     ------
     UsageError
@@ -233,7 +269,20 @@ def resolve(
 
 
 def runs_unittest(words: Sequence[str], folder: str) -> bool:
-    """Whether a command runs unittest: by ``-m unittest``, or by a script that does."""
+    """Whether a command runs unittest: by ``-m unittest``, or by a script that does.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Program and arguments.
+    folder : str
+        Where a script is looked for.
+
+    Returns
+    -------
+    bool
+        A script is read, not run.
+    """
     if any(tuple(words[i : i + 2]) == ("-m", "unittest") for i in range(len(words))):
         return True
     name = os.path.basename(words[0]) if words else ""

@@ -45,11 +45,13 @@ class Merged:
     Parameters
     ----------
     folder : Path
+        Of the merged recording.
     tests, replaced : int
         Tests of the merged recording, and records that a newer run of the same test replaced.
     runs : int
         Sections of the inputs that were kept: one for each process that ran tests.
     problems : tuple of Problem
+        What could not be read.
     """
 
     folder: Path
@@ -87,6 +89,11 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
         Folder of the merged recording; empty, new, or one of the inputs.
     inputs : sequence of Path
         Folders of recordings, or of workspaces that hold one.
+
+    Returns
+    -------
+    Merged
+        What it did.
 
     Raises
     ------

@@ -88,7 +88,18 @@ class Watchdog:
 
 
 def marked(mark: str) -> list[int]:
-    """The processes of a run, descendants included."""
+    """The processes of a run, descendants included.
+
+    Parameters
+    ----------
+    mark : str
+        What the environment of its processes holds.
+
+    Returns
+    -------
+    list of int
+        Process ids, ascending, without this one.
+    """
     processes = list(_of_proc(mark.encode()) if os.path.isdir("/proc/self") else _of_ps(mark))
     return sorted(_with_descendants(processes) - {os.getpid()})
 
@@ -139,7 +150,13 @@ def _with_descendants(processes: Iterable[Process]) -> set[int]:
 
 
 def end_all(mark: str) -> None:
-    """Ask the processes of a run to end, and kill those that have not after a while."""
+    """Ask the processes of a run to end, and kill those that have not after a while.
+
+    Parameters
+    ----------
+    mark : str
+        What the environment of its processes holds.
+    """
     for number, patience in ((signal.SIGINT, GRACE), (getattr(signal, "SIGKILL", signal.SIGTERM), GRACE)):
         end = time.monotonic() + patience
         asked: set[int] = set()

@@ -49,6 +49,7 @@ class Workspace:
     Parameters
     ----------
     root : str
+        The folder.
     """
 
     def __init__(self, root: str):
@@ -59,30 +60,87 @@ class Workspace:
         self._ages: dict[str, int] = {}
 
     def content(self, path: str) -> bytes | None:
-        """What a file holds, None when it is gone, leads out of the workspace, or can't be read."""
+        """What a file holds, None when it is gone, leads out of the workspace, or can't be read.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        bytes or None
+            Read once.
+        """
         if path not in self._contents:
             self._contents[path] = self._read(path)
         return self._contents[path]
 
     def digest(self, path: str) -> str | None:
-        """The SHA-256 of a file, as the recording names it."""
+        """The SHA-256 of a file, as the recording names it.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        str or None
+            None where there is no content.
+        """
         if path not in self._digests:
             data = self.content(path)
             self._digests[path] = None if data is None else hashlib.sha256(data).hexdigest()
         return self._digests[path]
 
     def tree(self, path: str) -> ast.Module | None:
-        """The syntax tree of a file, None when it has none."""
+        """The syntax tree of a file, None when it has none.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        ast.Module or None
+            Parsed once.
+        """
         if path not in self._trees:
             self._trees[path] = _parsed(self.content(path))
         return self._trees[path]
 
     def outline(self, path: str, *, tests: bool) -> Outline | None:
-        """What a file does now."""
+        """What a file does now.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+        tests : bool
+            Whether it is a file in which tests stand.
+
+        Returns
+        -------
+        Outline or None
+            None where it has no syntax tree.
+        """
         return _outline(self.tree(path), tests=tests)
 
     def age(self, path: str) -> int:
-        """When a file last changed, in nanoseconds since the epoch; -1 when it is not there."""
+        """When a file last changed, in nanoseconds since the epoch; -1 when it is not there.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        int
+            Asked once.
+        """
         if path not in self._ages:
             try:
                 status = os.lstat(os.path.join(self.root, path))
@@ -112,9 +170,16 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
     Parameters
     ----------
     workspace : Workspace
+        The present state.
     versions : sequence of Version
+        What tests ran.
     since : Revision, optional
         Count what differs from this revision as changed too, also where tests have run it since.
+
+    Returns
+    -------
+    Changes
+        By version, what is different now.
     """
     found = _Found(workspace, versions, since)
     gone = frozenset(v.path for v in versions if workspace.digest(v.path) is None)
@@ -180,12 +245,18 @@ def other_files(workspace: Workspace, known: Iterable[str], after: int, since: R
     Parameters
     ----------
     workspace : Workspace
+        The present state.
     known : iterable of str
         The paths of recorded files.
     after : int
         Files that changed later than this, in nanoseconds since the epoch; without meaning where a revision is given.
     since : Revision, optional
         Files that differ from it instead.
+
+    Returns
+    -------
+    list of str
+        Sorted.
     """
     listed = project_files(workspace.root)
     files = _walk(workspace.root) if listed is None else listed

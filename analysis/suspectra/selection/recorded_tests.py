@@ -46,8 +46,11 @@ class Version:
     Parameters
     ----------
     path, digest : str
+        Relative to the workspace, and SHA-256.
     traced : bool
         Whether it had probes; if not it is a file in which tests stand, or their fixtures.
+    cells : int
+        How many cells its probes have.
     blob : bytes
         The compressed map.
     """
@@ -78,6 +81,11 @@ class Version:
     def masks(self) -> dict[tuple[str, int], int]:
         """For each function its cells, as bits of the integer that the bits of a row are.
 
+        Returns
+        -------
+        dict of (str, int) to int
+            By name, and number among the functions of that name.
+
         Raises
         ------
         ValueError, struct.error, KeyError, TypeError
@@ -106,7 +114,19 @@ class Version:
 
 @dataclass(eq=False)
 class Section:
-    """One process's run."""
+    """One process's run.
+
+    Parameters
+    ----------
+    python : str
+        The version of Python that ran it.
+    started : int
+        In nanoseconds since the epoch.
+    versions : list of Version or None
+        By number; None for a damaged one.
+    outside : list of Rows
+        What ran outside any test.
+    """
 
     python: str
     started: int = 0
@@ -121,7 +141,9 @@ class Rows:
     Parameters
     ----------
     section : Section
+        The run they are of.
     packed : bytes
+        As they are in the log.
     """
 
     section: Section
@@ -129,6 +151,11 @@ class Rows:
 
     def touched(self) -> tuple[int, ...]:
         """Numbers of the sources in which anything was executed, or that it depends on otherwise.
+
+        Returns
+        -------
+        tuple of int
+            In the order in which they were packed.
 
         Raises
         ------
@@ -144,6 +171,13 @@ class Rows:
 
     def bits(self) -> Iterator[tuple[Version, int]]:
         """Each source with its cells.
+
+        Yields
+        ------
+        version : Version
+            One of the touched sources.
+        cells : int
+            A bit for each cell.
 
         Raises
         ------
@@ -168,6 +202,7 @@ class Imported:
     Parameters
     ----------
     rows : Rows
+        What was executed.
     module : str
         The path of the module, empty where there were many, or one that lies elsewhere.
     """
@@ -183,10 +218,13 @@ class KnownTest:
     Parameters
     ----------
     name : str
+        Its id.
     failing : bool
+        Whether it failed when it ran last.
     time : int
         When it ended, in nanoseconds since the epoch.
     rows : Rows
+        What it executed.
     shares : tuple of str
         Names of what earlier tests ran for it, and of what explained its failed assertions.
     """
@@ -205,9 +243,11 @@ class Memory:
     Parameters
     ----------
     tests : dict of str to KnownTest
+        By name.
     shared : dict of str to Rows
         What tests rest on and did not execute themselves, by name.
     imported : list of Imported
+        In the order of the runs.
     """
 
     tests: dict[str, KnownTest] = field(default_factory=dict)
@@ -215,14 +255,31 @@ class Memory:
     imported: list[Imported] = field(default_factory=list)
 
     def versions(self) -> list[Version]:
-        """All sources of the tests' runs, each version once, the newest run's last."""
+        """All sources of the tests' runs, each version once, the newest run's last.
+
+        Returns
+        -------
+        list of Version
+            From the oldest run to the newest.
+        """
         sections = dict.fromkeys(test.rows.section for test in self.tests.values())
         found = {(v.path, v.digest, v.traced): v for s in sections for v in s.versions if v is not None}
         return list(found.values())
 
 
 def remember(folder: str | os.PathLike[str]) -> Memory:
-    """What the logs in a folder tell; an empty memory when there are none."""
+    """What the logs in a folder tell; an empty memory when there are none.
+
+    Parameters
+    ----------
+    folder : str or os.PathLike[str]
+        Of the recording.
+
+    Returns
+    -------
+    Memory
+        Damaged parts are left out.
+    """
     tests: list[KnownTest] = []
     collections: list[WholeFiles] = []
     memory = Memory()

@@ -35,6 +35,7 @@ class Revision:
     Parameters
     ----------
     workspace : str
+        The folder.
     name : str
         As the user gave it.
     files : dict of str to (str, str)
@@ -48,6 +49,18 @@ class Revision:
     @classmethod
     def from_name(cls, workspace: str, name: str) -> Revision:
         """Look up a revision.
+
+        Parameters
+        ----------
+        workspace : str
+            The folder.
+        name : str
+            A commit, a branch or a tag.
+
+        Returns
+        -------
+        Revision
+            Nothing of its files was read yet.
 
         Raises
         ------
@@ -68,14 +81,36 @@ class Revision:
         return cls(workspace, name, files)
 
     def changed(self, others: Iterable[str]) -> Iterator[str]:
-        """Paths whose content is another one now, or gone; and those of `others` that the revision does not have."""
+        """Paths whose content is another one now, or gone; and those of `others` that the revision does not have.
+
+        Parameters
+        ----------
+        others : iterable of str
+            More files that there are now, relative to the workspace.
+
+        Yields
+        ------
+        str
+            A path relative to the workspace.
+        """
         for path, (mode, content) in self.files.items():
             if not self._same(path, mode, content):
                 yield path
         yield from (path for path in others if path not in self.files)
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """What files of the revision held; those that git does not have, or that are too large, are left out."""
+        """What files of the revision held; those that git does not have, or that are too large, are left out.
+
+        Parameters
+        ----------
+        paths : sequence of str
+            Relative to the workspace.
+
+        Returns
+        -------
+        dict of str to bytes
+            By path.
+        """
         wanted = [path for path in paths if path in self.files]
         asked = "".join(f"{self.files[path][1]}\n" for path in wanted).encode("ascii")
         answer = _git(self.workspace, "cat-file", "--batch", given=asked) if wanted else b""
@@ -108,7 +143,18 @@ class Revision:
 
 
 def project_files(workspace: str) -> list[str] | None:
-    """All files below the workspace that git does not ignore, None where git can't tell."""
+    """All files below the workspace that git does not ignore, None where git can't tell.
+
+    Parameters
+    ----------
+    workspace : str
+        The folder.
+
+    Returns
+    -------
+    list of str or None
+        Relative to it.
+    """
     try:
         listing = _git(workspace, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     except UsageError:

@@ -54,7 +54,13 @@ class Selection:
     others: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """What is going to run, in a line."""
+        """What is going to run, in a line.
+
+        Returns
+        -------
+        str
+            Without a stop.
+        """
         if not self.known:
             return "nothing was recorded before, so all tests run"
         reasons = dict.fromkeys(reason for reasons in self.affected.values() for reason in reasons)
@@ -65,7 +71,13 @@ class Selection:
         )
 
     def notice(self) -> str:
-        """What the selection can't know, empty when there is no such thing."""
+        """What the selection can't know, empty when there is no such thing.
+
+        Returns
+        -------
+        str
+            A line.
+        """
         if not self.others:
             return ""
         return (
@@ -83,6 +95,11 @@ def select(root: str, since: str | None = None) -> Selection:
         The workspace, with its recording.
     since : str, optional
         A git revision: count what differs from it as changed, too.
+
+    Returns
+    -------
+    Selection
+        With the other files that changed.
 
     Raises
     ------
@@ -112,9 +129,16 @@ def chosen(memory: Memory, changed: Changes, age: Callable[[str], int] = lambda 
     Parameters
     ----------
     memory : Memory
+        What is known of the tests.
     changed : Changes
+        What is different since they ran.
     age : callable
         When a file last changed, in nanoseconds since the epoch; -1 for one that is not there.
+
+    Returns
+    -------
+    Selection
+        Without other files.
     """
     importers = _Importers(changed.imports, {v.path for v in memory.versions()})
     views = {s: _View(s, memory, changed, importers, age) for s in {t.rows.section for t in memory.tests.values()}}
@@ -407,7 +431,18 @@ def _some(names: Iterable[str], glue: str) -> str:
 
 
 def visible(text: str) -> str:
-    """A name from a recording or a folder as it can be shown: it may not steer a terminal."""
+    """A name from a recording or a folder as it can be shown: it may not steer a terminal.
+
+    Parameters
+    ----------
+    text : str
+        From anywhere.
+
+    Returns
+    -------
+    str
+        Unprintable characters are escapes.
+    """
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 

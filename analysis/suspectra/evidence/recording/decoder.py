@@ -20,7 +20,17 @@ _MAX_COUNT = 1 << 40  # far beyond any test, and no sum of such numbers overflow
 
 
 class Decoder:
-    """How the cells of one section map to the columns of a layout; with `only`, those of these sources."""
+    """How the cells of one section map to the columns of a layout.
+
+    Parameters
+    ----------
+    section : Section
+        Whose rows are decoded.
+    layout : Layout
+        The columns.
+    only : Container[int], optional
+        Numbers of the sources that are asked for; all unless given.
+    """
 
     def __init__(self, section: Section, layout: Layout, only: Container[int] | None = None):
         self.section = section
@@ -62,6 +72,16 @@ class Decoder:
 
     def decode(self, rows: bytes) -> Rows:
         """The rows of a record.
+
+        Parameters
+        ----------
+        rows : bytes
+            As they are packed in the log.
+
+        Returns
+        -------
+        Rows
+            In the columns of the layout.
 
         Raises
         ------

@@ -12,7 +12,15 @@ from suspectra.spectrum import Edges
 
 
 class Layout:
-    """The columns: one version of each source, and its edges."""
+    """The columns: one version of each source, and its edges.
+
+    Parameters
+    ----------
+    versions : dict of str to SourceMap
+        By path.
+    edges : bool
+        Whether edges are wanted.
+    """
 
     def __init__(self, versions: dict[str, SourceMap], edges: bool):
         self.versions = versions

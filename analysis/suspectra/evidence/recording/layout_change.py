@@ -19,7 +19,13 @@ _FEW = 64  # shifts up to which slices are quicker than a table
 
 
 class LayoutChange:
-    """From the columns of one layout to those of the next."""
+    """From the columns of one layout to those of the next.
+
+    Parameters
+    ----------
+    before, after : Layout
+        The two layouts.
+    """
 
     def __init__(self, before: Layout, after: Layout):
         self.changed = {
@@ -45,8 +51,14 @@ class LayoutChange:
         decoded : Rows
             In the columns of the layout before.
         section : Section
+            What they are packed for.
         rows : bytes
             As they are packed now, and the section they are packed for.
+
+        Returns
+        -------
+        Rows or None
+            None as well where they have to be read from the log again and are damaged.
         """
         if decoded.damage or decoded.section is None:
             return None

@@ -34,7 +34,13 @@ class LiveRecords:
         self._latest = 0
 
     def update(self, logs: Iterable[Log]) -> None:
-        """Take in what was appended to the logs; go through all of it only where that is not all that happened."""
+        """Take in what was appended to the logs; go through all of it only where that is not all that happened.
+
+        Parameters
+        ----------
+        logs : iterable of Log
+            All there are now.
+        """
         logs = list(logs)
         seen, self._seen = self._seen, {log.reading: (len(log.records), len(log.collections)) for log in logs}
         appended = [record for log in logs for record in log.records[seen.get(log.reading, (0, 0))[0] :]]

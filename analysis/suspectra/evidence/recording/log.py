@@ -49,7 +49,17 @@ class Log:
         self._damage: list[Problem] = []
 
     def update(self, path: Path, name: str, source_map: Callable[..., SourceMap]) -> None:
-        """Read what was appended since the last time; `name` is what problems call the log."""
+        """Read what was appended since the last time; `name` is what problems call the log.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        name : str
+            What problems call it.
+        source_map : callable
+            Given the head and the body of a ``FILE`` frame, the map; kept ones are shared.
+        """
         self.problems = self._damage
         try:
             data = self._appended(path)

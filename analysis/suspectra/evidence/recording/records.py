@@ -18,7 +18,23 @@ _EMPTY = np.zeros(0, np.int32)
 
 @dataclass(eq=False)
 class Section:
-    """One process's run: its sources in the order in which its rows number them."""
+    """One process's run: its sources in the order in which its rows number them.
+
+    Parameters
+    ----------
+    run : str
+        What tells the run of the whole command from others.
+    started : int
+        In nanoseconds since the epoch.
+    maps : list of SourceMap or None
+        By number; None for a damaged one.
+    outside : list of bytes
+        Packed rows of what ran outside any test.
+    problems : list of Problem
+        What is wrong with it.
+    errors : list of CollectionError
+        What could not be collected.
+    """
 
     run: str
     started: int
@@ -30,7 +46,21 @@ class Section:
 
 @dataclass(eq=False)
 class Record:
-    """One test's record, its rows still packed."""
+    """One test's record, its rows still packed.
+
+    Parameters
+    ----------
+    result : TestResult
+        How the test ended.
+    time : int
+        When it ended, in nanoseconds since the epoch.
+    section : Section
+        The run it is of.
+    rows : bytes
+        As they are in the log.
+    decoded : Rows or None
+        In the columns of the present layout, once they were asked for.
+    """
 
     result: TestResult
     time: int
@@ -46,7 +76,25 @@ class Record:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a record in the columns of the layout."""
+    """The rows of a record in the columns of the layout.
+
+    Parameters
+    ----------
+    row : ndarray of int32, shape (executed,)
+        Sorted indices of statements.
+    edges : ndarray of int32, shape (traversed,)
+        Sorted indices of edges.
+    times : ndarray of int, shape (traversed,) or None
+        How often each edge was taken; None where that was not counted.
+    stale : tuple of str
+        Sources that have changed since.
+    section : Section or None
+        As it was read; merged logs have others.
+    touched : ndarray of int, shape (sources,)
+        The section's numbers of the sources in it.
+    damage : str
+        Why nothing of it can be read; empty when all is well.
+    """
 
     row: Row
     edges: Row
@@ -63,5 +111,16 @@ class Rows:
 
 
 def damaged(error: Exception) -> Rows:
-    """No rows, and why."""
+    """No rows, and why.
+
+    Parameters
+    ----------
+    error : Exception
+        What reading it raised.
+
+    Returns
+    -------
+    Rows
+        With the error's text as `damage`.
+    """
     return Rows(_EMPTY, _EMPTY, _EMPTY, (), None, _EMPTY, f"{error}")

@@ -99,15 +99,32 @@ class RecordingSource:
         self._outside_rows: dict[Section, list[Rows]] = {}
 
     def watched(self) -> Sequence[str]:
-        """The folder of the logs."""
+        """The folder of the logs.
+
+        Returns
+        -------
+        sequence of str
+            One absolute path.
+        """
         return [str(self.folder)]
 
     def growing(self) -> bool:
-        """Whether tests are still running whose log was read: what they replace is then a mixture of two runs."""
+        """Whether tests are still running whose log was read: what they replace is then a mixture of two runs.
+
+        Returns
+        -------
+        bool
+            Also true for a run that another program started.
+        """
         return self._is_inside() and any(held(self.folder / name) for name in self._logs)
 
     def read(self) -> Evidence:
         """The present state of the recording.
+
+        Returns
+        -------
+        Evidence
+            What did not change is the same objects.
 
         Raises
         ------

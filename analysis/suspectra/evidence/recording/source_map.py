@@ -27,7 +27,33 @@ _OUTCOMES = (Kind.FALSE, Kind.TRUE)
 
 @dataclass(eq=False)
 class SourceMap:
-    """One version of one source: its statements, and what its cells mean."""
+    """One version of one source: its statements, and what its cells mean.
+
+    Parameters
+    ----------
+    measured : MeasuredFile
+        Its statements and functions.
+    cells : int
+        How many there are, a multiple of eight.
+    checksum : ndarray of int, shape (statements,)
+        Of the text of each statement.
+    kind : ndarray of int, shape (probes,)
+        What each probe tells, a ``Kind``.
+    cell : ndarray of int, shape (probes,)
+        The cell that each probe sets.
+    line : ndarray of int, shape (probes,)
+        The line of its statement.
+    target : ndarray of int, shape (probes,)
+        Where the arc leads that it tells, or which outcome.
+    function : ndarray of int, shape (probes,)
+        Number of its function, -1 at module level.
+    traced : bool
+        Whether the file had probes.
+    outline : Outline or None
+        What each of its functions does; None where the log does not say.
+    conditions : ndarray of int, shape (conditions, 4)
+        Where the conditions inside expressions stand.
+    """
 
     measured: MeasuredFile
     cells: int  # a multiple of eight
@@ -44,6 +70,18 @@ class SourceMap:
     @classmethod
     def from_payload(cls, head: dict[str, Any], blob: bytes) -> SourceMap:
         """Out of a ``FILE`` frame.
+
+        Parameters
+        ----------
+        head : dict of str to Any
+            The frame's JSON.
+        blob : bytes
+            The compressed columns.
+
+        Returns
+        -------
+        SourceMap
+            Its numbers were checked to be within bounds.
 
         Raises
         ------

@@ -17,7 +17,19 @@ _EMPTY = np.zeros(0, np.int32)
 
 @dataclass(frozen=True, eq=False)
 class Remapped:
-    """What of an older version of a source is there in a newer one."""
+    """What of an older version of a source is there in a newer one.
+
+    Parameters
+    ----------
+    statement : ndarray of int, shape (statements,)
+        The number of each statement in the newer version, -1 where there is none.
+    doubtful : ndarray of int, shape (d,)
+        The cells of code that does something else now.
+    arc_cell : ndarray of int, shape (a,)
+        The older cells of arcs that are the same in both.
+    arc : ndarray of int, shape (a,)
+        The newer arcs, aligned with `arc_cell`.
+    """
 
     statement: Ints  # for each statement its number in the newer one, -1 where there is none
     doubtful: Ints  # the cells of code that does something else now
@@ -27,7 +39,18 @@ class Remapped:
 
 @lru_cache(maxsize=256)
 def remapped(old: SourceMap, new: SourceMap) -> Remapped:
-    """What of the older version is there in the newer one; kept, as many tests ask for the same two."""
+    """What of the older version is there in the newer one; kept, as many tests ask for the same two.
+
+    Parameters
+    ----------
+    old, new : SourceMap
+        Two versions of one source.
+
+    Returns
+    -------
+    Remapped
+        Functions are compared by what they do, the rest as text.
+    """
     same, around = _same_functions(old, new)
     keeps = np.append(same >= 0, around)  # the last one, -1, is what stands outside of functions
     statement = _aligned(old, new, same)
