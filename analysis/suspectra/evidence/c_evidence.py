@@ -56,7 +56,8 @@ class CAssembler:
         self.paths = paths
         self._tables: CTables | None = None
         self._damage: list[Problem] = []
-        self._seen: tuple[object, ...] = ()
+        self._objects: dict[str, CObject] = {}
+        self._known_facts: tuple[Mapping[str, str], Exclusions] = {}, NO_EXCLUSIONS
         self._measured: dict[tuple[str, Hashable], Measured] = {}
 
     def evidence(
@@ -117,10 +118,11 @@ class CAssembler:
         )
 
     def _lay_out(self, objects: Mapping[str, CObject], digests: Mapping[str, str], exclusions: Exclusions) -> CTables:
-        seen = tuple(sorted((path, id(compiled)) for path, compiled in objects.items())), dict(digests), exclusions
-        if self._tables is None or seen != self._seen:
+        known = self._objects
+        same = known.keys() == objects.keys() and all(known[path] is compiled for path, compiled in objects.items())
+        if self._tables is None or not same or (digests, exclusions) != self._known_facts:
             self._tables, self._damage = read_objects(objects, self.paths, digests, exclusions)
-            self._seen, self._objects = seen, dict(objects)  # held, so that no id is used again
+            self._objects, self._known_facts = dict(objects), (dict(digests), exclusions)
             self._measured = {}
         return self._tables
 
