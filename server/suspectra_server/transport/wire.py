@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from enum import Enum
 from functools import cache
 from typing import Any, BinaryIO
 
@@ -64,6 +65,13 @@ def make_converter() -> Converter:
     return converter
 
 
+def _plain(message: Any) -> Any:
+    """A part of a message that JSON does not know, as something that it knows."""
+    if isinstance(message, Enum):
+        return message.value
+    return make_converter().unstructure(message) if hasattr(message, "__attrs_attrs__") else vars(message)
+
+
 def _is_notification(method: str) -> bool:
     types = lsp.METHOD_TO_TYPES.get(method)
     return types is not None and types[1] is None
@@ -73,7 +81,9 @@ class Protocol(LanguageServerProtocol):
     """pygls' protocol with an answer to everything."""
 
     _began = False
+    _ending = False
     _outbox: Outbox | None = None
+    _framed = False
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
@@ -83,7 +93,7 @@ class Protocol(LanguageServerProtocol):
     def send_to(self, outbox: Outbox, *, framed: bool = True) -> None:
         """Send messages from now on through an outbox, with a header before each unless the transport frames them."""
         self._outbox = outbox
-        self._include_headers = framed
+        self._framed = framed
 
     async def flush(self) -> None:
         """Let the last answers leave, and close the connection."""
@@ -136,6 +146,7 @@ class Protocol(LanguageServerProtocol):
         elif msg_id is not None and method != lsp.SHUTDOWN and self._is_full():
             self._refuse(msg_id, REQUEST_FAILED, f"{MAX_PENDING} messages are being handled already")
             return
+        self._ending = self._ending or method == lsp.SHUTDOWN
         self.handle_message(message)
 
     def _out_of_order(self, method: str, msg_id: Any) -> bool:
@@ -148,7 +159,7 @@ class Protocol(LanguageServerProtocol):
         elif not self._began:
             refusal = NOT_INITIALIZED, "the first request must be initialize"
         else:
-            refusal = (INVALID_REQUEST, "the server has been shut down") if self._shutdown else None
+            refusal = (INVALID_REQUEST, "the server has been shut down") if self._ending else None
         if refusal is None:
             return False
         if msg_id is None:
@@ -208,13 +219,13 @@ class Protocol(LanguageServerProtocol):
     def hung_up(self) -> None:
         """The client said `exit`, or is gone."""
         if not self.finished.done():
-            self.finished.set_result(0 if self._shutdown else 1)
+            self.finished.set_result(0 if self._ending else 1)
 
     def _send_data(self, data: Any) -> None:
         if self._outbox is None or self.finished.done():
             return
-        body = json.dumps(data, default=self._serialize_message).encode(self.CHARSET)
-        if self._include_headers:
+        body = json.dumps(data, default=_plain).encode(self.CHARSET)
+        if self._framed:
             kind = f"{self.CONTENT_TYPE}; charset={self.CHARSET}"
             body = f"Content-Length: {len(body)}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
         if hasattr(data, "method") and hasattr(data, "id"):
