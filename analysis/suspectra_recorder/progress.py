@@ -25,11 +25,23 @@ class Progress:
         self._path = path
 
     def collected(self, tests: int) -> None:
-        """So many tests will run."""
+        """So many tests will run.
+
+        Parameters
+        ----------
+        tests : int
+            How many.
+        """
         self._add({"tests": tests})
 
     def ended(self, failed: bool) -> None:
-        """A test ended."""
+        """A test ended.
+
+        Parameters
+        ----------
+        failed : bool
+            Whether it failed.
+        """
         self._add({"failed": failed})
 
     def _add(self, event: dict[str, int | bool]) -> None:

@@ -31,6 +31,7 @@ class Scope:
     sources : iterable of str
         Folders, or names of importable packages, that are recorded besides.
     include_tests : bool
+        Record test modules and conftest files, too.
     patterns : iterable of str
         pytest's ``python_files``.
     """
@@ -69,14 +70,36 @@ class Scope:
         return name
 
     def name(self, path: str) -> str | None:
-        """A path relative to the workspace with forward slashes, None outside of it."""
+        """A path relative to the workspace with forward slashes, None outside of it.
+
+        Parameters
+        ----------
+        path : str
+            Absolute; links are followed.
+
+        Returns
+        -------
+        str or None
+            Such as ``src/cart.py``.
+        """
         real = os.path.realpath(path)
         if not _below(real, self.root):
             return None
         return os.path.relpath(real, self.root).replace(os.sep, "/")
 
     def is_test_module(self, path: str) -> bool:
-        """Whether pytest itself would take the file for a test module or a conftest."""
+        """Whether pytest itself would take the file for a test module or a conftest.
+
+        Parameters
+        ----------
+        path : str
+            Absolute.
+
+        Returns
+        -------
+        bool
+            By `patterns`, and by the name of conftests.
+        """
         base = os.path.basename(path)
         if base == "conftest.py":
             return True
@@ -87,6 +110,16 @@ class Scope:
         """Whether a recorded file is test code: a test module, or support code in a folder of tests.
 
         A folder of tests is called ``test`` or ``tests`` and holds a test module or a conftest.
+
+        Parameters
+        ----------
+        path : str
+            Absolute; links are followed.
+
+        Returns
+        -------
+        bool
+            Code that tests import may be test code as well.
         """
         real = os.path.realpath(path)
         if self.is_test_module(real):
@@ -119,7 +152,18 @@ class Scope:
             (self._sources if _below(folder, self.root) else self.outside).append(folder)
 
     def holds(self, folder: str) -> bool:
-        """Whether files in this folder are the project's own."""
+        """Whether files in this folder are the project's own.
+
+        Parameters
+        ----------
+        folder : str
+            Absolute.
+
+        Returns
+        -------
+        bool
+            Whether anything in it is recorded.
+        """
         wanted = self._folders.get(folder)
         if wanted is None:
             wanted = any(_below(folder, s) or folder == os.path.dirname(s) for s in self._sources)

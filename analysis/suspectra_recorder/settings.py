@@ -28,7 +28,18 @@ RECORDING = "recording"
 
 
 def recording_folder(workspace: str) -> str:
-    """Where the recording of a workspace is kept."""
+    """Where the recording of a workspace is kept.
+
+    Parameters
+    ----------
+    workspace : str
+        The folder.
+
+    Returns
+    -------
+    str
+        It need not exist.
+    """
     return os.path.join(workspace, FOLDER, RECORDING)
 
 
@@ -75,12 +86,29 @@ class Settings:
     environment: dict[str, str | None] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """As :data:`VARIABLE` holds it."""
+        """As :data:`VARIABLE` holds it.
+
+        Returns
+        -------
+        str
+            What :meth:`from_json` takes.
+        """
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """The settings out of :data:`VARIABLE`; anything but JSON just means the defaults."""
+        """The settings out of :data:`VARIABLE`; anything but JSON just means the defaults.
+
+        Parameters
+        ----------
+        text : str
+            What the variable holds.
+
+        Returns
+        -------
+        Settings
+            Fields that are not known are left out.
+        """
         try:
             values = json.loads(text)
         except (ValueError, RecursionError):
@@ -93,6 +121,15 @@ class Settings:
 
 def carry(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
     """Add to an environment what makes every pytest started in it record, or every process that runs unittest.
+
+    Parameters
+    ----------
+    settings : Settings
+        How to record.
+    environ : mapping of str to str
+        Changed in place.
+    unittest : bool, optional
+        Whether unittest is recorded rather than pytest.
 
     Returns
     -------
@@ -113,7 +150,15 @@ def carry(settings: Settings, environ: MutableMapping[str, str], *, unittest: bo
 
 
 def drop(settings: Settings, environ: MutableMapping[str, str]) -> None:
-    """Undo :func:`carry`, so that what the tests start is not recorded into the same place."""
+    """Undo :func:`carry`, so that what the tests start is not recorded into the same place.
+
+    Parameters
+    ----------
+    settings : Settings
+        What :func:`carry` returned.
+    environ : mapping of str to str
+        Changed in place.
+    """
     environ.pop(VARIABLE, None)
     for name, value in settings.environment.items():
         if value is None:

@@ -76,20 +76,49 @@ class Outline:
 
     @classmethod
     def from_tree(cls, tree: ast.Module, *, tests: bool = False) -> Outline:
-        """The outline of a tree; with `tests`, tests that are added to it or leave it change nothing around them."""
+        """The outline of a tree; with `tests`, tests that are added to it or leave it change nothing around them.
+
+        Parameters
+        ----------
+        tree : ast.Module
+            Of the source, before any probe is in it.
+        tests : bool, optional
+            Whether it is a file in which tests stand.
+
+        Returns
+        -------
+        Outline
+            Equal for sources that do the same.
+        """
         walk = _Walk(frozenset(_names(tree)) if tests else None, _annotates_lazily(tree))
         walk.functions_of(tree.body, "", -1)
         outside = tuple([part for statement in _undocumented(tree) for part in walk.outside(statement)])
         return cls(tuple(walk.functions), outside, tuple(dict.fromkeys(_imports(tree))), tuple(walk.tests))
 
     def as_json(self) -> dict[str, Any]:
-        """The outline as maps hold it."""
+        """The outline as maps hold it.
+
+        Returns
+        -------
+        dict of str to Any
+            What :meth:`from_json` takes.
+        """
         functions = [list(f) for f in self.functions]
         return {"functions": functions, "outside": self.outside, "imports": self.imports, "tests": self.tests}
 
     @classmethod
     def from_json(cls, data: Any) -> Outline | None:
         """The outline out of a map, None when the map has none.
+
+        Parameters
+        ----------
+        data : Any
+            Not trusted.
+
+        Returns
+        -------
+        Outline or None
+            Equal to the one that was written.
 
         Raises
         ------
@@ -105,7 +134,13 @@ class Outline:
         return cls(functions, outside, imports, tests)
 
     def keys(self) -> list[tuple[str, int]]:
-        """Name of each function, and how many of that name come before it."""
+        """Name of each function, and how many of that name come before it.
+
+        Returns
+        -------
+        list of (str, int)
+            In the order of the functions.
+        """
         return numbered(f.name for f in self.functions)
 
 
@@ -126,6 +161,8 @@ class Difference:
         The functions at module and class level that differ in anything, by their dotted names.
     helpers : frozenset of str
         Those of them that are more than tests in any version.
+    whole : bool
+        Whether nothing is known to be the same.
     """
 
     bodies: frozenset[tuple[str, int]] = frozenset()
@@ -153,7 +190,18 @@ EVERYTHING = Difference(around=True, whole=True)
 
 
 def difference(old: Outline | None, new: Outline | None) -> Difference:
-    """What differs between two versions, everything where one of them is not known."""
+    """What differs between two versions, everything where one of them is not known.
+
+    Parameters
+    ----------
+    old, new : Outline or None
+        Two versions of one source.
+
+    Returns
+    -------
+    Difference
+        Empty where both do the same.
+    """
     if old is None or new is None:
         return EVERYTHING
     before, after = (dict(zip(o.keys(), o.functions, strict=True)) for o in (old, new))
@@ -175,7 +223,23 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
 
 
 def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Each name with the number of equal names before it."""
+    """Each name with the number of equal names before it.
+
+    Parameters
+    ----------
+    names : iterable of str
+        In any order.
+
+    Returns
+    -------
+    list of (str, int)
+        In the same order.
+
+    Examples
+    --------
+    >>> numbered(["f", "g", "f"])
+    [('f', 0), ('g', 0), ('f', 1)]
+    """
     seen: Counter[str] = Counter()
     out = []
     for name in names:
@@ -185,7 +249,22 @@ def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def mentions(tree: ast.Module, names: frozenset[str], changed: frozenset[tuple[str, int]]) -> bool:
-    """Whether any of the names is used outside of the functions that changed, as a name or as a text."""
+    """Whether any of the names is used outside of the functions that changed, as a name or as a text.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        Of a source.
+    names : frozenset of str
+        What is looked for.
+    changed : frozenset of (str, int)
+        Name and number of the functions to leave out.
+
+    Returns
+    -------
+    bool
+        Also true for a text that holds one as a whole.
+    """
     functions = sorted((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), key=lambda n: n.lineno)
     keys = numbered(_dotted_names(tree, functions))
     skipped = {id(node) for node, key in zip(functions, keys, strict=True) if key in changed}

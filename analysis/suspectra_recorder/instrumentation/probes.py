@@ -37,6 +37,7 @@ class Probe:
     Parameters
     ----------
     kind : Kind
+        What it tells.
     cell : int
         Which place of the file's list is set.
     line : int
@@ -58,7 +59,17 @@ class Probe:
 
 @dataclass(frozen=True)
 class Statement:
-    """A logical line with code in it: first and last line, innermost function, checksum of its text."""
+    """A logical line with code in it.
+
+    Parameters
+    ----------
+    line, end_line : int
+        First and last line, counted from 1.
+    function : int
+        Index of the innermost function, -1 outside of functions.
+    checksum : int
+        Of its text, blind to indentation.
+    """
 
     line: int
     end_line: int
@@ -68,7 +79,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class FunctionSpan:
-    """A function: its dotted name inside the module, its ``def`` line and its last line."""
+    """A function, as a map has it.
+
+    Parameters
+    ----------
+    name : str
+        Dotted, inside the module.
+    line, end_line : int
+        That of its ``def``, and its last one.
+    """
 
     name: str
     line: int
@@ -81,6 +100,21 @@ class ModuleMap:
 
     The cell of a statement that has one of its own is the statement's number; cells above the number of
     statements belong to arms that have no statement to themselves.
+
+    Parameters
+    ----------
+    statements : list of Statement
+        Ascending.
+    functions : list of FunctionSpan
+        As they begin.
+    conditions : list of Condition
+        Those inside expressions; empty unless probes count.
+    probes : list of Probe
+        In the order of their cells.
+    cells : int
+        How many there are.
+    outline : Outline or None
+        What each function does.
     """
 
     statements: list[Statement] = field(default_factory=list)
@@ -91,7 +125,13 @@ class ModuleMap:
     outline: Outline | None = None
 
     def to_bytes(self) -> bytes:
-        """The map as recordings and the cache hold it: sizes and functions as JSON, then int32 columns."""
+        """The map as recordings and the cache hold it: sizes and functions as JSON, then int32 columns.
+
+        Returns
+        -------
+        bytes
+            Compressed.
+        """
         head = json.dumps(
             {
                 "cells": self.cells,

@@ -65,12 +65,28 @@ class CollectionError:
     time: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, as a recording holds them."""
+        """The fields by name, as a recording holds them.
+
+        Returns
+        -------
+        dict of str to Any
+            JSON can hold it.
+        """
         return asdict(self)
 
     @classmethod
     def from_dict(cls, head: dict[str, Any]) -> CollectionError:
         """Out of a recording, with everything that is shown bounded and on one line.
+
+        Parameters
+        ----------
+        head : dict of str to Any
+            The JSON of its frame.
+
+        Returns
+        -------
+        CollectionError
+            Safe to show.
 
         Raises
         ------
@@ -112,7 +128,13 @@ class CollectionError:
         return f"{place}{self.what}{where}"
 
     def problem(self) -> Problem:
-        """As a problem of the evidence."""
+        """As a problem of the evidence.
+
+        Returns
+        -------
+        Problem
+            With a cure.
+        """
         what = self.what.rstrip(".")
         if not self.collector:
             return Problem(self.file, _line(self.line), f"the test run failed: {what}", self.cure)
@@ -127,6 +149,16 @@ def _line(line: int) -> str:
 
 def summary(errors: Iterable[CollectionError]) -> str:
     """How many there are and the first of them, in one sentence; empty without any.
+
+    Parameters
+    ----------
+    errors : iterable of CollectionError
+        In the order in which they were met.
+
+    Returns
+    -------
+    str
+        Without a stop.
 
     Examples
     --------
@@ -146,7 +178,20 @@ def summary(errors: Iterable[CollectionError]) -> str:
 
 
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
-    """Text of foreign origin without control characters, cut when overlong."""
+    """Text of foreign origin without control characters, cut when overlong.
+
+    Parameters
+    ----------
+    text : str
+        From anywhere.
+    longest : int, optional
+        Characters.
+
+    Returns
+    -------
+    str
+        An ellipsis stands for what was cut.
+    """
     text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
@@ -164,6 +209,7 @@ def describe(
     Parameters
     ----------
     error : BaseException
+        The exception; the one that caused it counts, where there is one.
     workspace_name : callable
         The name of a path in the workspace, None for one outside.
     root : str
@@ -172,6 +218,11 @@ def describe(
         Node id of what could not be collected.
     home : str, optional
         The path of its file.
+
+    Returns
+    -------
+    CollectionError
+        With the place in the workspace nearest to the error.
     """
     error = _cause(error)
     message = _message(error)
@@ -180,7 +231,22 @@ def describe(
 
 
 def describe_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
-    """The record of a usage error that pytest printed."""
+    """The record of a usage error that pytest printed.
+
+    Parameters
+    ----------
+    output : str
+        All of it.
+    workspace_name : callable
+        The name of a path in the workspace, None for one outside.
+    root : str
+        The workspace.
+
+    Returns
+    -------
+    CollectionError
+        Without a place.
+    """
     return _described("UsageError", output, None, workspace_name, root, "", None)
 
 
@@ -251,7 +317,20 @@ def _place_of(error: BaseException, workspace_name: Callable[[str], str | None])
 
 
 def innermost(traceback: TracebackType | None, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
-    """File and line of the innermost frame in the workspace's own code, None without any."""
+    """File and line of the innermost frame in the workspace's own code, None without any.
+
+    Parameters
+    ----------
+    traceback : TracebackType or None
+        Of an exception.
+    workspace_name : callable
+        The name of a path in the workspace, None for one outside.
+
+    Returns
+    -------
+    (str, int) or None
+        The line is counted from 1.
+    """
     found = None
     while traceback is not None:
         path = traceback.tb_frame.f_code.co_filename

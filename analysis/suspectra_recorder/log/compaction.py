@@ -78,6 +78,15 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
     """Drop logs of which nothing counts any more, and merge the others when they are many or mostly waste.
 
     Anything that goes wrong leaves the logs as they are.
+
+    Parameters
+    ----------
+    folder : str
+        Of the recording.
+    max_logs : int, optional
+        From how many on they are merged.
+    min_waste : int, optional
+        Bytes that no longer count, from which on they are merged.
     """
     logs: list[_Log] = []
     try:

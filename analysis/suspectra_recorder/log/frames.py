@@ -61,7 +61,17 @@ class FrameKind(IntEnum):
 
 
 class Frame(NamedTuple):
-    """One frame of a log, with the offset behind it."""
+    """One frame of a log.
+
+    Parameters
+    ----------
+    kind : int
+        A ``FrameKind``, or a number that is not known yet.
+    payload : bytes
+        What it holds.
+    end : int
+        The offset behind it.
+    """
 
     kind: int
     payload: bytes
@@ -69,7 +79,15 @@ class Frame(NamedTuple):
 
 
 class LogDamage(ValueError):
-    """A log that cannot be read on from some offset."""
+    """A log that can't be read on from some offset.
+
+    Parameters
+    ----------
+    offset : int
+        Where in the log the damage begins.
+    cause : str
+        What is wrong there.
+    """
 
     def __init__(self, offset: int, cause: str):
         super().__init__(f"{cause} at byte {offset}")
@@ -78,7 +96,20 @@ class LogDamage(ValueError):
 
 
 def frame(kind: FrameKind, payload: bytes) -> bytes:
-    """A frame as it is written."""
+    """A frame as it is written.
+
+    Parameters
+    ----------
+    kind : FrameKind
+        What it is.
+    payload : bytes
+        What it holds.
+
+    Returns
+    -------
+    bytes
+        Length, checksum, kind and payload.
+    """
     checksum = zlib.crc32(payload, zlib.crc32(bytes([kind])))
     return FRAME.pack(len(payload) + 1, checksum, kind) + payload
 
@@ -92,6 +123,11 @@ def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
         The log, or with ``header=False`` a part of it that starts with a frame.
     header : bool
         Whether the data starts with `MAGIC`.
+
+    Yields
+    ------
+    Frame
+        In the order in which they were written.
 
     Raises
     ------
@@ -135,13 +171,36 @@ def _foreign(data: bytes) -> str:
 
 
 def with_json(head: dict[str, Any], rest: bytes = b"") -> bytes:
-    """A payload of JSON and bytes behind it."""
+    """A payload of JSON and bytes behind it.
+
+    Parameters
+    ----------
+    head : dict of str to Any
+        What JSON can hold.
+    rest : bytes, optional
+        The bytes behind it.
+
+    Returns
+    -------
+    bytes
+        What :func:`split_json` takes.
+    """
     encoded = json.dumps(head, separators=(",", ":")).encode()
     return struct.pack("<I", len(encoded)) + encoded + rest
 
 
 def read_json(data: bytes) -> Any:
     """The JSON that somebody else wrote.
+
+    Parameters
+    ----------
+    data : bytes
+        Not trusted.
+
+    Returns
+    -------
+    Any
+        Whatever it holds.
 
     Raises
     ------
@@ -156,6 +215,18 @@ def read_json(data: bytes) -> Any:
 
 def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
     """The two parts of a payload made by :func:`with_json`.
+
+    Parameters
+    ----------
+    payload : bytes
+        Not trusted.
+
+    Returns
+    -------
+    head : dict of str to Any
+        The JSON.
+    rest : bytes
+        What is behind it.
 
     Raises
     ------
@@ -174,12 +245,38 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def pack_rows(touched: list[int], bits: bytes) -> bytes:
-    """Rows as a frame holds them."""
+    """Rows as a frame holds them.
+
+    Parameters
+    ----------
+    touched : list of int
+        Numbers of sources.
+    bits : bytes
+        Their cells, one source behind the other.
+
+    Returns
+    -------
+    bytes
+        Compressed.
+    """
     return zlib.compress(struct.pack(f"<I{len(touched)}I", len(touched), *touched) + bits, 1)
 
 
 def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
-    """What :func:`pack_rows` packed in this process; what others wrote is read with more care."""
+    """What :func:`pack_rows` packed in this process; what others wrote is read with more care.
+
+    Parameters
+    ----------
+    data : bytes
+        What was packed.
+
+    Returns
+    -------
+    touched : list of int
+        Numbers of sources.
+    bits : bytes
+        Their cells, one source behind the other.
+    """
     rows = zlib.decompress(data)
     (count,) = struct.unpack_from("<I", rows)
     return list(struct.unpack_from(f"<{count}I", rows, 4)), rows[4 + 4 * count :]
@@ -188,6 +285,16 @@ def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
 @lru_cache(maxsize=4096)
 def inside(path: Any) -> str:
     """A recorded path, which stays below the workspace.
+
+    Parameters
+    ----------
+    path : Any
+        Not trusted.
+
+    Returns
+    -------
+    str
+        The same path.
 
     Raises
     ------
@@ -202,6 +309,11 @@ def inside(path: Any) -> str:
 
 class LogWriter:
     """One process's log, open for appending.
+
+    Parameters
+    ----------
+    path : str
+        Of the new file.
 
     Raises
     ------
@@ -220,6 +332,13 @@ class LogWriter:
 
     def write(self, kind: FrameKind, payload: bytes) -> None:
         """Append one frame by one system call.
+
+        Parameters
+        ----------
+        kind : FrameKind
+            What it is.
+        payload : bytes
+            What it holds.
 
         Raises
         ------
@@ -251,7 +370,18 @@ class LogWriter:
         return self._descriptor >= 0
 
     def payload(self, offset: int) -> bytes:
-        """What was written as the frame that begins there."""
+        """What was written as the frame that begins there.
+
+        Parameters
+        ----------
+        offset : int
+            Where the frame begins.
+
+        Returns
+        -------
+        bytes
+            Without its head.
+        """
         with open(self.path, "rb") as stream:
             stream.seek(offset)
             length, _, _ = FRAME.unpack(stream.read(FRAME.size))
@@ -275,6 +405,18 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
     """Lock an open file for as long as it is open; False when another process holds it.
 
     Where the platform or the file system has no such locks everything counts as not held.
+
+    Parameters
+    ----------
+    descriptor : int
+        Of the open file.
+    wait : bool, optional
+        Whether to wait until the other process lets go.
+
+    Returns
+    -------
+    bool
+        True where there are no locks, too.
     """
     if fcntl is None:
         return True  # Windows does not let go of open files anyway
@@ -288,7 +430,18 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
 
 
 def held(path: str | os.PathLike[str]) -> bool:
-    """Whether a process still writes a log; False where that can't be known."""
+    """Whether a process still writes a log; False where that can't be known.
+
+    Parameters
+    ----------
+    path : str or os.PathLike[str]
+        Of the log; a link is not followed.
+
+    Returns
+    -------
+    bool
+        Nothing is changed to find out.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except (AttributeError, OSError):  # no such flags on Windows, which has no such locks either

@@ -27,6 +27,7 @@ class WholeFiles:
         Node ids of what the run tried to collect, whether it could or not: files and folders as a whole, and ``""`` for
         all of it. Of files that were collected in part ``file::``, and the classes and tests that were collected.
     run : str
+        What tells the run from others.
     """
 
     time: int
@@ -37,6 +38,18 @@ class WholeFiles:
     @classmethod
     def from_payload(cls, payload: bytes, run: str = "") -> WholeFiles:
         """Out of a ``SCOPE`` frame.
+
+        Parameters
+        ----------
+        payload : bytes
+            Not trusted.
+        run : str, optional
+            That of its section.
+
+        Returns
+        -------
+        WholeFiles
+            What the run collected.
 
         Raises
         ------
@@ -50,19 +63,49 @@ class WholeFiles:
         return cls(int(data["time"]), files, frozenset(map(str, data.get("tried", ()))), run)
 
     def payload(self) -> bytes:
-        """What a ``SCOPE`` frame holds of it; the run is that of its section."""
+        """What a ``SCOPE`` frame holds of it; the run is that of its section.
+
+        Returns
+        -------
+        bytes
+            Compressed JSON.
+        """
         files = {file: sorted(names) for file, names in self.files.items()}
         data = {"files": files, "tried": sorted(self.tried), "time": self.time}
         return zlib.compress(json.dumps(data).encode(), 1)
 
     def forgets(self, name: str, time: int) -> bool:
-        """Whether a test recorded at `time` is gone by this collection."""
+        """Whether a test recorded at `time` is gone by this collection.
+
+        Parameters
+        ----------
+        name : str
+            The test's id.
+        time : int
+            In nanoseconds since the epoch.
+
+        Returns
+        -------
+        bool
+            False for a test of a file that was not collected as a whole.
+        """
         names = self.files.get(name.partition("::")[0])
         return names is not None and time < self.time and name not in names
 
 
 def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
-    """What counts of collections, the oldest first: of each file, and of all that was tried, the last one."""
+    """What counts of collections, the oldest first: of each file, and of all that was tried, the last one.
+
+    Parameters
+    ----------
+    collections : iterable of WholeFiles
+        In any order.
+
+    Returns
+    -------
+    list of WholeFiles
+        Those of which anything counts.
+    """
     of_file: dict[str, WholeFiles] = {}
     of_try: dict[str, WholeFiles] = {}
     ordered = sorted(collections, key=lambda collection: collection.time)
@@ -79,7 +122,20 @@ def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
 
 
 def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) -> Mapping[str, int]:
-    """The time of each test's last record, without the tests that a later collection no longer found."""
+    """The time of each test's last record, without the tests that a later collection no longer found.
+
+    Parameters
+    ----------
+    times : iterable of (str, int)
+        Name and time of each record, in nanoseconds since the epoch.
+    collections : iterable of WholeFiles
+        In any order.
+
+    Returns
+    -------
+    mapping of str to int
+        By name.
+    """
     last: dict[str, int] = {}
     for name, time in times:
         if time >= last.get(name, -1):
@@ -102,6 +158,12 @@ def newest_errors(
     errors : iterable of (str, CollectionError)
         With the run that met each; the workers of pytest-xdist all meet the same ones.
     collections : iterable of WholeFiles
+        In any order.
+
+    Returns
+    -------
+    list of CollectionError
+        Errors that a later run did not meet again are left out.
     """
     errors = sorted(errors, key=lambda pair: pair[1].time)
     tries: dict[str, tuple[int, str]] = {}  # time and run of the last one, by node id
@@ -122,6 +184,18 @@ def newest_errors(
 def inflate(data: bytes, limit: int) -> bytes:
     """Decompress at most `limit` bytes.
 
+    Parameters
+    ----------
+    data : bytes
+        A zlib stream, not trusted.
+    limit : int
+        In bytes.
+
+    Returns
+    -------
+    bytes
+        All of the content.
+
     Raises
     ------
     ValueError
@@ -139,6 +213,18 @@ def inflate(data: bytes, limit: int) -> bytes:
 
 def inflate_head(data: bytes, size: int) -> bytes:
     """The first `size` bytes of what was compressed, or fewer if there are no more.
+
+    Parameters
+    ----------
+    data : bytes
+        A zlib stream, not trusted.
+    size : int
+        In bytes.
+
+    Returns
+    -------
+    bytes
+        The beginning of the content.
 
     Raises
     ------
