@@ -133,7 +133,9 @@ def kill_servers(kills: int, chance: random.Random) -> list[str]:
             while time.monotonic() < end:
                 step += 1
                 log.change(chance)
-                client.send("workspace/executeCommand", {"command": "suspectra.nextSuspect", "arguments": []}, step)
+                client.send(
+                    "workspace/executeCommand", {"command": "suspectra.server.nextSuspect", "arguments": []}, step
+                )
                 time.sleep(0.01)
             client.process.kill()
             client.process.wait()

@@ -47,7 +47,7 @@ def in_editor(folder: Path) -> dict[str, float]:
     time.sleep(2)  # what a start is followed by
     client.drain()
     before, began = worked(client), time.perf_counter()
-    client.send("workspace/executeCommand", {"command": "suspectra.runTests", "arguments": []}, 10)
+    client.send("workspace/executeCommand", {"command": "suspectra.server.runTests", "arguments": []}, 10)
     rankings, running = 0, True
     while running or rankings == 0:
         _, message = client.inbox.get(timeout=300)

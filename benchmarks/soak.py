@@ -70,7 +70,7 @@ def kinds(uri: str, line: int) -> list[tuple[str, Message]]:
         ("suspectra/coverage", {"uri": uri}),
         ("no/such/method", {}),
         *(
-            ("workspace/executeCommand", {"command": f"suspectra.{name}", "arguments": arguments})
+            ("workspace/executeCommand", {"command": f"suspectra.server.{name}", "arguments": arguments})
             for name, arguments in commands
         ),
     ]
@@ -82,7 +82,7 @@ def slow_kinds(uri: str, line: int, chance: random.Random) -> list[tuple[str, Me
     commands = [("jump", jump), ("selectTechnique", [chance.choice(TECHNIQUES)])]
     return [
         ("suspectra/chain", {"uri": uri, "line": line}),
-        *(("workspace/executeCommand", {"command": f"suspectra.{n}", "arguments": a}) for n, a in commands),
+        *(("workspace/executeCommand", {"command": f"suspectra.server.{n}", "arguments": a}) for n, a in commands),
     ]
 
 

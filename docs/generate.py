@@ -1,4 +1,5 @@
-"""Write the reference pages that follow from the code: settings, protocol, techniques, API.
+"""Write what follows from the code: the reference of settings, options, protocol, techniques and API, and the settings
+and commands in the manifest of the VS Code extension.
 
 ``python docs/generate.py`` writes them; a test fails when one is out of date.
 """
@@ -8,6 +9,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,16 +18,23 @@ from api_page import api_page
 
 from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques import technique_infos
-from suspectra_server import protocol
+from suspectra_recorder.options import OPTIONS, Option
+from suspectra_server import extension, protocol
 from suspectra_server.protocol import COMMANDS, STATES, Field
-from suspectra_server.settings import SETTINGS
+from suspectra_server.settings import ADVANCED, GENERAL, SECTION, SETTINGS, Setting
 
 ROOT = Path(__file__).resolve().parent.parent
+MANIFEST = ROOT / "vscode-extension" / "package.json"
+TEXTS = ROOT / "vscode-extension" / "package.nls.json"
+RECORDING = ROOT / "docs" / "recording.md"
 NOTE = "<!-- Written by docs/generate.py from the code. Change it there. -->\n"
 
 
 def pages() -> Iterator[tuple[Path, str]]:
     """Every generated page: where it stands, and its text."""
+    yield MANIFEST, manifest()
+    yield TEXTS, manifest_texts()
+    yield RECORDING, recording_page()
     yield ROOT / "docs" / "settings.md", settings_page()
     yield ROOT / "docs" / "lsp-extensions.md", protocol_page()
     yield ROOT / "docs" / "techniques.md", techniques_page()
@@ -35,9 +44,61 @@ def pages() -> Iterator[tuple[Path, str]]:
         yield techniques / f"{info.name}.md", technique_page(info)
 
 
+def manifest() -> str:
+    """The extension's manifest, with the settings and commands as they are declared."""
+    package = json.loads(MANIFEST.read_text("utf-8"))
+    package["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = extension.restricted()
+    package["contributes"]["commands"] = extension.commands()
+    package["contributes"]["configuration"] = extension.configuration()
+    return _json(package)
+
+
+def manifest_texts() -> str:
+    """The texts of the manifest: those written by hand, and those that are declared."""
+    texts = json.loads(TEXTS.read_text("utf-8"))
+    declared = ("command.", "setting.", "configuration.")
+    by_hand = {key: text for key, text in texts.items() if not key.startswith(declared)}
+    return _json(by_hand | extension.texts())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+def recording_page() -> str:
+    """The page about recording, with the table of its options."""
+    begin, end = "<!-- Options: written by docs/generate.py -->\n", "<!-- End of the options -->"
+    before, _, rest = RECORDING.read_text("utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    rows = [(f"`{_record_flag(o)}`", f"`{_pytest_flag(o)}`", f"`{_ini(o)}`", _effect(o)) for o in OPTIONS]
+    table = _table(("`suspectra record`", "pytest", "ini value", "effect"), rows)
+    return f"{before}{begin}\n{table}\n\n{end}{after}"
+
+
+def _record_flag(option: Option) -> str:
+    return f"--{'no-' if option.default is True else ''}{option.word}{_value(option)}"
+
+
+def _pytest_flag(option: Option) -> str:
+    return f"{option.pytest_flag}{_value(option)}"
+
+
+def _value(option: Option) -> str:
+    return "" if isinstance(option.default, bool) else " NAME"
+
+
+def _ini(option: Option) -> str:
+    return option.ini_name + (f" = {json.dumps(not option.default)}" if isinstance(option.default, bool) else "")
+
+
+def _effect(option: Option) -> str:
+    values = "; ".join(f"`{value}`: {text[0].lower()}{text[1:-1]}" for value, text in option.values.items())
+    text = option.negative or option.help
+    return f"{text} {values}. Unless chosen it is `{option.default}`." if values else text
+
+
 def settings_page() -> str:
     """The settings of the server."""
-    rows = [(f"`suspectra.{s.name}`", _code(s.type), _code(json.dumps(s.default)), s.text) for s in SETTINGS]
     return f"""{NOTE}
 # Settings
 
@@ -46,30 +107,35 @@ The server takes these from the client: from `initializationOptions` when it sta
 can't be asked may push them with `workspace/didChangeConfiguration`. They can change while the server runs. A value that can't
 be used is named in one message, and the default holds.
 
-{_table(("setting", "type", "default", "what it does"), rows)}
+{_settings(setting for setting in SETTINGS if setting.heading == GENERAL)}
 
 `initializationOptions` may also hold `trusted`: with `false` the server runs no tests, and leaves out settings that name files or programs. Over a [socket](security.md#sockets)
 they hold the `token`, and the workspace is not trusted unless the server was started with `--trusted`.
 
+## {ADVANCED}
+
+The parameters of the [debugging model](markov.md):
+
+{_settings(setting for setting in SETTINGS if setting.heading == ADVANCED)}
+
 ## Of the VS Code extension alone
 
-{_table(("setting", "type", "default", "what it does"), list(_settings_of_the_extension()))}
+{_settings(extension.EXTENSION_SETTINGS)}
 """
 
 
-def _settings_of_the_extension() -> Iterator[tuple[str, ...]]:
-    """What the extension declares beyond the server's settings."""
-    extension = ROOT / "vscode-extension"
-    declared = json.loads((extension / "package.json").read_text("utf-8"))["contributes"]["configuration"]["properties"]
-    words = json.loads((extension / "package.nls.json").read_text("utf-8"))
-    servers = {f"suspectra.{setting.name}" for setting in SETTINGS}
-    for name, setting in declared.items():
-        if name not in servers:
-            text = setting.get("markdownDescription") or setting["description"]
-            text = words[text.strip("%")] if text.startswith("%") else text
-            kind = " | ".join(map(json.dumps, setting.get("enum", ()))) or setting["type"]
-            kind = kind.replace("array", "array of strings")
-            yield f"`{name}`", _code(kind), _code(json.dumps(setting["default"])), text.replace("#", "")
+def _settings(settings: Iterable[Setting]) -> str:
+    """A table of settings."""
+    rows = [
+        (
+            f"`{SECTION}.{s.name}`",
+            _code(s.type),
+            _code(json.dumps(s.default)),
+            re.sub(r"#(suspectra\.\w+)#", r"\1", s.text),
+        )
+        for s in settings
+    ]
+    return _table(("setting", "type", "default", "what it does"), rows)
 
 
 def protocol_page() -> str:
@@ -106,7 +172,7 @@ A `Jump`, and a `Place`; a `Move` is a `Place` with two more fields:
 
 {_fields(protocol.MOVE)}
 
-What `suspectra.showLearned` returns:
+What `suspectra.server.showLearned` returns:
 
 {_fields(protocol.LEARNED)}
 
@@ -170,7 +236,7 @@ one that was edited since the run is left out:
 ## `{protocol.COMMAND_LINE}` (request)
 
 Params: `{{"folder"?: DocumentUri}}`, the first workspace folder unless given. What records its tests in a terminal there, just as
-`suspectra.runTests` does; null without a folder:
+`suspectra.server.runTests` does; null without a folder:
 
 {_fields(protocol.COMMAND_LINE_RESULT)}
 

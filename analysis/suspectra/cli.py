@@ -26,9 +26,11 @@ import click
 from suspectra import __version__
 from suspectra.console import (
     build_options,
+    declared,
     evidence_options,
     localize,
     only_option,
+    options,
     place,
     progress_option,
     say,
@@ -40,7 +42,7 @@ from suspectra.console import (
 from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.cli import register as register_evaluation
 from suspectra.markov_command import register as register_markov
-from suspectra_recorder.settings import RECORDERS
+from suspectra_recorder.options import OPTIONS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -212,11 +214,7 @@ def techniques(form: str) -> None:
 @cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @workspace_option
 @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
-@click.option("--source", "sources", multiple=True, metavar="NAME", help="Record this folder or package too.")
-@click.option("--include-tests", is_flag=True, help="Record test modules too.")
-@click.option("--counts", is_flag=True, help="Count how often branches are taken: for SOBER and NN/Perm. Slower.")
-@click.option("--children/--no-children", default=True, help="Record the processes that tests start.  [default: on]")
-@click.option("--recorder", type=click.Choice(RECORDERS), help="By probes, by sys.monitoring, or by what costs less.")
+@options(*map(declared, OPTIONS))
 @click.option("--failed-and-affected", is_flag=True, help="Only tests that failed, are new, or that changes can reach.")
 @click.option("--since", metavar="REV", help="With it: changes since this git revision, too.")
 @only_option
@@ -413,7 +411,7 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
         raise UsageError(Problem(option, "", cause, "leave it out; `ctest -R NAME` chooses tests by name"))
     with Watchdog(os.environ):
         asked = ctest_command(command, workspace)
-        options: _RecordCOptions = {
+        chosen_c: _RecordCOptions = {
             "junit": None,
             "build": (),
             "mapping": (),
@@ -424,7 +422,7 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
             "jobs": asked.jobs,
             "timeout": asked.timeout,
         }
-        return _record_c(c_tests.record_c, workspace, asked.suite, options)
+        return _record_c(c_tests.record_c, workspace, asked.suite, chosen_c)
 
 
 class _RecordCOptions(TypedDict):

@@ -11,11 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypedDict
+from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 import click
 
 from suspectra.errors import Problem, SuspectraError, UsageError
+from suspectra.options import CLONE_FAILED, COVERAGE, INCLUDE_TESTS, JUNIT, TECHNIQUE
 from suspectra_recorder.complete_file import complete_file
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from suspectra.program import Program
     from suspectra.report import RankedReport
     from suspectra.techniques.technique import Technique
+    from suspectra_recorder.options import Option
 
 Command = Callable[..., object]  # with a parameter for each of its options
 Decorator = Callable[[Command], Command]
@@ -54,6 +56,41 @@ def options(*given: Decorator) -> Decorator:
     return add
 
 
+def declared(option: Option, **more: Any) -> Decorator:
+    """A declared option as one of the command line.
+
+    Parameters
+    ----------
+    option : Option
+        Its type, default and text are taken over.
+    **more : Any
+        What `click.option` takes besides, or instead of what follows from the declaration.
+
+    Returns
+    -------
+    callable
+        The decorator that gives it to a command.
+    """
+    flag = f"--{option.word}"
+    help_text, default = option.help, option.default
+    shown: dict[str, Any] = {}
+    if isinstance(default, bool):
+        flag = f"{flag}/--no-{option.word}" if default else flag
+        help_text += "  [default: on]" if default else ""
+        shown = {"is_flag": True, "default": default}
+    elif isinstance(default, tuple):
+        help_text += " (repeatable)"
+        shown = {"multiple": True, "metavar": "NAME"}
+    elif option.values:
+        help_text += f"  [default: {default}]"
+        shown = {"type": click.Choice(list(option.values))}
+    elif isinstance(default, float):
+        shown = {"type": click.FloatRange(option.minimum, option.maximum), "default": default, "show_default": True}
+    elif default:
+        shown = {"default": default, "show_default": True}
+    return click.option(flag, option.name, **{**shown, "help": help_text, **more})
+
+
 workspace_option = click.option(
     "--workspace",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -78,8 +115,8 @@ build_options = options(
 )
 evidence_options = options(
     workspace_option,
-    click.option("--coverage", type=_PATH, help="A coverage.py data file with contexts."),
-    click.option("--junit", type=_PATH, help="The JUnit XML file of the same run."),
+    declared(COVERAGE, type=_PATH),
+    declared(JUNIT, type=_PATH),
     click.option("--recording", type=_PATH, help="The folder of a recording."),
     click.option("--gcov", type=_PATH, help="C/C++: a folder of .gcda files, or of gcov's JSON, a folder a test."),
     click.option("--gcovr", type=_PATH, help="C/C++: a folder of gcovr's JSON, a file a test."),
@@ -89,13 +126,11 @@ evidence_options = options(
     build_options,
 )
 technique_options = options(
-    click.option(
-        "--technique", default="ochiai", show_default=True, metavar="NAME", help="One of `suspectra techniques`."
-    ),
+    declared(TECHNIQUE, metavar="NAME"),
     click.option("--param", "parameters", multiple=True, metavar="KEY=VALUE", help="A technique's own parameter."),
-    click.option("--clone-failed", is_flag=True, help="Let failed tests weigh as much as the passed ones."),
+    declared(CLONE_FAILED),
     click.option("--break-ties", metavar="NAME", help="Let a second technique, such as cp, order what is tied."),
-    click.option("--include-tests", is_flag=True, help="Let test code be suspected too."),
+    declared(INCLUDE_TESTS),
 )
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suspectra.console import evidence_options, localize, place, technique_options, warn, written
+from suspectra.console import declared, evidence_options, localize, options, place, technique_options, warn, written
 from suspectra.errors import NothingToRank, Problem, UsageError
+from suspectra.options import CALLS, CONTROL_FLOW, P_JUMP, SAME_FUNCTION
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from suspectra.report import RankedReport
 
 _PATH = click.Path(path_type=Path)
-_WEIGHT = click.FloatRange(min=0)
 
 
 def register(cli: click.Group) -> None:
@@ -38,10 +38,7 @@ def register(cli: click.Group) -> None:
     @technique_options
     @click.option("--around", metavar="FILE:LINE", help="Where the reader is.")
     @click.option("--svg", type=_PATH, help="Write the chain around that place as a picture, too.")
-    @click.option("--p-jump", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Chance of a jump.")
-    @click.option("--same-function", type=_WEIGHT, default=1.0, help="Weight of other lines of the function.")
-    @click.option("--control-flow", type=_WEIGHT, default=1.0, help="Weight of what runs just before and after.")
-    @click.option("--calls", type=_WEIGHT, default=1.0, help="Weight of the other end of a call.")
+    @options(*map(declared, (P_JUMP, SAME_FUNCTION, CONTROL_FLOW, CALLS)))
     @click.option("--estimate", is_flag=True, help="Walk at random instead of computing expected steps exactly.")
     @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of these walks.")
     @click.option(

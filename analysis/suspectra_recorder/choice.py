@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from suspectra_recorder.instrumentation.monitoring import unavailable
 from suspectra_recorder.log.frames import FRAME, MAGIC, SUFFIX, FrameKind, split_json, unpack_rows
-from suspectra_recorder.settings import RECORDERS
+from suspectra_recorder.options import RECORDERS
 
 MICROSECONDS_PER_PROBE = 10.0
 """CPU time of a test for each probe it passes, from which on ``sys.monitoring`` is taken.

@@ -18,6 +18,7 @@ from suspectra_recorder.choice import Choice, choose
 from suspectra_recorder.hooks import Hooks
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import os, sys
+from suspectra_recorder.options import COUNTS, RECORDER
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import VARIABLE, Settings, recording_folder
 
@@ -25,8 +26,8 @@ __builtins__ = own.builtins
 
 _REWRITE = "_pytest.assertion.rewrite"
 _INI_FILES = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
-_COUNTS = re.compile(r"""^\s*suspectra_counts\s*=\s*["']?(?:true|1|yes|on)\b|--suspectra-counts\b""", re.M | re.I)
-_RECORDER = re.compile(r"""^\s*suspectra_recorder\s*=\s*["']?(\w+)|--suspectra-recorder[=\s"',]+(\w+)""", re.M)
+_COUNTS = re.compile(rf"""^\s*{COUNTS.ini_name}\s*=\s*["']?(?:true|1|yes|on)\b|{COUNTS.pytest_flag}\b""", re.M | re.I)
+_RECORDER = re.compile(rf"""^\s*{RECORDER.ini_name}\s*=\s*["']?(\w+)|{RECORDER.pytest_flag}[=\s"',]+(\w+)""", re.M)
 
 
 @dataclass
@@ -133,7 +134,7 @@ def _start(
     text = "\n".join([*_configuration(settings.workspace), " ".join(arguments)])
     counting = settings.counts or _COUNTS.search(text) is not None
     found = _RECORDER.search(text)
-    asked = settings.recorder or (found[1] or found[2] if found else "auto")
+    asked = settings.recorder or (found[1] or found[2] if found else RECORDER.default)
     choice = choose(asked, recording_folder(settings.workspace), counting=counting)
     scope = Scope(settings.workspace, settings.sources, include_tests=True)
     hooks = Hooks(scope, counting=counting, monitoring=choice.monitoring)

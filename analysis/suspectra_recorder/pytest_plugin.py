@@ -1,7 +1,8 @@
 """The pytest plugin: inert unless it is switched on.
 
 It is switched on by ``--suspectra``, by ``-p suspectra``, by ``suspectra = true`` in pytest's ini file, or by
-``suspectra record``, which sets an environment variable. Until then nothing but this small module is loaded.
+``suspectra record``, which sets an environment variable. Until then nothing but this module and the declared options is
+loaded.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from functools import partial
 import pytest
 
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
+from suspectra_recorder.options import OPTIONS, Option
 
 VARIABLE = "SUSPECTRA_RECORD"
+_HELP = "Record what each test executes."
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -23,42 +26,27 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     if VARIABLE in os.environ and config is not None:
         config.add_cleanup(partial(_end, config, sys.exc_info()[1]))
     group = parser.getgroup("suspectra", "suspectra: record what each test executes")
-    group.addoption("--suspectra", action="store_true", help="Record what each test executes.")
-    group.addoption(
-        "--suspectra-source",
-        action="append",
-        default=[],
-        metavar="PATH_OR_PACKAGE",
-        help="Record this folder or package too (repeatable).",
-    )
-    group.addoption(
-        "--suspectra-include-tests",
-        action="store_true",
-        help="Record test modules and conftest files too, so that they can be suspects.",
-    )
-    group.addoption(
-        "--suspectra-counts",
-        action="store_true",
-        help="Count how often branches are taken, not only whether; slower.",
-    )
-    group.addoption(
-        "--suspectra-no-children",
-        action="store_true",
-        help="Do not record the processes that tests start.",
-    )
-    group.addoption(
-        "--suspectra-recorder",
-        metavar="NAME",
-        help="How to record: auto (what costs less, the default), probes or monitoring (sys.monitoring, Python 3.12).",
-    )
-    parser.addini("suspectra", "Record what each test executes.", type="bool", default=False)
-    parser.addini("suspectra_source", "Folders and packages to record besides the rootdir.", type="args", default=[])
-    parser.addini("suspectra_include_tests", "Record test modules and conftest files too.", type="bool", default=False)
-    parser.addini("suspectra_counts", "Count how often branches are taken.", type="bool", default=False)
-    parser.addini("suspectra_children", "Record the processes that tests start.", type="bool", default=True)
-    parser.addini("suspectra_recorder", "How to record: auto, probes or monitoring.", default="auto")
+    group.addoption("--suspectra", action="store_true", help=_HELP)
+    parser.addini("suspectra", _HELP, type="bool", default=False)
+    for option in OPTIONS:
+        _declare(option, parser, group)
     if config is not None and hasattr(config, "rootpath") and _asked_for(config):
         _start_early(config)
+
+
+def _declare(option: Option, parser: pytest.Parser, group: pytest.OptionGroup) -> None:
+    """Declare an option of the command line, and the value of the ini file for the same."""
+    if isinstance(option.default, bool):
+        group.addoption(option.pytest_flag, action="store_true", help=option.negative or option.help)
+        parser.addini(option.ini_name, option.help, type="bool", default=option.default)
+    elif isinstance(option.default, tuple):
+        repeatable = f"{option.help} (repeatable)"
+        group.addoption(option.pytest_flag, action="append", default=[], metavar="NAME", help=repeatable)
+        parser.addini(option.ini_name, option.help, type="args", default=list(option.default))
+    else:
+        choice = f"{option.help} One of {', '.join(option.values)}."
+        group.addoption(option.pytest_flag, metavar="NAME", help=choice)
+        parser.addini(option.ini_name, choice, default=option.default)
 
 
 def _asked_for(config: pytest.Config) -> bool:

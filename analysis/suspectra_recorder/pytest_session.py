@@ -23,6 +23,7 @@ from suspectra_recorder.instrumentation.guard import named
 from suspectra_recorder.instrumentation.own import json, os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import describe
+from suspectra_recorder.options import OPTIONS, Option
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.recorder import Recorder, TestRecord
 from suspectra_recorder.scope import Scope
@@ -40,27 +41,9 @@ def start(config: pytest.Config) -> None:
     began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
     drop(asked, os.environ)
-    options = getattr(config, "known_args_namespace", config.option)
-    settings = Settings(
-        workspace=asked.workspace or str(config.rootpath),
-        sources=(
-            *asked.sources,
-            *getattr(options, "suspectra_source", ()),
-            *config.getini("suspectra_source"),
-        ),
-        include_tests=asked.include_tests
-        or getattr(options, "suspectra_include_tests", False)
-        or config.getini("suspectra_include_tests"),
-        counts=asked.counts or getattr(options, "suspectra_counts", False) or config.getini("suspectra_counts"),
-        run=asked.run or os.urandom(16).hex(),
-        children=asked.children
-        and config.getini("suspectra_children")
-        and not getattr(options, "suspectra_no_children", False),
-        status=asked.status,
-        recorder=asked.recorder or getattr(options, "suspectra_recorder", None) or config.getini("suspectra_recorder"),
-        selection=asked.selection,
-        progress=asked.progress,
-        environment=asked.environment,
+    chosen = {option.name: option.combine([getattr(asked, option.name), *_given(config, option)]) for option in OPTIONS}
+    settings = replace(
+        asked, workspace=asked.workspace or str(config.rootpath), run=asked.run or os.urandom(16).hex(), **chosen
     )
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if began is not None and began.suits(settings.recorder, counting=settings.counts):
@@ -90,6 +73,15 @@ def start(config: pytest.Config) -> None:
     config.pluginmanager.register(_Reports(session.explanations), "suspectra-reports")
     config.add_cleanup(session.end)
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
+
+
+def _given(config: pytest.Config, option: Option) -> tuple[Any, Any]:
+    """What pytest's command line and its ini file choose."""
+    options = getattr(config, "known_args_namespace", config.option)
+    value = getattr(options, option.pytest_attribute, None)
+    if isinstance(option.default, bool):
+        value = not option.default if value else None
+    return value, config.getini(option.ini_name)
 
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:

@@ -20,9 +20,6 @@ the recording early."""
 CHILD_VARIABLE = "SUSPECTRA_CHILD"
 """The environment variable that tells processes started by tests where to record, and for which test."""
 
-RECORDERS = ("auto", "probes", "monitoring")
-"""The ways to record; see :mod:`suspectra_recorder.choice`."""
-
 FOLDER = ".suspectra"
 RECORDING = "recording"
 
@@ -60,7 +57,7 @@ class Settings:
     children : bool
         Record the processes that tests start.
     recorder : str
-        Which of :data:`RECORDERS`, empty where nobody chose.
+        Which of :data:`suspectra_recorder.options.RECORDERS`, empty where nobody chose.
     run : str
         Shared by all processes of one run.
     status : str

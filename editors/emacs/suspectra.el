@@ -22,7 +22,7 @@
 (defun suspectra--command (name &rest arguments)
   "Run the command NAME of the server with ARGUMENTS."
   (suspectra--request :workspace/executeCommand
-                      `(:command ,(concat "suspectra." name) :arguments ,(vconcat arguments))))
+                      `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))))
 
 (defun suspectra--cursor ()
   "Point, as the server's commands take it."

@@ -1,7 +1,6 @@
 """What the server speaks beyond LSP: its commands, requests and notifications, declared once.
 
-The server registers them from here, the documentation is generated from here, and tests hold the editor
-extension's manifest against it.
+The server registers them from here; the documentation and the VS Code extension's commands are made from here.
 """
 
 from __future__ import annotations
@@ -53,18 +52,38 @@ class Field:
 
 @dataclass(frozen=True)
 class Command:
-    """A command for ``workspace/executeCommand``."""
+    """A command for ``workspace/executeCommand``, and how VS Code shows its own command for the same.
+
+    Parameters
+    ----------
+    name, title : str
+    arguments : tuple of Field
+    result : str
+        Its type.
+    text : str
+        What it does, in Markdown.
+    icon : str, optional
+        One of VS Code's, by its name.
+    enablement : str, optional
+        When VS Code offers it; always unless given.
+    """
 
     name: str
     title: str
     arguments: tuple[Field, ...]
     result: str
     text: str
+    icon: str = ""
+    enablement: str = ""
 
     @property
     def id(self) -> str:
-        """The identifier on the wire."""
-        return f"suspectra.{self.name}"
+        """The identifier on the wire.
+
+        Client libraries register these ids in their editors by themselves, as VS Code's does. So they are not those
+        that people bind keys to: a client has room for ``suspectra.server.nextSuspect`` of its own.
+        """
+        return f"suspectra.server.{self.name}"
 
 
 _CURSOR = Field("cursor?", "{uri, position}", "Where the reader is. On a suspect, the step starts from that one.")
@@ -73,7 +92,14 @@ _LINE = Field("line", "number", "A line of the document as it is in the editor, 
 _STEP = "Location | null"
 
 COMMANDS = (
-    Command("localize", "Localize Fault", (), "null", "Read the evidence again and rank now."),
+    Command(
+        "localize",
+        "Localize Fault",
+        (),
+        "null",
+        "Read the evidence again and rank now.",
+        icon="refresh",
+    ),
     Command(
         "nextSuspect",
         "Next Suspect",
@@ -84,13 +110,15 @@ COMMANDS = (
         ' client to show it (`window/showDocument`) where it can. With the setting `order: "steps"` the next suspect'
         " is the one that takes the fewest expected steps from where the reader stands and that this walk has not"
         " come by; where these steps are not known within a second, it is the next in the ranking.",
+        icon="arrow-down",
     ),
     Command(
         "previousSuspect",
         "Previous Suspect",
         (_CURSOR,),
         _STEP,
-        'The same in the other direction. With `order: "steps"` it retraces, like `suspectra.back`.',
+        'The same in the other direction. With `order: "steps"` it retraces, like `suspectra.server.back`.',
+        icon="arrow-up",
     ),
     Command(
         "firstSuspect",
@@ -106,6 +134,7 @@ COMMANDS = (
         "{markdown, location} | null",
         "Why a line stands where it stands. Without arguments: the suspect visited last, or the first. A client that"
         " does not take `suspectra/status` also gets the text as `window/showMessage`.",
+        icon="question",
     ),
     Command(
         "markExamined",
@@ -113,6 +142,7 @@ COMMANDS = (
         (_URI, _LINE),
         "boolean",
         "Take a suspect off the marks: the reader has looked at it. True if there was one on that line.",
+        icon="check",
     ),
     Command(
         "markInnocent",
@@ -125,6 +155,7 @@ COMMANDS = (
         "boolean",
         "Declare a statement, or the whole function it is in, not at fault: no mark, and no way there in the"
         " debugging model. Works on every line that was ranked, suspect or not. True if there was one.",
+        icon="pass",
     ),
     Command(
         "clearExamined",
@@ -154,6 +185,7 @@ COMMANDS = (
         "The places to look at next from where the reader is, likeliest first, with probabilities and reasons. Nothing"
         " is shown or counted before one is chosen, by `to` or by the answer to the question. Null where there is no"
         " suspect.",
+        icon="references",
     ),
     Command(
         "back",
@@ -162,6 +194,7 @@ COMMANDS = (
         _STEP,
         "Go back to where the reader came from, step by step: it undoes `nextSuspect`, `jump` and the like. Null at"
         " the beginning of the walk.",
+        icon="arrow-left",
     ),
     Command(
         "showLearned",
@@ -187,6 +220,7 @@ COMMANDS = (
         ),
         "string | null",
         "Rank with another technique until the setting is changed. The name of the technique now in use.",
+        icon="beaker",
     ),
     Command(
         "runTests",
@@ -204,16 +238,22 @@ COMMANDS = (
         " C++, with a progress bar that can cancel it; its output comes as `window/logMessage`. True once it has"
         " started. A client that does not take `suspectra/status` is told by `window/showMessage` how it ended. Refused"
         " in a workspace the client does not trust.",
+        icon="run-all",
+        enablement="isWorkspaceTrusted",
     ),
     Command(
         "cancelTests",
         "Cancel Test Run",
         (),
         "boolean",
-        "Stop the tests that `suspectra.runTests` started; what they recorded so far is ranked. True if there were"
-        " any.",
+        "Stop the tests that `suspectra.server.runTests` started; what they recorded so far is ranked. True if there"
+        " were any.",
+        icon="stop-circle",
+        enablement="suspectra.state == runningTests",
     ),
 )
+
+COMMAND_IDS = {command.name: command.id for command in COMMANDS}
 
 SUSPECTS_RESULT = (
     Field("technique", "string", "Name of the technique in use."),
@@ -232,8 +272,8 @@ SUSPECTS_RESULT = (
     Field(
         "failedRuns",
         "{folder: DocumentUri, message: string}[]",
-        "Test runs that `suspectra.runTests` started and that ended without running the tests, where no collection"
-        " error says why. Until the next run.",
+        "Test runs that `suspectra.server.runTests` started and that ended without running the tests, where no"
+        " collection error says why. Until the next run.",
     ),
     Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
 )
@@ -293,7 +333,7 @@ COLLECTION_ERROR = (
 )
 
 TECHNIQUE = (
-    Field("name", "string", "What `suspectra.selectTechnique` and the setting take."),
+    Field("name", "string", "What `suspectra.server.selectTechnique` and the setting take."),
     Field("title", "string", "As the literature writes it."),
     Field("paper", "string", "Who published it."),
     Field("description", "string", "When to use it, and its formula."),

@@ -1,41 +1,55 @@
-"""The settings: declared once, checked one by one, read from whatever a client sends."""
+"""The settings: declared once, checked one by one, read from whatever a client sends.
+
+The reference, and what VS Code's settings editor shows, are made from the declarations (docs/generate.py).
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from suspectra.errors import UsageError
 from suspectra.markov.jumps import JumpModel
+from suspectra.options import (
+    CALLS,
+    CLONE_FAILED,
+    CONTROL_FLOW,
+    COVERAGE,
+    INCLUDE_TESTS,
+    JUNIT,
+    P_JUMP,
+    SAME_FUNCTION,
+    TECHNIQUE,
+)
 from suspectra.techniques import make_technique
 from suspectra.techniques.formulas import FORMULAS
 from suspectra.techniques.technique import Technique
+from suspectra_recorder.options import Option
 
 SECTION = "suspectra"
-NOTIFICATIONS = ("off", "onError", "onWarning", "always")
-RESTRICTED = ("coverage", "junit", "testCommand", "testInterpreter", "cTests")
-"""Settings that name files or programs: they are not used in a workspace that is not trusted."""
-ORDERS = ("rank", "steps")
+GENERAL, ADVANCED = "Suspectra", "Advanced"
+"""The headings of the settings."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """The settings of one workspace folder, under their names on the wire in snake case."""
 
-    technique: str = "ochiai"
-    clone_failed: bool = False
+    technique: str = TECHNIQUE.default
+    clone_failed: bool = CLONE_FAILED.default
     top: int = 20
     order: str = "rank"
-    p_jump: float = 0.5
-    jump_weight_same_function: float = 1.0
-    jump_weight_control_flow: float = 1.0
-    jump_weight_calls: float = 1.0
+    p_jump: float = P_JUMP.default
+    jump_weight_same_function: float = SAME_FUNCTION.default
+    jump_weight_control_flow: float = CONTROL_FLOW.default
+    jump_weight_calls: float = CALLS.default
     learn_jumps: bool = False
-    include_tests: bool = False
-    coverage: str = ""
-    junit: str = ""
+    include_tests: bool = INCLUDE_TESTS.default
+    coverage: str = COVERAGE.default
+    junit: str = JUNIT.default
     test_command: tuple[str, ...] = ("pytest",)
     test_interpreter: str = ""
     affected_only: bool = False
@@ -56,6 +70,91 @@ class Settings:
         return JumpModel(self.p_jump if p_jump is None else p_jump, *weights)
 
 
+Scope = Literal["window", "resource", "machine", "machine-overridable"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting.
+
+    Parameters
+    ----------
+    option : Option
+        Its name, type, range, default, and what it does. `#suspectra.name#` in the text is another setting.
+    more : str, optional
+        What is to be said besides where it is a setting, after the text of the option.
+    in_vscode : str, optional
+        The text in VS Code, where that differs.
+    heading : str
+        What it stands under.
+    scope : str
+        Where VS Code lets it be set.
+    names : {"", "file", "program"}
+        What it names; if anything, a workspace that is not trusted can't set it.
+    example : tuple of str
+        A value, for the message about one that can't be used.
+    """
+
+    option: Option
+    more: str = ""
+    in_vscode: str = ""
+    heading: str = GENERAL
+    scope: Scope = "window"
+    names: Literal["", "file", "program"] = ""
+    example: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its name on the wire, below :data:`SECTION`."""
+        first, *others = self.option.name.split("_")
+        return first + "".join(word.capitalize() for word in others)
+
+    @property
+    def attribute(self) -> str:
+        """The attribute of :class:`Settings`."""
+        return self.option.name
+
+    @property
+    def default(self) -> Any:
+        """The default, as JSON has it."""
+        value = self.option.default
+        return list(value) if isinstance(value, tuple) else value
+
+    @property
+    def text(self) -> str:
+        """What it does, in Markdown."""
+        return f"{self.option.help} {self.more}".strip()
+
+    @property
+    def json_type(self) -> str:
+        """Its type, as a JSON schema names it."""
+        names = {bool: "boolean", int: "integer", float: "number", str: "string", tuple: "array"}
+        return names[type(self.option.default)]
+
+    @property
+    def type(self) -> str:
+        """Its type, as the reference names it."""
+        values = " | ".join(map(json.dumps, self.option.values))
+        return values or self.json_type.replace("array", "array of strings")
+
+    def check(self, value: Any) -> Any:
+        """The value as :class:`Settings` has it.
+
+        Raises
+        ------
+        ValueError
+            When it is not usable; the text says what it must be.
+        """
+        option = self.option
+        if option.values:
+            if not isinstance(value, str) or value not in option.values:
+                raise ValueError(f"it must be one of {', '.join(option.values)}")
+            return value
+        if option == TECHNIQUE:
+            return _technique(value)
+        return _CHECKS[self.json_type](self, value)
+
+
 def _technique(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("it must be a technique's name")
@@ -66,191 +165,184 @@ def _technique(value: Any) -> str:
     return value
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(_: Setting, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ValueError("it must be true or false")
     return value
 
 
-def _count(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10_000:
-        raise ValueError("it must be a whole number from 1 to 10000")
+def _range(setting: Setting) -> tuple[float, float]:
+    least, most = setting.option.minimum, setting.option.maximum
+    return -math.inf if least is None else least, math.inf if most is None else most
+
+
+def _integer(setting: Setting, value: Any) -> int:
+    least, most = _range(setting)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"it must be a whole number from {least:.0f} to {most:.0f}")
     return value
 
 
-def _number(value: Any, highest: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= highest:
-        raise ValueError(f"it must be a number from 0 to {highest:g}")
+def _number(setting: Setting, value: Any) -> float:
+    least, most = _range(setting)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
+        raise ValueError(f"it must be a number from {least:g} to {most:g}")
     return float(value)
 
 
-def _probability(value: Any) -> float:
-    return _number(value, 1)
-
-
-def _weight(value: Any) -> float:
-    return _number(value, 1000)
-
-
-def _order(value: Any) -> str:
-    if not isinstance(value, str) or value not in ORDERS:
-        raise ValueError(f"it must be one of {', '.join(ORDERS)}")
-    return value
-
-
-def _path(value: Any) -> str:
+def _path(_: Setting, value: Any) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise ValueError("it must be a path")
     return value
 
 
-def _command(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(word, str) and word for word in value):
-        raise ValueError("it must be a list of words, such as ['pytest', '-q']")
+def _words(setting: Setting, value: Any) -> tuple[str, ...]:
+    enough = isinstance(value, list) and len(value) >= (setting.option.minimum or 0)
+    if not enough or not all(isinstance(word, str) and word for word in value):
+        raise ValueError(f"it must be a list of words, such as {list(setting.example)}")
     return tuple(value)
 
 
-def _words(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(word, str) and word for word in value):
-        raise ValueError("it must be a list of words, such as ['--ctest', 'build']")
-    return tuple(value)
+_CHECKS: Mapping[str, Callable[[Setting, Any], Any]] = {
+    "boolean": _boolean,
+    "integer": _integer,
+    "number": _number,
+    "string": _path,
+    "array": _words,
+}
 
 
-def _loudness(value: Any) -> str:
-    if not isinstance(value, str) or value not in NOTIFICATIONS:
-        raise ValueError(f"it must be one of {', '.join(NOTIFICATIONS)}")
-    return value
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One setting: its name on the wire, its type for the reference, its check, what it does."""
-
-    name: str
-    type: str
-    check: Callable[[Any], Any]
-    text: str
-
-    @property
-    def attribute(self) -> str:
-        """The attribute of :class:`Settings`."""
-        return "".join(f"_{c.lower()}" if c.isupper() else c for c in self.name)
-
-    @property
-    def default(self) -> Any:
-        """The default, as JSON has it."""
-        value = next(field.default for field in fields(Settings) if field.name == self.attribute)
-        return list(value) if isinstance(value, tuple) else value
+def _jump_weight(option: Option) -> Setting:
+    """The weight of a kind of neighbour; an editor's is bounded, so that a slip of the finger is noticed."""
+    return Setting(option._replace(name=f"jump_weight_{option.name}", maximum=1000), heading=ADVANCED)
 
 
 SETTINGS = (
+    Setting(TECHNIQUE),
+    Setting(CLONE_FAILED),
     Setting(
-        "technique",
-        "string",
-        _technique,
-        "The technique that ranks the suspects, by its name; `NAME+NAME` lets a second one order what the first ties.",
+        Option(
+            "top",
+            Settings.top,
+            "How many suspects to show. Where that ends within a tie, the last ones say how many more have the same"
+            " score.",
+            minimum=1,
+            maximum=10_000,
+        )
     ),
     Setting(
-        "cloneFailed",
-        "boolean",
-        _boolean,
-        "Weigh the failing tests as if there were as many of them as passing ones.",
+        Option(
+            "order",
+            Settings.order,
+            "The order of suspects, and of the steps from one to the next: by rank, or by the expected number of steps"
+            " of a reader who also looks around (see the debugging model).",
+            values={
+                "rank": "The most suspicious first.",
+                "steps": "Fewest expected steps first, for a reader who also looks around a line.",
+            },
+        )
+    ),
+    Setting(INCLUDE_TESTS),
+    Setting(
+        COVERAGE,
+        more="It is relative to the workspace folder. Empty: use what `suspectra record` wrote.",
+        scope="resource",
+        names="file",
+    ),
+    Setting(JUNIT, more="It is relative to the workspace folder.", scope="resource", names="file"),
+    Setting(
+        Option(
+            "test_command",
+            Settings.test_command,
+            "What *Run Tests and Localize* records, one argument an item: a command that runs pytest or unittest."
+            " Unless it is set, a project whose tests are of unittest and that has no word of pytest runs `python -m"
+            " unittest`.",
+            minimum=1,
+        ),
+        scope="resource",
+        names="program",
+        example=("pytest", "-q"),
     ),
     Setting(
-        "top",
-        "integer",
-        _count,
-        "How many suspects to show. Where that ends within a tie, the last ones say how many more have the same score.",
+        Option(
+            "test_interpreter",
+            Settings.test_interpreter,
+            "The Python that runs the tests where `#suspectra.testCommand#` begins with a bare `pytest` or `python`."
+            " Empty: the active virtual environment, `.venv` or `venv` in the workspace folder, the Python that runs"
+            " the server, or the one on the `PATH`, whichever first has pytest.",
+        ),
+        in_vscode="The Python that runs the tests where `#suspectra.testCommand#` begins with a bare `pytest` or"
+        " `python`. Empty: the environment selected in the Python extension, if that is installed; else the active"
+        " virtual environment, `.venv` or `venv` in the folder, or the Python on the `PATH`, whichever first has"
+        " pytest.",
+        scope="machine-overridable",
+        names="program",
     ),
     Setting(
-        "order",
-        '"rank" | "steps"',
-        _order,
-        "The order of suspects, and of the steps from one to the next: by rank, or by the expected number of steps of a"
-        " reader who also looks around (see the debugging model).",
+        Option(
+            "affected_only",
+            Settings.affected_only,
+            "Of `#suspectra.testCommand#`, run only tests that failed last time, are new, or that what changed since"
+            " can reach.",
+        ),
+        scope="resource",
     ),
     Setting(
-        "pJump",
-        "number",
-        _probability,
-        "How likely a reader goes from a line to a neighbour rather than back to the ranking, from 0 to 1. With 1"
-        " nobody comes back, so there are no expected steps.",
+        Option(
+            "c_tests",
+            Settings.c_tests,
+            "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, one"
+            ' argument an item, such as `["--make", "cmake --build build", "--ctest", "build"]`. Empty:'
+            " `#suspectra.testCommand#`, or where C or C++ was recorded last, CTest in the build folder of the"
+            " workspace; so too where nothing was recorded yet, `#suspectra.testCommand#` is not set, and there is no"
+            " test of Python.",
+        ),
+        scope="resource",
+        names="program",
+        example=("--ctest", "build"),
+    ),
+    Setting(Option("code_lens", Settings.code_lens, "Show rank and score above the most suspicious functions.")),
+    Setting(Option("inlay_hints", Settings.inlay_hints, "Show the rank at the end of each suspicious line.")),
+    Setting(
+        Option("diagnostics", Settings.diagnostics, "Mark suspicious lines."),
+        in_vscode="Underline suspicious lines and list them in the Problems panel.",
     ),
     Setting(
-        "jumpWeightSameFunction",
-        "number",
-        _weight,
-        "How much the other lines of a function draw the reader of one of them, against the other two weights.",
+        Option(
+            "show_notifications",
+            Settings.show_notifications,
+            "Which messages nobody asked for may appear as notifications.",
+            values={
+                "off": "No notifications; messages go to the output channel and the status bar.",
+                "onError": "Notifications for errors only.",
+                "onWarning": "Notifications for errors and warnings.",
+                "always": "All notifications.",
+            },
+        ),
+        more="A client that does not take `suspectra/status` has no other way to learn of problems: unless it sets"
+        " this, it gets errors and warnings.",
+        in_vscode="Which of Suspectra's messages may appear as notifications. The answer to a command you gave always"
+        " appears.",
+        scope="machine",
     ),
+    Setting(P_JUMP, more="With 1 nobody comes back, so there are no expected steps.", heading=ADVANCED),
+    _jump_weight(SAME_FUNCTION),
+    _jump_weight(CONTROL_FLOW),
+    _jump_weight(CALLS),
     Setting(
-        "jumpWeightControlFlow",
-        "number",
-        _weight,
-        "How much what runs just before and after a line draws its reader.",
-    ),
-    Setting("jumpWeightCalls", "number", _weight, "How much the other end of a call draws a reader."),
-    Setting(
-        "learnJumps",
-        "boolean",
-        _boolean,
-        "Learn `pJump` from your own moves between suspects. Two counts are kept on this machine, and sent nowhere;"
-        " *Show Learned Jumps* shows them, *Reset Learned Jumps* forgets them.",
-    ),
-    Setting("includeTests", "boolean", _boolean, "Let test code be suspected too."),
-    Setting(
-        "coverage",
-        "string",
-        _path,
-        "A coverage.py data file with dynamic contexts to rank from, relative to the workspace folder. Empty: use"
-        " what `suspectra record` wrote.",
-    ),
-    Setting(
-        "junit",
-        "string",
-        _path,
-        "The JUnit XML file that belongs to the coverage file, relative to the workspace folder.",
-    ),
-    Setting(
-        "testCommand",
-        "array of strings",
-        _command,
-        "What *Run Tests and Localize* records: a command that runs pytest or unittest. Unless it is set, a project"
-        " whose tests are of unittest and that has no word of pytest runs `python -m unittest`.",
-    ),
-    Setting(
-        "testInterpreter",
-        "string",
-        _path,
-        "The Python that runs the tests where `testCommand` begins with a bare `pytest` or `python`. Empty: the active"
-        " virtual environment, `.venv` or `venv` in the workspace folder, the Python that runs the server, or the one"
-        " on the `PATH`, whichever first has pytest.",
-    ),
-    Setting(
-        "affectedOnly",
-        "boolean",
-        _boolean,
-        "Of `testCommand`, run only tests that failed last time, are new, or that what changed since can reach.",
-    ),
-    Setting(
-        "cTests",
-        "array of strings",
-        _words,
-        "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, such as"
-        ' `["--make", "cmake --build build", "--ctest", "build"]`. Empty: `testCommand`, or where C or C++ was recorded'
-        " last, CTest in the build folder of the workspace; so too where nothing was recorded yet, `testCommand` is not"
-        " set, and there is no test of Python.",
-    ),
-    Setting("codeLens", "boolean", _boolean, "Show rank and score above the most suspicious functions."),
-    Setting("inlayHints", "boolean", _boolean, "Show the rank at the end of each suspicious line."),
-    Setting("diagnostics", "boolean", _boolean, "Mark suspicious lines."),
-    Setting(
-        "showNotifications",
-        '"off" | "onError" | "onWarning" | "always"',
-        _loudness,
-        "Which messages nobody asked for may appear as notifications. A client that does not take"
-        " `suspectra/status` has no other way to learn of problems: unless it sets this, it gets errors and warnings.",
+        Option(
+            "learn_jumps",
+            Settings.learn_jumps,
+            "Learn `#suspectra.pJump#` from your own moves between suspects. Two counts are kept on this machine, and"
+            " sent nowhere; *Show Learned Jumps* shows them, *Reset Learned Jumps* forgets them.",
+        ),
+        heading=ADVANCED,
+        scope="machine",
     ),
 )
+
+RESTRICTED = tuple(setting.name for setting in SETTINGS if setting.names)
+"""Settings that name files or programs: they are not used in a workspace that is not trusted."""
 
 
 def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tuple[Settings, list[str]]:

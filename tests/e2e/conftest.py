@@ -597,7 +597,8 @@ def workbench(
     def start(folder: Path, settings: dict | None = None, *, interpreter=None, trusted: bool = True) -> Workbench:
         port = free_port()
         # which Python there is, and what is personal, is a matter of the machine; the rest is the user's
-        scopes = json.loads(MANIFEST.read_text())["contributes"]["configuration"]["properties"]
+        sections = json.loads(MANIFEST.read_text())["contributes"]["configuration"]
+        scopes = {name: setting for section in sections for name, setting in section["properties"].items()}
         chosen = {"suspectra.interpreter": interpreter or [sys.executable], **SETTINGS, **(settings or {})}
         machine = {name for name in chosen if scopes.get(name, {}).get("scope", "").startswith("machine")}
         for kind, names in (("Machine", machine), ("User", chosen.keys() - machine)):

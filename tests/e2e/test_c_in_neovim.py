@@ -30,7 +30,7 @@ def test_marks_what_the_command_line_ranks(reckoner, neovim):
 
 def test_control_flow_tells_the_fault_from_what_it_is_tied_with(reckoner, neovim, wait):
     neovim.show(reckoner, FAULTY)
-    assert neovim.command("suspectra.selectTechnique", "sober") == "sober"
+    assert neovim.command("suspectra.server.selectTechnique", "sober") == "sober"
     wait(lambda: {found["code"] for found in neovim.diagnostics()} == {"sober"}, "the marks are SOBER's")
     ranked = reckoner.suspectra("rank", "--technique", "sober", "--top", "1", "--format", "csv").stdout
     decision = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if "numbers[i] > result" in text)

@@ -45,13 +45,15 @@ def test_steps_through_the_suspects_in_the_order_of_the_ranking(ledger, neovim):
     neovim.show(ledger, "src/ledger/invoice.py")
 
     visited = []
-    place = neovim.command("suspectra.firstSuspect")
+    place = neovim.command("suspectra.server.firstSuspect")
     for _ in range(5):
         visited.append((ledger.path(place["uri"]), place["range"]["start"]["line"] + 1))
         cursor = {"uri": place["uri"], "position": place["range"]["start"]}
-        place = neovim.command("suspectra.nextSuspect", cursor)
+        place = neovim.command("suspectra.server.nextSuspect", cursor)
     assert visited == [(s["file"], s["line"]) for s in ledger.rank()["suspects"]][:5]
-    assert neovim.command("suspectra.previousSuspect", {"uri": place["uri"], "position": place["range"]["start"]})
+    assert neovim.command(
+        "suspectra.server.previousSuspect", {"uri": place["uri"], "position": place["range"]["start"]}
+    )
 
 
 def test_the_documented_keys_open_the_next_suspect(ledger, neovim, wait):
@@ -105,9 +107,9 @@ def test_marks_come_and_go_with_the_examined(ledger, neovim, wait):
     before = neovim.show(ledger, TAX)
     file, line = next(place for place in before if place[0] == TAX)
 
-    assert neovim.command("suspectra.markExamined", ledger.uri(file), line - 1) is True
+    assert neovim.command("suspectra.server.markExamined", ledger.uri(file), line - 1) is True
     wait(lambda: (file, line) not in neovim.marked(ledger), "the examined line is no longer marked")
-    neovim.command("suspectra.clearExamined")
+    neovim.command("suspectra.server.clearExamined")
     wait(lambda: neovim.marked(ledger) == before, "all marks are back")
 
 
@@ -116,16 +118,16 @@ def test_offers_where_to_look_next_goes_there_and_back(ledger, neovim):
     first = next(s for s in ledger.rank()["suspects"] if s["file"] == TAX)
     cursor = {"uri": ledger.uri(TAX), "position": {"line": first["line"] - 1, "character": 8}}
 
-    moves = neovim.command("suspectra.jump", cursor, {"ask": False})["moves"]
+    moves = neovim.command("suspectra.server.jump", cursor, {"ask": False})["moves"]
     assert moves[0]["probability"] >= moves[-1]["probability"] > 0
     assert {"same function", "runs just before"} & {reason for move in moves for reason in move["reasons"]}
     to = {"uri": moves[0]["uri"], "line": moves[0]["line"] - 1}
-    chosen = neovim.command("suspectra.jump", cursor, {"to": to, "ask": False})["chosen"]
+    chosen = neovim.command("suspectra.server.jump", cursor, {"to": to, "ask": False})["chosen"]
     assert chosen["range"]["start"]["line"] == to["line"]
-    assert neovim.command("suspectra.back")["range"]["start"]["line"] == first["line"] - 1
+    assert neovim.command("suspectra.server.back")["range"]["start"]["line"] == first["line"] - 1
 
-    assert neovim.command("suspectra.markInnocent", to["uri"], to["line"]) is True
-    left = neovim.command("suspectra.jump", cursor, {"ask": False})["moves"]
+    assert neovim.command("suspectra.server.markInnocent", to["uri"], to["line"]) is True
+    left = neovim.command("suspectra.server.jump", cursor, {"ask": False})["moves"]
     assert to["line"] + 1 not in {move["line"] for move in left if move["uri"] == to["uri"]}
 
 
@@ -171,5 +173,5 @@ def test_waits_quietly_where_nothing_is_recorded(unrecorded, neovim, wait):
     neovim.start(unrecorded, TAX)
     state = lambda: neovim.request("suspectra/suspects", {"limit": 5})["state"]  # noqa: E731
     wait(lambda: state() == "noEvidence", "it is known that nothing is recorded")
-    assert neovim.command("suspectra.nextSuspect") is None
+    assert neovim.command("suspectra.server.nextSuspect") is None
     assert neovim.diagnostics() == []

@@ -27,7 +27,9 @@ PARAMS = st.fixed_dictionaries(
         "range": RANGES,
         "context": st.just({"diagnostics": []}),
         "query": st.text(max_size=4),
-        "command": st.sampled_from(["suspectra.nextSuspect", "suspectra.explain", "suspectra.jump", "nothing"]),
+        "command": st.sampled_from(
+            ["suspectra.server.nextSuspect", "suspectra.server.explain", "suspectra.server.jump", "nothing"]
+        ),
         "arguments": st.lists(JSON, max_size=3),
         "contentChanges": st.lists(st.fixed_dictionaries({"text": st.text(max_size=5)}, optional={"range": RANGES})),
         "limit": NUMBERS,
@@ -140,7 +142,7 @@ def steps(draw, uri):
     if kind == "command":
         place = draw(st.sampled_from([[], [uri, draw(EDGES)], [{"uri": uri, "position": draw(ANYWHERE)}]]))
         return "workspace/executeCommand", {
-            "command": f"suspectra.{draw(st.sampled_from(COMMANDS))}",
+            "command": f"suspectra.server.{draw(st.sampled_from(COMMANDS))}",
             "arguments": place,
         }
     if kind == "own":

@@ -6,45 +6,51 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 import suspectra
-from suspectra_server import protocol
+from suspectra_server import extension, protocol
 from suspectra_server.protocol import COMMANDS, STATES, SUSPECT
 from suspectra_server.settings import SETTINGS
 
 EXTENSION = Path(__file__).parents[2] / "vscode-extension"
 TEXTS = json.loads((EXTENSION / "package.nls.json").read_text())
 MANIFEST = json.loads((EXTENSION / "package.json").read_text())
-PROPERTIES = MANIFEST["contributes"]["configuration"]["properties"]
 PROTOCOL = (EXTENSION / "src" / "protocol.ts").read_text()
-CLIENT_ONLY = {
-    "suspectra.interpreter",
-    "suspectra.importStrategy",
-    "suspectra.trace.server",
-    "suspectra.decorations",
-    "suspectra.publishCoverage",
-}
+GENERATED = "run: python docs/generate.py"
 
 
-def test_the_settings_are_the_servers_and_a_few_of_the_clients_own():
-    assert set(PROPERTIES) == {f"suspectra.{setting.name}" for setting in SETTINGS} | CLIENT_ONLY
+def test_the_settings_are_those_that_are_declared():
+    declared = extension.configuration()
+    assert MANIFEST["contributes"]["configuration"] == declared, GENERATED
+    properties = {name: what for section in declared for name, what in section["properties"].items()}
+    settings = {f"suspectra.{setting.name}": setting for setting in (*SETTINGS, *extension.EXTENSION_SETTINGS)}
+    assert properties.keys() == settings.keys()
+    for name, setting in settings.items():
+        assert setting.check(properties[name]["default"]) == setting.option.default
+        assert properties[name].get("enum", []) == list(setting.option.values)
+    trusted = MANIFEST["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"]
+    assert trusted == extension.restricted(), GENERATED
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
-def test_a_setting_has_the_servers_default_and_type(setting):
-    declared = PROPERTIES[f"suspectra.{setting.name}"]
-    assert declared["default"] == setting.default
-    assert setting.check(declared["default"]) is not None
-    kind = " | ".join(f'"{value}"' for value in declared["enum"]) if "enum" in declared else declared["type"]
-    assert setting.type.replace(" of strings", "") == kind
+def test_the_parameters_of_the_debugging_model_stand_under_one_heading():
+    _, advanced = MANIFEST["contributes"]["configuration"]
+    assert TEXTS[advanced["title"].strip("%")] == "Advanced"
+    weights = ("SameFunction", "ControlFlow", "Calls")
+    assert list(advanced["properties"]) == [
+        f"suspectra.{name}" for name in ("pJump", *(f"jumpWeight{kind}" for kind in weights), "learnJumps")
+    ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_a_command_has_a_twin_with_the_same_title(command):
-    titles = {item["command"]: TEXTS[item["title"].strip("%")] for item in MANIFEST["contributes"]["commands"]}
-    assert titles[f"suspectra.ui.{command.name}"] == command.title
-    assert f"{command.name}: '{command.id}'" in PROTOCOL
+def test_the_commands_are_those_that_are_declared():
+    commands = MANIFEST["contributes"]["commands"]
+    assert commands == extension.commands(), GENERATED
+    titles = {item["command"]: TEXTS[item["title"].strip("%")] for item in commands}
+    for command in COMMANDS:
+        assert titles[f"suspectra.{command.name}"] == command.title
+        assert f"{command.name}: '{command.id}'" in PROTOCOL
+
+
+def test_the_texts_are_those_that_are_declared():
+    assert TEXTS == TEXTS | extension.texts(), GENERATED
 
 
 def test_the_methods_and_states_are_the_servers():

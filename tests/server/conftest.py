@@ -128,7 +128,9 @@ class Client:
         return self
 
     def command(self, name, *arguments):
-        return self.request("workspace/executeCommand", {"command": f"suspectra.{name}", "arguments": list(arguments)})
+        return self.request(
+            "workspace/executeCommand", {"command": f"suspectra.server.{name}", "arguments": list(arguments)}
+        )
 
     def open(self, path, text=None):
         text = Path(path).read_bytes().decode() if text is None else text

@@ -110,7 +110,7 @@ async def test_the_main_job(editor: LanguageClient, shop, markers):
     assert any("examined" in action.title for action in actions)
     symbols = await editor.workspace_symbol_async(lsp.WorkspaceSymbolParams(""))
     assert len(symbols) == len(markers(shop))
-    location = await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.nextSuspect"))
+    location = await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.server.nextSuspect"))
     assert (location["uri"] if isinstance(location, dict) else location.uri) == uri
     lenses = await editor.text_document_code_lens_async(lsp.CodeLensParams(where))
     assert lenses
@@ -119,8 +119,8 @@ async def test_the_main_job(editor: LanguageClient, shop, markers):
 @pytest.mark.asyncio
 async def test_each_client_gets_what_it_can_take(editor: LanguageClient, shop):
     await marks(editor, (shop / "shop/vouchers.py").as_uri())
-    await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.firstSuspect"))
-    await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.explain"))
+    await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.server.firstSuspect"))
+    await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.server.explain"))
     takes = editor.takes
     assert editor.answer.capabilities.position_encoding == takes.encoding
     # a refresh where it is not supported would be answered with an error
@@ -141,7 +141,7 @@ async def test_the_tests_run_at_the_users_word_and_the_editor_is_told_how_they_e
     await marks(editor, (shop / "shop/vouchers.py").as_uri())
     source = shop / "shop/vouchers.py"
     source.write_text(source.read_text().replace("off = off - amount", "off = amount"))
-    assert await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.runTests"))
+    assert await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.server.runTests"))
 
     async def until(happened):
         while not happened():

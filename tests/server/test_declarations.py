@@ -1,8 +1,8 @@
 """Settings, commands and methods are declared once: what else names them agrees."""
 
+import dataclasses
 import importlib
 import inspect
-import json
 import re
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suspectra.techniques import technique_names
-from suspectra_server import protocol
+from suspectra_server import extension, protocol
 from suspectra_server.features.commands import Commands
 from suspectra_server.features.diagnostics import PAGES
 from suspectra_server.server import make_server
@@ -19,34 +19,26 @@ from suspectra_server.settings import SETTINGS, Settings, read_settings
 
 ROOT = Path(__file__).parent.parent.parent
 EXTENSION = ROOT / "vscode-extension"
-CLIENT_SETTINGS = {"interpreter", "trace.server", "importStrategy", "decorations", "publishCoverage"}
 
 
-@pytest.fixture(scope="module")
-def manifest():
-    return json.loads((EXTENSION / "package.json").read_text())
-
-
-def test_the_extension_contributes_the_settings_of_the_server(manifest):
-    contributed = {
-        name.removeprefix("suspectra."): what
-        for name, what in manifest["contributes"]["configuration"]["properties"].items()
-    }
-    assert contributed.keys() - CLIENT_SETTINGS == {setting.name for setting in SETTINGS}
+def test_each_setting_has_a_value_of_its_own_with_a_default_that_is_usable():
+    assert {setting.attribute for setting in SETTINGS} == {field.name for field in dataclasses.fields(Settings)}
     for setting in SETTINGS:
-        assert contributed[setting.name]["default"] == setting.default, setting.name
-        assert setting.type.startswith((contributed[setting.name]["type"], '"')), setting.name
-        for value in contributed[setting.name].get("enum", []):
+        assert getattr(Settings(), setting.attribute) == setting.option.default, setting.name
+        for value in (setting.default, *setting.option.values):
             read, complaints = read_settings({setting.name: value})
             assert not complaints, (setting.name, value)
-            assert getattr(read, setting.attribute) == value
+            assert getattr(read, setting.attribute) == setting.check(value)
 
 
-def test_the_extension_has_a_command_for_each_of_the_server_and_none_of_its_names(manifest):
-    contributed = {command["command"] for command in manifest["contributes"]["commands"]}
-    assert {f"suspectra.ui.{command.name}" for command in protocol.COMMANDS} <= contributed
-    # the client library registers the server's ids itself: a second registration would fail
-    assert not contributed & {command.id for command in protocol.COMMANDS}
+def test_a_client_may_have_the_plain_ids_for_commands_of_its_own():
+    # client libraries register the server's ids in their editor: a second registration fails
+    ids = {command.id for command in protocol.COMMANDS}
+    assert all(re.fullmatch(r"suspectra\.server\.\w+", one) for one in ids)
+    assert not ids & {command["command"] for command in extension.commands()}
+    assert {f"suspectra.{command.name}" for command in protocol.COMMANDS} <= {
+        command["command"] for command in extension.commands()
+    }
 
 
 def test_the_extension_speaks_the_same_methods_and_states():
@@ -54,7 +46,7 @@ def test_the_extension_speaks_the_same_methods_and_states():
     assert set(re.findall(r"'(suspectra/\w+)'", source)) <= {
         value for value in vars(protocol).values() if isinstance(value, str) and value.startswith("suspectra/")
     }
-    assert set(re.findall(r"'(suspectra\.\w+)'", source)) == {command.id for command in protocol.COMMANDS}
+    assert set(re.findall(r"'(suspectra\.server\.\w+)'", source)) == {command.id for command in protocol.COMMANDS}
     states = re.search(r"type State =([^;]+);", source)[1]
     assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in protocol.State}
 

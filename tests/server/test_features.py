@@ -136,7 +136,7 @@ def test_lenses_stand_above_the_functions_that_hold_suspects(client, shop, find_
         find_line(path, "def reduced"): "Suspect 2–4 · Ochiai 0.866 · 2 suspicious lines",
     }
     explain = next(lens["command"] for lens in lenses if "Suspect 1 " in lens["command"]["title"])
-    assert explain["command"] == "suspectra.explain"
+    assert explain["command"] == "suspectra.server.explain"
     assert "Suspect 1 of 24" in client.command("explain", *explain["arguments"])["markdown"]
     assert any(request["method"] == "workspace/codeLens/refresh" for request in client.asked)
 
@@ -180,7 +180,7 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
         return client.request("textDocument/codeAction", params)
 
     offered = actions(line, diagnostics=client.diagnostics[uri][:1])
-    assert [action["command"]["command"].removeprefix("suspectra.") for action in offered] == [
+    assert [action["command"]["command"].removeprefix("suspectra.server.") for action in offered] == [
         "explain",
         "jump",
         "markExamined",
@@ -202,7 +202,7 @@ def test_a_client_without_action_literals_gets_commands(client, shop, find_line)
     where = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 0}}
     params = {"textDocument": {"uri": path.as_uri()}, "range": where, "context": {"diagnostics": []}}
     offered = client.request("textDocument/codeAction", params)
-    assert offered[0]["command"] == "suspectra.explain"
+    assert offered[0]["command"] == "suspectra.server.explain"
     assert "relatedInformation" not in client.diagnostics[path.as_uri()][0]
 
 

@@ -81,7 +81,7 @@ def ask_behind_a_ranking(client, shop, gate, record):
 
 
 def execute(name, *arguments):
-    return {"command": f"suspectra.{name}", "arguments": list(arguments)}
+    return {"command": f"suspectra.server.{name}", "arguments": list(arguments)}
 
 
 def at(path, line):

@@ -178,7 +178,7 @@ def test_expected_steps_order_places_and_are_not_a_second_score(client, shop, vo
     told = client.request("suspectra/explanation", {"uri": uri, "line": line})["sentences"]
     assert not any("steps" in text for text in (hover(), explained, *told))
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
-    then = [lens["command"] for lens in lenses if lens["command"]["command"] == "suspectra.jump"]
+    then = [lens["command"] for lens in lenses if lens["command"]["command"] == "suspectra.server.jump"]
     assert then
     assert then[0]["title"].startswith("then line ")
     moves = client.command("jump", *then[0]["arguments"])["moves"]

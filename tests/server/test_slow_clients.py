@@ -184,7 +184,7 @@ def test_requests_beyond_the_limit_are_refused_and_all_other_messages_are_taken(
     client.start(shop)
     client._reply = lambda *asked: None
     client.send({"id": "technique", "method": "workspace/executeCommand",
-                 "params": {"command": "suspectra.selectTechnique", "arguments": []}})  # fmt: skip
+                 "params": {"command": "suspectra.server.selectTechnique", "arguments": []}})  # fmt: skip
     question = client.wait(lambda: next((m for m in client.asked if m["method"] == "window/showMessageRequest"), None))
     for number in range(300):
         client.send({"id": f"flood {number}", "method": "suspectra/testResults"})

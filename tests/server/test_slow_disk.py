@@ -75,7 +75,7 @@ def everything(uri, line):
     yield "suspectra/testResults", {}
     yield "suspectra/coverage", {"uri": uri}
     for name, arguments in commands.items():
-        yield "workspace/executeCommand", {"command": f"suspectra.{name}", "arguments": arguments}
+        yield "workspace/executeCommand", {"command": f"suspectra.server.{name}", "arguments": arguments}
 
 
 def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, shop, find_line, tmp_path):

@@ -238,10 +238,10 @@ export class Server implements vscode.Disposable {
         executeCommand: (command, args: unknown[]) => {
           // Without arguments, the server would ask with a plain message. The extension has lists for this.
           if (command === serverCommands.selectTechnique && !args.length) {
-            return vscode.commands.executeCommand('suspectra.ui.selectTechnique');
+            return vscode.commands.executeCommand('suspectra.selectTechnique');
           }
           if (command === serverCommands.jump && !args[1]) {
-            return vscode.commands.executeCommand('suspectra.ui.jump', args[0]);
+            return vscode.commands.executeCommand('suspectra.jump', args[0]);
           }
           return this.command(command, ...args);
         },

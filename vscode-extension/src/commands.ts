@@ -106,7 +106,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   }
   return vscode.Disposable.from(
     ...Object.entries(commands).map(([name, run]) =>
-      vscode.commands.registerCommand(`suspectra.ui.${name}`, (argument?: unknown) =>
+      vscode.commands.registerCommand(`suspectra.${name}`, (argument?: unknown) =>
         withErrorMessage(() => run(suspectOf(argument), argument)),
       ),
     ),

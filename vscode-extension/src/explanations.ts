@@ -22,7 +22,7 @@ export class Explanations implements vscode.Disposable {
   private reasons: Reasons | undefined;
   private asked = 0;
 
-  /** Shows each answer to `suspectra.explain`. While the panel is open, it follows the steps of the reader. */
+  /** Shows each answer to `suspectra.server.explain`. While the panel is open, it follows the steps of the reader. */
   constructor(
     private readonly server: Server,
     private readonly model: Model,
@@ -104,6 +104,6 @@ export class Explanations implements vscode.Disposable {
       examined: 'markExamined',
       innocent: 'markInnocent',
     } as const;
-    await vscode.commands.executeCommand(`suspectra.ui.${names[action]}`, this.at);
+    await vscode.commands.executeCommand(`suspectra.${names[action]}`, this.at);
   }
 }

@@ -102,13 +102,13 @@ export interface Technique {
   description: string;
 }
 
-/** Result of the command `suspectra.explain`. */
+/** Result of the command `suspectra.server.explain`. */
 export interface Explanation {
   markdown: string;
   location: Location;
 }
 
-/** Result of the command `suspectra.jump`. */
+/** Result of the command `suspectra.server.jump`. */
 export interface Jump {
   origin: Place;
   moves: Move[];
@@ -135,7 +135,7 @@ export interface Move extends Place {
   reasons: string[];
 }
 
-/** Result of the command `suspectra.showLearned`. */
+/** Result of the command `suspectra.server.showLearned`. */
 export interface Learned {
   consent: boolean;
   jumps: number;
@@ -208,23 +208,26 @@ export const methods = {
   commandLine: 'suspectra/commandLine',
 } as const;
 
-/** Commands the server executes. The extension's own are `suspectra.ui.*`: the client library claims the server's ids for itself. */
+/**
+ * Commands the server executes. The client library registers each of them in VS Code, so the extension's own, which
+ * people bind keys to, have other ids: `suspectra.nextSuspect`.
+ */
 export const serverCommands = {
-  localize: 'suspectra.localize',
-  nextSuspect: 'suspectra.nextSuspect',
-  previousSuspect: 'suspectra.previousSuspect',
-  firstSuspect: 'suspectra.firstSuspect',
-  explain: 'suspectra.explain',
-  markExamined: 'suspectra.markExamined',
-  markInnocent: 'suspectra.markInnocent',
-  clearExamined: 'suspectra.clearExamined',
-  jump: 'suspectra.jump',
-  back: 'suspectra.back',
-  showLearned: 'suspectra.showLearned',
-  resetLearned: 'suspectra.resetLearned',
-  selectTechnique: 'suspectra.selectTechnique',
-  runTests: 'suspectra.runTests',
-  cancelTests: 'suspectra.cancelTests',
+  localize: 'suspectra.server.localize',
+  nextSuspect: 'suspectra.server.nextSuspect',
+  previousSuspect: 'suspectra.server.previousSuspect',
+  firstSuspect: 'suspectra.server.firstSuspect',
+  explain: 'suspectra.server.explain',
+  markExamined: 'suspectra.server.markExamined',
+  markInnocent: 'suspectra.server.markInnocent',
+  clearExamined: 'suspectra.server.clearExamined',
+  jump: 'suspectra.server.jump',
+  back: 'suspectra.server.back',
+  showLearned: 'suspectra.server.showLearned',
+  resetLearned: 'suspectra.server.resetLearned',
+  selectTechnique: 'suspectra.server.selectTechnique',
+  runTests: 'suspectra.server.runTests',
+  cancelTests: 'suspectra.server.cancelTests',
 } as const;
 
 const STEPS: ReadonlySet<string> = new Set([

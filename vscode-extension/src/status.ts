@@ -16,7 +16,7 @@ export class StatusItem implements vscode.Disposable {
 
   constructor(private readonly model: Model) {
     this.item.name = 'Suspectra';
-    this.item.command = 'suspectra.ui.menu';
+    this.item.command = 'suspectra.menu';
     this.listener = vscode.Disposable.from(
       model.onDidChange(() => this.show()),
       model.onDidProgress(() => this.show()),
@@ -57,8 +57,8 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
     iconPath: new vscode.ThemeIcon(icon), // in the label, its name would be read out
     command,
   });
-  const output = action('output', t('Show Output'), 'suspectra.ui.showOutput');
-  const restart = action('debug-restart', t('Restart Server'), 'suspectra.ui.restart');
+  const output = action('output', t('Show Output'), 'suspectra.showOutput');
+  const restart = action('debug-restart', t('Restart Server'), 'suspectra.restart');
   switch (condition.state) {
     case 'starting':
       return [output];
@@ -67,25 +67,25 @@ function actions(condition: Condition, suspects: boolean, trusted: boolean): Act
     case 'installing':
       return [
         output,
-        action('stop-circle', t('Cancel the Installation of the Server'), 'suspectra.ui.cancelInstallation'),
+        action('stop-circle', t('Cancel the Installation of the Server'), 'suspectra.cancelInstallation'),
       ];
     case 'noServer':
       return [output, restart];
     case 'runningTests':
-      return [action('stop-circle', t('Cancel Test Run'), 'suspectra.ui.cancelTests'), output];
+      return [action('stop-circle', t('Cancel Test Run'), 'suspectra.cancelTests'), output];
   }
   return [
     ...(suspects
       ? [
-          action('arrow-down', t('Next Suspect'), 'suspectra.ui.nextSuspect'),
+          action('arrow-down', t('Next Suspect'), 'suspectra.nextSuspect'),
           action('list-ordered', t('Show the Suspects'), 'suspectra.suspects.focus'),
-          action('beaker', t('Select Technique…'), 'suspectra.ui.selectTechnique'),
+          action('beaker', t('Select Technique…'), 'suspectra.selectTechnique'),
         ]
       : []),
     trusted
-      ? action('run-all', t('Run Tests and Localize'), 'suspectra.ui.runTests')
+      ? action('run-all', t('Run Tests and Localize'), 'suspectra.runTests')
       : action('shield', t('Manage Workspace Trust'), 'workbench.trust.manage'),
-    action('refresh', t('Localize Fault'), 'suspectra.ui.localize'),
+    action('refresh', t('Localize Fault'), 'suspectra.localize'),
     output,
     restart,
   ];

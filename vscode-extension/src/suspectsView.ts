@@ -36,7 +36,7 @@ type Row = GroupRow | SuspectRow | CardRow | ActionRow;
 
 const GROUPING = 'suspectra.grouping';
 const EXAMINED_SCHEME = 'suspectra-done';
-const GO_TO_ERROR = 'suspectra.ui.goToError';
+const GO_TO_ERROR = 'suspectra.goToError';
 const FOLLOW_DEBOUNCE_MS = 150;
 
 export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDecorationProvider, vscode.Disposable {
@@ -231,7 +231,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     item.iconPath = suspect.examined
       ? new vscode.ThemeIcon(suspect.innocent ? 'pass' : 'check', new vscode.ThemeColor('disabledForeground'))
       : { dark: picture(heat, 'dark'), light: picture(heat, 'light') };
-    item.command = { command: 'suspectra.ui.open', title: t('Open'), arguments: [suspect] };
+    item.command = { command: 'suspectra.open', title: t('Open'), arguments: [suspect] };
     return item;
   }
 
@@ -278,8 +278,8 @@ function actions(parent: CardRow): ActionRow[] {
   const action = (label: string, icon: string, command: string): ActionRow => ({ parent, label, icon, command });
   return [
     ...(parent.card.place ? [action(t('Go to Error'), 'go-to-file', GO_TO_ERROR)] : []),
-    action(t('Show Output'), 'output', 'suspectra.ui.showOutput'),
-    action(t('Run Again'), 'run-all', 'suspectra.ui.runAgain'),
+    action(t('Show Output'), 'output', 'suspectra.showOutput'),
+    action(t('Run Again'), 'run-all', 'suspectra.runAgain'),
   ];
 }
 

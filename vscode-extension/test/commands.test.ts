@@ -41,7 +41,7 @@ afterEach(() => {
 });
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
-const give = (name: string, argument?: unknown) => vscode.commands.executeCommand(`suspectra.ui.${name}`, argument);
+const give = (name: string, argument?: unknown) => vscode.commands.executeCommand(`suspectra.${name}`, argument);
 const line = suspect.range.start.line;
 
 it('are all that the manifest contributes, and no more but two of the view', () => {
@@ -49,7 +49,7 @@ it('are all that the manifest contributes, and no more but two of the view', () 
     contributes: { commands: { command: string }[] };
   };
   const contributed = manifest.contributes.commands.map(({ command }) => command);
-  const own = ['suspectra.ui.goToError', 'suspectra.ui.runAgain'];
+  const own = ['suspectra.goToError', 'suspectra.runAgain'];
   expect([...workbench.registered.keys()].sort()).toEqual([...contributed, ...own].sort());
   all.dispose();
   expect(workbench.registered.size).toBe(0);

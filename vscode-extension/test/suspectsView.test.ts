@@ -74,7 +74,7 @@ describe('the rows', () => {
     await show({});
     const [row] = view.getChildren();
     const item = view.getTreeItem(defined(row));
-    expect(item.command).toMatchObject({ command: 'suspectra.ui.open', arguments: [suspect] });
+    expect(item.command).toMatchObject({ command: 'suspectra.open', arguments: [suspect] });
     expect(item.accessibilityInformation?.label).toContain('high suspicion');
     const { tooltip } = view.resolveTreeItem(item, defined(row));
     expect((tooltip as vscode.MarkdownString).value).toContain('3 of 3 failing and 3 of 45 passing tests execute it.');
@@ -121,7 +121,7 @@ describe('the rows', () => {
     const [go] = view.getChildren(card);
     expect(view.getTreeItem(defined(go))).toMatchObject({
       description: 'a.py:4',
-      command: { command: 'suspectra.ui.goToError' },
+      command: { command: 'suspectra.goToError' },
     });
   });
 });

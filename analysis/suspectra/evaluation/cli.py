@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
-from suspectra.console import evidence_options, localize, technique_options, warn, written
+from suspectra.console import declared, evidence_options, localize, technique_options, warn, written
+from suspectra.options import CLONE_FAILED, P_JUMP
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -23,13 +24,7 @@ if TYPE_CHECKING:
     from suspectra.markov.debugging_model import DebuggingModel
 
 _PATH = click.Path(path_type=Path)
-_p_jump = click.option(
-    "--p-jump",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.5,
-    show_default=True,
-    help="Chance of a jump in that model.",
-)
+_p_jump = declared(P_JUMP, type=click.FloatRange(0, 1, max_open=True))
 
 
 def register(cli: click.Group) -> None:
@@ -85,7 +80,7 @@ def register(cli: click.Group) -> None:
         metavar="NAME",
         help="One of `suspectra techniques`, or NAME+NAME.",
     )
-    @click.option("--clone-failed", is_flag=True, help="Clone failed tests, for formulas.")
+    @declared(CLONE_FAILED)
     @click.option("--both", is_flag=True, help="Formulas with and without cloning.")
     @click.option("--break-ties", metavar="NAME", help="Let this technique order what the others tie.")
     @click.option("--ht-rank", is_flag=True, help="Rank by expected steps in the debugging model.")

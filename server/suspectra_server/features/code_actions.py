@@ -8,6 +8,7 @@ from lsprotocol import types as lsp
 
 from suspectra_server.features.diagnostics import SOURCE
 from suspectra_server.features.wording import rank_words
+from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.session import Session
 
 
@@ -40,7 +41,7 @@ def register(session: Session) -> None:
             ("Go to the next suspect", "nextSuspect", [cursor]),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
-        commands = [lsp.Command(title, f"suspectra.{name}", arguments=arguments) for title, name, arguments in wanted]
+        commands = [lsp.Command(title, COMMAND_IDS[name], arguments=arguments) for title, name, arguments in wanted]
         if not session.can("text_document.code_action.code_action_literal_support"):
             return list(commands)
         own = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == SOURCE]

@@ -7,6 +7,7 @@ from lsprotocol import types as lsp
 from suspectra.location import Location
 from suspectra.output.chain_svg import chance
 from suspectra_server.features.wording import rank_words, score_words
+from suspectra_server.protocol import COMMAND_IDS
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import Mark
@@ -56,7 +57,7 @@ def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
 
 
 def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
-    return lsp.Command(title, "suspectra.explain", arguments=[uri, mark.first])
+    return lsp.Command(title, COMMAND_IDS["explain"], arguments=[uri, mark.first])
 
 
 def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> lsp.Command | None:
@@ -74,7 +75,7 @@ def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> ls
     place = f"line {lines[0] + 1}" if where.file == mark.file else f"{where.file}:{lines[0] + 1}"
     title = f"then {place} · {chance(move.probability)} · {move.reasons[0]}"
     cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
-    return lsp.Command(plain(title), "suspectra.jump", arguments=[cursor])
+    return lsp.Command(plain(title), COMMAND_IDS["jump"], arguments=[cursor])
 
 
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:

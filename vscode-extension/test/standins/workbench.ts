@@ -227,11 +227,10 @@ type Settings = Record<string, unknown>;
 /** The settings of the extension with the defaults that its manifest gives them. */
 function defaults(): Settings {
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
-    contributes: { configuration: { properties: Record<string, { default: unknown }> } };
+    contributes: { configuration: { properties: Record<string, { default: unknown }> }[] };
   };
-  return Object.fromEntries(
-    Object.entries(manifest.contributes.configuration.properties).map(([name, property]) => [name, property.default]),
-  );
+  const settings = manifest.contributes.configuration.flatMap(({ properties }) => Object.entries(properties));
+  return Object.fromEntries(settings.map(([name, setting]) => [name, setting.default]));
 }
 
 /** All settings below a section, as an object of objects; or the one of that name. */

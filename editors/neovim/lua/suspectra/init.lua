@@ -57,7 +57,7 @@ local function ask(method, params, done)
 end
 
 local function command(name, arguments, done)
-  ask('workspace/executeCommand', { command = 'suspectra.' .. name, arguments = arguments }, done or function() end)
+  ask('workspace/executeCommand', { command = 'suspectra.server.' .. name, arguments = arguments }, done or function() end)
 end
 
 local function cursor()

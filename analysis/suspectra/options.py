@@ -1,0 +1,35 @@
+"""Options that the command line and the settings of editors share."""
+
+from __future__ import annotations
+
+from suspectra_recorder.options import Option
+
+TECHNIQUE = Option(
+    "technique",
+    "ochiai",
+    "The technique that ranks the suspects, by its name as `suspectra techniques` lists it; `NAME+NAME` lets a second"
+    " one order what the first ties.",
+)
+CLONE_FAILED = Option(
+    "clone_failed", False, "Weigh the failing tests as if there were as many of them as passing ones."
+)
+INCLUDE_TESTS = Option("include_tests", False, "Let test code be suspected too.")
+COVERAGE = Option("coverage", "", "A coverage.py data file with dynamic contexts to rank from.")
+JUNIT = Option("junit", "", "The JUnit XML file that belongs to the coverage file.")
+P_JUMP = Option(
+    "p_jump",
+    0.5,
+    "How likely a reader goes from a line to a neighbour rather than back to the ranking, from 0 to 1.",
+    minimum=0,
+    maximum=1,
+)
+SAME_FUNCTION = Option(
+    "same_function",
+    1.0,
+    "How much the other lines of a function draw the reader of one of them, against the other two weights.",
+    minimum=0,
+)
+CONTROL_FLOW = Option(
+    "control_flow", 1.0, "How much what runs just before and after a line draws its reader.", minimum=0
+)
+CALLS = Option("calls", 1.0, "How much the other end of a call draws a reader.", minimum=0)

@@ -1,0 +1,113 @@
+"""Options: each declared once, whatever it is chosen by.
+
+`OPTIONS` are those of a recording. pytest's command line, its ini file, `suspectra record` and the reference are made
+from them. The other options of the command line and the settings of editors have the same type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+
+class Option(NamedTuple):
+    """A value that can be chosen.
+
+    Parameters
+    ----------
+    name : str
+        In snake case, as the code has it.
+    default : bool, int, float, str or tuple of str
+        What holds when nobody chooses. Its type is the type of the option.
+    help : str
+        What it does, in sentences. They may have code in backticks.
+    values : mapping of str to str, optional
+        The only values it takes, each with a sentence.
+    minimum, maximum : float, optional
+        The range of a number; the least length of a tuple.
+    flag : str, optional
+        Its name on command lines and in ini files, where that is not `name`.
+    negative : str, optional
+        What it does to turn it off, where it is on by default.
+    """
+
+    name: str
+    default: Any
+    help: str
+    values: Mapping[str, str] = MappingProxyType({})
+    minimum: float | None = None
+    maximum: float | None = None
+    flag: str = ""
+    negative: str = ""
+
+    @property
+    def word(self) -> str:
+        """Its name on a command line, without dashes in front."""
+        return (self.flag or self.name).replace("_", "-")
+
+    @property
+    def pytest_flag(self) -> str:
+        """The option of pytest."""
+        return f"--suspectra-{'no-' if self.default is True else ''}{self.word}"
+
+    @property
+    def pytest_attribute(self) -> str:
+        """Where pytest keeps the value of that option."""
+        return self.pytest_flag.removeprefix("--").replace("-", "_")
+
+    @property
+    def ini_name(self) -> str:
+        """The value in pytest's ini file."""
+        return f"suspectra_{self.word.replace('-', '_')}"
+
+    def combine(self, chosen: Iterable[Any]) -> Any:
+        """The value that several places choose together.
+
+        Parameters
+        ----------
+        chosen : iterable
+            A value for each place, the one that counts most first. None and the empty text choose nothing.
+
+        Returns
+        -------
+        bool, str or tuple of str
+            A switch is turned as soon as one place turns it, tuples are added up, and else the first choice holds.
+        """
+        values = [value for value in chosen if value is not None and value != ""]
+        if isinstance(self.default, bool):
+            return any(value != self.default for value in values) != self.default
+        if isinstance(self.default, tuple):
+            return tuple(item for value in values for item in value)
+        return next(iter(values), self.default)
+
+
+RECORDERS = MappingProxyType(
+    {
+        "auto": "Whichever costs less.",
+        "probes": "Statements that are put into the code.",
+        "monitoring": "`sys.monitoring`, on Python 3.12 and newer.",
+    }
+)
+"""The ways to record; see :mod:`suspectra_recorder.choice`."""
+
+COUNTS = Option(
+    "counts",
+    False,
+    "Count how often branches are taken, not only whether: for SOBER and NN/Perm. Slower.",
+)
+RECORDER = Option("recorder", "auto", "How to record: by probes, by sys.monitoring, or by what costs less.", RECORDERS)
+
+OPTIONS = (
+    Option("sources", (), "Record other folders or importable packages too, such as an installed one.", flag="source"),
+    Option("include_tests", False, "Record test modules and conftest files too, so that they can be suspects."),
+    COUNTS,
+    Option(
+        "children",
+        True,
+        "Record the processes that tests start.",
+        negative="Do not record the processes that tests start.",
+    ),
+    RECORDER,
+)
+"""The options of a recording. Each is a field of :class:`suspectra_recorder.settings.Settings`."""

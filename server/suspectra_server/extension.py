@@ -1,0 +1,191 @@
+"""What the VS Code extension contributes: the settings and commands of the server, and a few of its own.
+
+`docs/generate.py` writes this into the extension's manifest. Menus, views, key bindings and the walkthrough are VS
+Code's own business and stand in the manifest alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suspectra_recorder.options import Option
+from suspectra_server.protocol import COMMANDS
+from suspectra_server.settings import ADVANCED, GENERAL, SECTION, SETTINGS, Setting
+
+CATEGORY = "Suspectra"
+HEADINGS = {GENERAL: "", ADVANCED: "%configuration.advanced%"}
+"""The headings of the settings, and the keys of their titles. The extension's own name is not translated."""
+
+
+@dataclass(frozen=True)
+class ExtensionCommand:
+    """A command that the extension carries out itself.
+
+    Parameters
+    ----------
+    name, title : str
+    icon : str, optional
+        One of VS Code's, by its name.
+    enablement : str, optional
+        When VS Code offers it; always unless given.
+    """
+
+    name: str
+    title: str
+    icon: str = ""
+    enablement: str = ""
+
+
+EXTENSION_COMMANDS = (
+    ExtensionCommand("open", "Open Suspect", icon="go-to-file"),
+    ExtensionCommand("showExamined", "List the Examined Suspects", enablement="suspectra.empty == allExamined"),
+    ExtensionCommand("showChain", "Show Where to Look Next as a Graph", icon="type-hierarchy"),
+    ExtensionCommand("filter", "Filter the Suspects…", icon="filter"),
+    ExtensionCommand("clearFilter", "Clear the Filter", icon="clear-all", enablement="suspectra.filtered"),
+    ExtensionCommand("groupBy.none", "Do Not Group", enablement="suspectra.grouping != none"),
+    ExtensionCommand("groupBy.file", "Group by File", enablement="suspectra.grouping != file"),
+    ExtensionCommand("groupBy.function", "Group by Function", enablement="suspectra.grouping != function"),
+    ExtensionCommand("groupBy.test", "Group by Failing Test", enablement="suspectra.grouping != test"),
+    ExtensionCommand("restart", "Restart Server"),
+    ExtensionCommand(
+        "cancelInstallation", "Cancel the Installation of the Server", enablement="suspectra.state == installing"
+    ),
+    ExtensionCommand(
+        "recordInTerminal", "Record in a Terminal", enablement="isWorkspaceTrusted && workspaceFolderCount > 0"
+    ),
+    ExtensionCommand("copyCommandLine", "Copy the Command Line that Records", enablement="workspaceFolderCount > 0"),
+    ExtensionCommand("showOutput", "Show Output"),
+    ExtensionCommand("menu", "Show Menu"),
+)
+
+EXTENSION_SETTINGS = (
+    Setting(
+        Option(
+            "decorations",
+            True,
+            "Tint suspicious lines, and mark them in the gutter and in the overview ruler, by their score."
+            " `#suspectra.inlayHints#` says the same in words.",
+        )
+    ),
+    Setting(
+        Option(
+            "publish_coverage",
+            False,
+            "List the tests of the last recording in the Test Explorer, with their results and the coverage of each"
+            " test.",
+        )
+    ),
+    Setting(
+        Option(
+            "interpreter",
+            (),
+            "The Python that runs the Suspectra server, and any arguments for it. `${workspaceFolder}` and `~` are"
+            " filled in. Empty: the environment selected in the Python extension, the workspace's `.venv` or `venv`, or"
+            " the Python on the `PATH`, whichever first has Suspectra. If none has, the first is used to make a"
+            " private environment for the server.",
+        ),
+        scope="machine-overridable",
+        names="program",
+    ),
+    Setting(
+        Option(
+            "import_strategy",
+            "fromEnvironment",
+            "Which Suspectra runs as the server. Your tests run with your own Python either way.",
+            values={
+                "fromEnvironment": "The Suspectra of your environment, where there is one that goes with this"
+                " extension; else the one that comes with the extension, in a private environment.",
+                "useBundled": "Always the Suspectra that comes with this extension, in a private environment.",
+            },
+        )
+    ),
+    Setting(
+        Option(
+            "trace.server",
+            "off",
+            "Write the messages between the editor and the server to the output channel.",
+            values={
+                "off": "Nothing.",
+                "messages": "What is sent, without its content.",
+                "verbose": "What is sent, with its content.",
+            },
+        )
+    ),
+)
+"""Settings that the server does not read."""
+
+
+def commands() -> list[dict[str, str]]:
+    """The part ``contributes.commands``."""
+    return [
+        {
+            "command": f"{SECTION}.{command.name}",
+            "category": CATEGORY,
+            "title": f"%command.{command.name}%",
+            **({"icon": f"$({command.icon})"} if command.icon else {}),
+            **({"enablement": command.enablement} if command.enablement else {}),
+        }
+        for command in (*COMMANDS, *EXTENSION_COMMANDS)
+    ]
+
+
+def configuration() -> list[dict[str, Any]]:
+    """The part ``contributes.configuration``, a section for each heading."""
+    settings = (*SETTINGS, *EXTENSION_SETTINGS)
+    return [
+        {
+            "title": title or heading,
+            "order": place,
+            "properties": {
+                f"{SECTION}.{setting.name}": {**_schema(setting), "order": order}
+                for order, setting in enumerate(settings, 1)
+                if setting.heading == heading
+            },
+        }
+        for place, (heading, title) in enumerate(HEADINGS.items(), 1)
+    ]
+
+
+def restricted() -> list[str]:
+    """The part ``restrictedConfigurations``: what would start a program that the workspace names."""
+    return [f"{SECTION}.{setting.name}" for setting in (*EXTENSION_SETTINGS, *SETTINGS) if setting.names == "program"]
+
+
+def texts() -> dict[str, str]:
+    """The texts of these parts, by the keys under which they can be translated."""
+    found = {f"command.{command.name}": command.title for command in (*COMMANDS, *EXTENSION_COMMANDS)}
+    found |= {title.strip("%"): heading for heading, title in HEADINGS.items() if title}
+    for setting in (*SETTINGS, *EXTENSION_SETTINGS):
+        found[f"setting.{setting.name}"] = setting.in_vscode or setting.text
+        found |= {f"setting.{setting.name}.{value}": text for value, text in setting.option.values.items()}
+    return found
+
+
+def _schema(setting: Setting) -> dict[str, Any]:
+    """A setting as VS Code declares it: a JSON schema with a scope."""
+    option = setting.option
+    limits = {
+        "array": {"minItems": option.minimum},
+        "integer": {"minimum": option.minimum, "maximum": option.maximum},
+        "number": {"minimum": option.minimum, "maximum": option.maximum},
+    }.get(setting.json_type, {})
+    return {
+        "type": setting.json_type,
+        **({"items": {"type": "string"}} if setting.json_type == "array" else {}),
+        **({"enum": list(option.values)} if option.values else {}),
+        **(
+            {"enumDescriptions": [f"%setting.{setting.name}.{value}%" for value in option.values]}
+            if option.values
+            else {}
+        ),
+        "default": _plain(setting.default),
+        **{name: _plain(limit) for name, limit in limits.items() if limit is not None},
+        "scope": setting.scope,
+        "markdownDescription": f"%setting.{setting.name}%",
+    }
+
+
+def _plain(value: Any) -> Any:
+    """A number as JavaScript writes it: without a fraction that is zero."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
