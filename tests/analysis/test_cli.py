@@ -203,6 +203,7 @@ def test_techniques(suspectra):
     described = strict_json(suspectra("techniques", "--format", "json")[1])
     assert [info["name"] for info in described] == list(technique_names())
     assert all(info["paper"] and info["formula"] for info in described)
+    assert next(info for info in described if info["name"] == "ochiai")["needs"] == ["lines"]
 
 
 def test_version_and_help(suspectra):
