@@ -21,7 +21,7 @@ from partial_runs import SUBJECTS, record
 from recording_overhead import prepare
 
 from suspectra.selection.changes import Workspace, changes
-from suspectra.selection.recorded_tests import Memory, remember
+from suspectra.selection.recorded_tests import RecordedTests, recorded_tests
 from suspectra.selection.selection import chosen
 from suspectra_recorder.instrumentation.outline import Difference, Outline, difference
 from suspectra_recorder.settings import recording_folder
@@ -29,7 +29,7 @@ from suspectra_recorder.settings import recording_folder
 WIDE = 0.9
 
 
-def reached(memory: Memory, root: Path) -> dict[str, int]:
+def reached(memory: RecordedTests, root: Path) -> dict[str, int]:
     """By function how many tests a change of its body reaches."""
     now = changes(Workspace(str(root)), memory.versions(), None)
     if now.differences:
@@ -59,7 +59,7 @@ def main() -> None:
     project = next(s.project for s in SUBJECTS if s.project.name == "tqdm")
     folder, python = prepare(project, options.cache.resolve())
     record(folder, python, project, project.tests)
-    memory = remember(recording_folder(str(folder)))
+    memory = recorded_tests(recording_folder(str(folder)))
     elsewhere = replace(memory, imported=[replace(imported, module="") for imported in memory.imported])
     result: dict[str, object] = {"tests": len(memory.tests)}
     for rule, known in (("function's file", elsewhere), ("imported module", memory)):

@@ -29,7 +29,7 @@ from recording_overhead import COLLECTED, Project, cause, commands, cpu_seconds,
 
 from suspectra.evidence.recording import RecordingSource
 from suspectra.program.python_source import PythonSource
-from suspectra.selection.recorded_tests import remember
+from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.instrumentation.outline import numbered
 from suspectra_recorder.settings import recording_folder
 
@@ -148,7 +148,7 @@ def at_import(folder: Path) -> set[Line]:
 
 def explained(folder: Path) -> dict[str, set[Line]]:
     """By test the lines of the functions that the runner called to explain failures of it."""
-    memory = remember(recording_folder(str(folder)))
+    memory = recorded_tests(recording_folder(str(folder)))
     found: dict[str, set[Line]] = defaultdict(set)
     for name, test in memory.tests.items():
         for rows in (memory.shared[share] for share in test.shares if share in memory.shared):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from suspectra.errors import EvidenceError
 from suspectra.evidence.recording import RecordingSource
-from suspectra.selection.recorded_tests import remember
+from suspectra.selection.recorded_tests import recorded_tests
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import FRAME, MAGIC, FrameKind, LogWriter, frame, frames, pack_rows, with_json
@@ -279,12 +279,12 @@ def test_a_test_that_was_deleted_stays_deleted_whatever_log_could_not_be_tidied(
     replaced.test("t.py::kept", lines={0: {2}}, time=50)
     replaced.close()
     assert names(tmp_path) == {"t.py::kept", "u.py::other"}
-    chosen_before = remember(old.folder).tests.keys()
+    chosen_before = recorded_tests(old.folder).tests.keys()
     for _ in range(2):
         compact(str(old.folder), max_logs=0)
         assert len(list(old.folder.iterdir())) == 2
         assert names(tmp_path) == {"t.py::kept", "u.py::other"}
-        assert remember(old.folder).tests.keys() == chosen_before == {"t.py::kept", "u.py::other"}
+        assert recorded_tests(old.folder).tests.keys() == chosen_before == {"t.py::kept", "u.py::other"}
     merged = next(path for path in old.folder.iterdir() if "merged" in path.name)
     assert [f.kind for f in frames(merged.read_bytes())].count(FrameKind.SCOPE) == 1
     old.close()

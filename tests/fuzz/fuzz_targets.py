@@ -36,7 +36,7 @@ from suspectra.program.c_object import parse_notes, parse_profile
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.python_source import PythonSource
 from suspectra.recording.merging import merge
-from suspectra.selection.recorded_tests import remember
+from suspectra.selection.recorded_tests import recorded_tests
 from suspectra.selection.selection import select
 from suspectra_recorder.children import Child
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
@@ -183,7 +183,7 @@ def memory(data: bytes, folder: Path) -> None:
     logs = folder / ".suspectra" / "recording"
     logs.mkdir(parents=True)
     (logs / "1.log").write_bytes(_summed(data))
-    known = remember(logs)
+    known = recorded_tests(logs)
     for version in known.versions():
         with suppress(*DAMAGE):
             version.masks()

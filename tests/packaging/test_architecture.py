@@ -186,6 +186,17 @@ def test_reading_evidence_executes_nothing(path):
     assert not calls & {"eval", "exec", "compile", "__import__"}
 
 
+@pytest.mark.parametrize("path", [*RECORDER, *sources(ANALYSIS), *sources(SERVER)], ids=relative)
+def test_logs_are_taken_apart_in_one_place(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    compared = {
+        ast.unparse(part) for node in ast.walk(tree) if isinstance(node, ast.Compare) for part in ast.walk(node)
+    }
+    takes_apart = "suspectra_recorder.log.frames.frames" in imports(path) or any("FrameKind" in c for c in compared)
+    # children leave logs of another kind, and the choice of a recorder samples them without reading
+    assert not takes_apart or path.stem in ("frames", "reader", "children", "choice")
+
+
 STARTS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "system", "popen", "posix_spawn", "startfile"}
 
 

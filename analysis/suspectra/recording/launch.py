@@ -186,9 +186,9 @@ def _selection(root: str, since: str | None, report: TextIO) -> str:
 
 def _selected(only: Path, workspace: str | None) -> str:
     """Write down for the plugin which tests a file names, with all that are recorded where a workspace is given."""
-    from suspectra.selection.recorded_tests import remember
+    from suspectra.selection.recorded_tests import recorded_tests
 
-    known = list(remember(recording_folder(workspace)).tests) if workspace else []
+    known = list(recorded_tests(recording_folder(workspace)).tests) if workspace else []
     return _written({"left_out": {}, "chosen": [], "only": named_tests(only), "known": known})
 
 

@@ -9,28 +9,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.frames import (
-    DAMAGE,
-    MAGIC,
-    SUFFIX,
-    FrameKind,
-    LogDamage,
-    frame,
-    frames,
-    held,
-    read_json,
-    split_json,
-)
+from suspectra_recorder.log.frames import MAGIC, SUFFIX, FrameKind, LogDamage, frame, held
 from suspectra_recorder.log.history import WholeFiles, newest, newest_errors
+from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests
@@ -61,20 +51,74 @@ class Merged:
     problems: tuple[Problem, ...]
 
 
-@dataclass
-class _Run:
-    """One process's run: frames as they are, and name and time of each test."""
+class _Test(NamedTuple):
+    name: str
+    time: int
+    payload: bytes
 
-    head: dict[str, Any]
+
+@dataclass
+class _Section:
+    """One process's run: records as they are, and name and time of each test."""
+
+    run: Run
     order: int  # of the input it is from
-    files: dict[str, str] = field(default_factory=dict)  # digest by path
-    frames: list[tuple[FrameKind, bytes]] = field(default_factory=list)
-    tests: list[tuple[str, int, bytes]] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)  # by path
+    sources: list[bytes] = field(default_factory=list)  # damaged or not: rows number them by their order
+    outside: list[bytes] = field(default_factory=list)
+    shared: list[bytes] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    tests: list[_Test] = field(default_factory=list)
     errors: list[CollectionError] = field(default_factory=list)
 
-    @property
-    def started(self) -> int:
-        return int(self.head["started"])
+
+class _Log(LogReader):
+    """Takes in the records of one log."""
+
+    def __init__(self, name: str, order: int):
+        super().__init__()
+        self.name = name
+        self.order = order
+        self.sections: list[_Section] = []
+        self.collections: list[WholeFiles] = []
+        self.problems: list[Problem] = []  # of reading it
+
+    def on_run(self, run: Run) -> None:
+        self.sections.append(_Section(run, self.order))
+
+    def on_source(self, source: Source) -> None:
+        section = self.sections[-1]
+        if source.traced:
+            section.digests[source.path] = source.digest
+        section.sources.append(source.payload)
+
+    def on_lost_source(self, payload: bytes) -> None:
+        self.sections[-1].sources.append(payload)
+
+    def on_test(self, test: RecordedTest) -> None:
+        self.sections[-1].tests.append(_Test(test.name, test.time, test.payload))
+
+    def on_outside(self, rows: bytes) -> None:
+        self.sections[-1].outside.append(rows)
+
+    def on_shared(self, shared: Shared) -> None:
+        self.sections[-1].shared.append(shared.payload)
+
+    def on_collection(self, collection: WholeFiles) -> None:
+        self.collections.append(collection)
+
+    def on_problem(self, problem: Problem) -> None:
+        self.sections[-1].problems.append(problem)
+
+    def on_collection_error(self, error: CollectionError) -> None:
+        self.sections[-1].errors.append(error)
+
+    def on_unknown(self, kind: int) -> None:
+        raise ValueError(f"a record of kind {kind}, which this version does not know")
+
+    def on_damage(self, end: int, error: Exception) -> None:
+        cause = f"does not hold what it should ({type(error).__name__}: {error})"
+        self.problems.append(Problem(self.name, f"frame that ends at byte {end}", cause, _AGAIN))
 
 
 def merge(out: Path, inputs: Sequence[Path]) -> Merged:
@@ -107,29 +151,30 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
         cure = "name a new folder, or name this one among the inputs too"
         raise UsageError(Problem(str(out), "", "it holds another recording already", cure))
     problems: list[Problem] = []
-    runs: list[_Run] = []
+    sections: list[_Section] = []
     collections: list[WholeFiles] = []
     for order, folder in enumerate(folders):
-        runs += _read(folder, order, problems, collections)
-    live = newest(((name, at) for run in _by_age(runs) for name, at, _ in run.tests), ())
-    everything = sum(len(run.tests) for run in runs)
+        sections += _read(folder, order, problems, collections)
+    live = newest(((test.name, test.time) for section in _by_age(sections) for test in section.tests), ())
+    everything = sum(len(section.tests) for section in sections)
     seen: set[str] = set()
-    for run in reversed(_by_age(runs)):  # where times are equal the newest run has it
-        counting = [test for test in run.tests if live.get(test[0]) == test[1] and test[0] not in seen]
-        run.tests = list({name: (name, at, payload) for name, at, payload in counting}.values())
-        seen.update(name for name, _, _ in run.tests)
-    errors = set(newest_errors(((run.head["run"], error) for run in runs for error in run.errors), collections))
-    for run in runs:
-        run.errors = [error for error in run.errors if error in errors]
-    latest = max(run.started for run in runs)
-    runs = [run for run in _by_age(runs) if run.tests or run.errors or run.started == latest]
-    problems += _versions(runs)
-    _write(out, runs, old)
-    return Merged(out, len(live), everything - len(live), len(runs), tuple(problems))
+    for section in reversed(_by_age(sections)):  # where times are equal the newest run has it
+        counting = [test for test in section.tests if live.get(test.name) == test.time and test.name not in seen]
+        section.tests = list({test.name: test for test in counting}.values())
+        seen.update(test.name for test in section.tests)
+    met = ((section.run.name, error) for section in sections for error in section.errors)
+    errors = set(newest_errors(met, collections))
+    for section in sections:
+        section.errors = [error for error in section.errors if error in errors]
+    latest = max(section.run.started for section in sections)
+    sections = [s for s in _by_age(sections) if s.tests or s.errors or s.run.started == latest]
+    problems += _versions(sections)
+    _write(out, sections, old)
+    return Merged(out, len(live), everything - len(live), len(sections), tuple(problems))
 
 
-def _by_age(runs: Iterable[_Run]) -> list[_Run]:
-    return sorted(runs, key=lambda run: (run.started, run.order))
+def _by_age(sections: Iterable[_Section]) -> list[_Section]:
+    return sorted(sections, key=lambda section: (section.run.started, section.order))
 
 
 def _recording_in(path: Path) -> Path:
@@ -152,9 +197,9 @@ def _logs(folder: Path) -> list[Path]:
     return [Path(e.path) for e in entries if e.name.endswith(SUFFIX) and e.is_file(follow_symlinks=False)]
 
 
-def _read(folder: Path, order: int, problems: list[Problem], everything: list[WholeFiles]) -> list[_Run]:
-    """The runs of one recording, without the tests that its own later runs no longer found; adds its collections."""
-    runs: list[_Run] = []
+def _read(folder: Path, order: int, problems: list[Problem], everything: list[WholeFiles]) -> list[_Section]:
+    """The sections of one recording, without the tests that its later runs no longer found; adds its collections."""
+    sections: list[_Section] = []
     collections: list[WholeFiles] = []
     for path in _logs(folder):
         if held(path):
@@ -167,61 +212,30 @@ def _read(folder: Path, order: int, problems: list[Problem], everything: list[Wh
         except OSError as error:
             problems.append(Problem(str(path), "", f"can't be read: {error.strerror or error}", _AGAIN))
             continue
-        _read_log(data, str(path), order, runs, collections, problems)
-    if not runs:
+        log = _Log(str(path), order)
+        try:
+            log.read(data)
+        except LogDamage as damage:
+            place, cause = f"byte {damage.offset}", f"{damage.cause}; all before it was read"
+            log.problems.append(Problem(log.name, place, cause, _AGAIN))
+        sections += log.sections
+        collections += log.collections
+        problems += log.problems
+    if not sections:
         cause = problems[-1].cause if problems else "nothing was recorded in it"
         raise EvidenceError(Problem(str(folder), "", cause, "leave it out, or record again"))
-    live = newest(((name, at) for run in runs for name, at, _ in run.tests), collections)
-    for run in runs:
-        run.tests = [test for test in run.tests if live.get(test[0]) == test[1]]
+    live = newest(((test.name, test.time) for section in sections for test in section.tests), collections)
+    for section in sections:
+        section.tests = [test for test in section.tests if live.get(test.name) == test.time]
     everything += collections
-    return runs
+    return sections
 
 
-def _read_log(
-    data: bytes, name: str, order: int, runs: list[_Run], collections: list[WholeFiles], problems: list[Problem]
-) -> None:
-    run: _Run | None = None
-    try:
-        for kind, payload, end in frames(data):
-            try:
-                if kind == FrameKind.RUN:
-                    run = _Run(read_json(payload), order)
-                    run.head["run"], run.head["started"] = str(run.head["run"]), int(run.head["started"])
-                    runs.append(run)
-                elif run is None:
-                    raise ValueError("no run before it")
-                else:
-                    _add(run, FrameKind(kind), payload, collections)
-            except DAMAGE as error:
-                cause = f"does not hold what it should ({type(error).__name__}: {error})"
-                problems.append(Problem(name, f"frame that ends at byte {end}", cause, _AGAIN))
-    except LogDamage as damage:
-        problems.append(Problem(name, f"byte {damage.offset}", f"{damage.cause}; all before it was read", _AGAIN))
-
-
-def _add(run: _Run, kind: FrameKind, payload: bytes, collections: list[WholeFiles]) -> None:
-    if kind == FrameKind.TEST:
-        head, _ = split_json(payload)
-        run.tests.append((str(head["name"]), int(head["time"]), payload))
-    elif kind == FrameKind.SCOPE:
-        collections.append(WholeFiles.from_payload(payload, run.head["run"]))
-    elif kind == FrameKind.ERROR:
-        run.errors.append(CollectionError.from_dict(read_json(payload)))
-    else:
-        run.frames.append((kind, payload))  # damaged or not: rows number the files by their order
-        if kind == FrameKind.FILE:
-            head, _ = split_json(payload)
-            if not head.get("traced", True):
-                return
-            run.files[str(head["path"])] = str(head["digest"])
-
-
-def _versions(runs: Iterable[_Run]) -> list[Problem]:
+def _versions(sections: Iterable[_Section]) -> list[Problem]:
     """The files of which the merged runs executed different versions."""
     versions: dict[str, dict[str, None]] = {}
-    for run in runs:
-        for path, digest in run.files.items():
+    for section in sections:
+        for path, digest in section.digests.items():
             versions.setdefault(path, {})[digest] = None
     return [
         Problem(
@@ -236,22 +250,32 @@ def _versions(runs: Iterable[_Run]) -> list[Problem]:
     ]
 
 
-def _write(out: Path, runs: Sequence[_Run], old: Sequence[Path]) -> None:
+def _write(out: Path, sections: Sequence[_Section], old: Sequence[Path]) -> None:
     """One log, complete under its name before any other goes."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         with complete_file(out / f"{time.time_ns():020d}-{os.getpid()}-merged{SUFFIX}") as stream:
             stream.write(MAGIC)
-            for run in runs:
-                stream.write(frame(FrameKind.RUN, json.dumps(run.head).encode()))
-                for kind, payload in run.frames:
-                    stream.write(frame(kind, payload))
-                for _, _, payload in run.tests:
-                    stream.write(frame(FrameKind.TEST, payload))
-                for error in run.errors:
-                    stream.write(frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()))
+            for section in sections:
+                stream.writelines(_frames(section))
         for path in old:
             path.unlink(missing_ok=True)
     except OSError as error:
         cause = f"it can't be written: {error.strerror or error}"
         raise UsageError(Problem(str(out), "", cause, "name a folder that can be written to")) from None
+
+
+def _frames(section: _Section) -> Iterator[bytes]:
+    yield frame(FrameKind.RUN, json.dumps(section.run.head).encode())
+    copied = {
+        FrameKind.FILE: section.sources,
+        FrameKind.OUTSIDE: section.outside,
+        FrameKind.SHARED: section.shared,
+        FrameKind.TEST: [test.payload for test in section.tests],
+    }
+    for kind, payloads in copied.items():
+        yield from (frame(kind, payload) for payload in payloads)
+    for problem in section.problems:
+        yield frame(FrameKind.PROBLEM, json.dumps(problem.as_dict()).encode())
+    for error in section.errors:
+        yield frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode())

@@ -13,24 +13,16 @@ import struct
 import sys
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from suspectra_recorder.instrumentation.outline import Outline, numbered
-from suspectra_recorder.log.frames import (
-    DAMAGE,
-    SUFFIX,
-    Frame,
-    FrameKind,
-    LogDamage,
-    frames,
-    inside,
-    read_json,
-    split_json,
-)
+from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage, split_json
 from suspectra_recorder.log.history import WholeFiles, inflate, inflate_head, newest
+from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
 _FAILING = frozenset({"failed", "error"})
 _MAX_LOG = 1 << 30
@@ -237,7 +229,7 @@ class KnownTest:
 
 
 @dataclass
-class Memory:
+class RecordedTests:
     """A recording.
 
     Parameters
@@ -267,8 +259,8 @@ class Memory:
         return list(found.values())
 
 
-def remember(folder: str | os.PathLike[str]) -> Memory:
-    """What the logs in a folder tell; an empty memory when there are none.
+def recorded_tests(folder: str | os.PathLike[str]) -> RecordedTests:
+    """What the logs in a folder tell; nothing when there are none.
 
     Parameters
     ----------
@@ -277,23 +269,19 @@ def remember(folder: str | os.PathLike[str]) -> Memory:
 
     Returns
     -------
-    Memory
+    RecordedTests
         Damaged parts are left out.
     """
     tests: list[KnownTest] = []
     collections: list[WholeFiles] = []
-    memory = Memory()
+    recorded = RecordedTests()
     versions: dict[tuple[str, str, bool, int], Version] = {}
     for data in _logs(folder):
-        log = _Log(memory, tests, collections, versions)
-        try:
-            for frame in frames(data):
-                log.add(frame)
-        except LogDamage:
-            continue
+        with suppress(LogDamage):
+            _Log(recorded, tests, collections, versions).read(data)
     times = newest(((t.name, t.time) for t in tests), collections)
-    memory.tests = {t.name: t for t in sorted(tests, key=lambda t: t.time) if times.get(t.name) == t.time}
-    return memory
+    recorded.tests = {t.name: t for t in sorted(tests, key=lambda t: t.time) if times.get(t.name) == t.time}
+    return recorded
 
 
 def _logs(folder: str | os.PathLike[str]) -> Iterator[bytes]:
@@ -311,59 +299,53 @@ def _logs(folder: str | os.PathLike[str]) -> Iterator[bytes]:
             continue
 
 
-class _Log:
-    """Takes in the frames of one log."""
+class _Log(LogReader):
+    """Takes in the records of one log; what is damaged is not there."""
 
     def __init__(
         self,
-        memory: Memory,
+        recorded: RecordedTests,
         tests: list[KnownTest],
         collections: list[WholeFiles],
         versions: dict[tuple[str, str, bool, int], Version],
     ):
-        self.memory = memory
+        super().__init__()
+        self.recorded = recorded
         self.tests = tests
         self.collections = collections
         self.versions = versions
         self.section = Section("")
 
-    def add(self, frame: Frame) -> None:
-        if frame.kind == FrameKind.FILE:
-            self.section.versions.append(None)  # keeps the numbers right when the frame is damaged
-        try:
-            self._add(frame.kind, frame.payload)
-        except DAMAGE:
-            return
+    def on_run(self, run: Run) -> None:
+        self.section = Section(run.python, run.started)
 
-    def _add(self, kind: int, payload: bytes) -> None:
-        if kind == FrameKind.RUN:
-            head = read_json(payload)
-            self.section = Section(str(head.get("python", "")), int(head["started"]))
-        elif kind == FrameKind.FILE:
-            self.section.versions[-1] = self._version(*split_json(payload))
-        elif kind == FrameKind.TEST:
-            head, rows = split_json(payload)
-            failing = head["verdict"] in _FAILING
-            shares = tuple(map(str, head.get("shares", ())))
-            test = KnownTest(str(head["name"]), failing, int(head["time"]), Rows(self.section, rows), shares)
-            self.tests.append(test)
-        elif kind == FrameKind.SHARED:
-            head, rows = split_json(payload)
-            if name := str(head["name"]):
-                self.memory.shared[name] = Rows(self.section, rows)
-            else:
-                self.memory.imported.append(Imported(Rows(self.section, rows), str(head.get("module", ""))))
-        elif kind == FrameKind.OUTSIDE:
-            self.memory.imported.append(Imported(Rows(self.section, payload)))
-        elif kind == FrameKind.SCOPE:
-            self.collections.append(WholeFiles.from_payload(payload))
+    def on_source(self, source: Source) -> None:
+        self.section.versions.append(self._version(source))
 
-    def _version(self, head: Mapping[str, Any], blob: bytes) -> Version:
-        traced = bool(head.get("traced", True))
-        key = (inside(head["path"]), str(head["digest"]), traced, zlib.crc32(blob))
+    def on_lost_source(self, payload: bytes) -> None:
+        self.section.versions.append(None)
+
+    def on_test(self, test: RecordedTest) -> None:
+        rows = Rows(self.section, test.rows)
+        self.tests.append(KnownTest(test.name, test.verdict in _FAILING, test.time, rows, test.shares))
+
+    def on_shared(self, shared: Shared) -> None:
+        rows = Rows(self.section, shared.rows)
+        if shared.name:
+            self.recorded.shared[shared.name] = rows
+        else:
+            self.recorded.imported.append(Imported(rows, shared.module))
+
+    def on_outside(self, rows: bytes) -> None:
+        self.recorded.imported.append(Imported(Rows(self.section, rows)))
+
+    def on_collection(self, collection: WholeFiles) -> None:
+        self.collections.append(collection)
+
+    def _version(self, source: Source) -> Version:
+        key = (source.path, source.digest, source.traced, zlib.crc32(source.map))
         if key not in self.versions:
-            cells = int(head["cells"])
-            if not 0 <= cells <= _MAX_CELLS:
+            if not 0 <= source.cells <= _MAX_CELLS:
                 raise ValueError("more cells than there can be")
-            self.versions[key] = Version(*key[:3], cells, blob)
+            self.versions[key] = Version(*key[:3], source.cells, source.map)
         return self.versions[key]

@@ -18,7 +18,7 @@ from functools import cached_property
 
 from suspectra.errors import Problem, UsageError
 from suspectra.selection.changes import Changes, Workspace, changes, other_files
-from suspectra.selection.recorded_tests import KnownTest, Memory, Rows, Section, Version, remember
+from suspectra.selection.recorded_tests import KnownTest, RecordedTests, Rows, Section, Version, recorded_tests
 from suspectra.selection.revision import Revision
 from suspectra_recorder.instrumentation.outline import ANYTHING, Difference
 from suspectra_recorder.log.frames import DAMAGE
@@ -112,23 +112,23 @@ def select(root: str, since: str | None = None) -> Selection:
     if os.path.commonpath((folder, root)) != root:
         cause = "the folder of the recording leads outside the workspace"
         raise UsageError(Problem(recording_folder(root), "", cause, "remove the link and record again"))
-    memory = remember(folder)
+    recorded = recorded_tests(folder)
     workspace = Workspace(root)
-    versions = memory.versions()
-    selection = chosen(memory, changes(workspace, versions, revision), workspace.age)
-    after = min((memory.tests[name].time for name in selection.left_out), default=None)
+    versions = recorded.versions()
+    selection = chosen(recorded, changes(workspace, versions, revision), workspace.age)
+    after = min((recorded.tests[name].time for name in selection.left_out), default=None)
     if after is None:
         return selection
     others = other_files(workspace, {v.path for v in versions}, after, revision)
     return Selection(selection.known, selection.failed, selection.affected, selection.left_out, tuple(others))
 
 
-def chosen(memory: Memory, changed: Changes, age: Callable[[str], int] = lambda path: -1) -> Selection:
+def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] = lambda path: -1) -> Selection:
     """Decide from what is known.
 
     Parameters
     ----------
-    memory : Memory
+    recorded : RecordedTests
         What is known of the tests.
     changed : Changes
         What is different since they ran.
@@ -140,12 +140,12 @@ def chosen(memory: Memory, changed: Changes, age: Callable[[str], int] = lambda 
     Selection
         Without other files.
     """
-    importers = _Importers(changed.imports, {v.path for v in memory.versions()})
-    views = {s: _View(s, memory, changed, importers, age) for s in {t.rows.section for t in memory.tests.values()}}
+    importers = _Importers(changed.imports, {v.path for v in recorded.versions()})
+    views = {s: _View(s, recorded, changed, importers, age) for s in {t.rows.section for t in recorded.tests.values()}}
     failed: list[str] = []
     affected: dict[str, tuple[str, ...]] = {}
     left_out: dict[str, str] = {}
-    for name, test in memory.tests.items():
+    for name, test in recorded.tests.items():
         if changed.gone and views[test.rows.section].lost(test):
             continue
         if test.failing:
@@ -163,13 +163,13 @@ class _View:
     def __init__(
         self,
         section: Section,
-        memory: Memory,
+        recorded: RecordedTests,
         changed: Changes,
         importers: _Importers,
         age: Callable[[str], int],
     ):
         self.section = section
-        self.memory = memory
+        self.recorded = recorded
         self.changed = changed
         self.importers = importers
         self.age = age
@@ -241,7 +241,7 @@ class _View:
 
     def _shared_reasons(self, name: str) -> tuple[str, ...]:
         if name not in self._shared:
-            rows = self.memory.shared.get(name)
+            rows = self.recorded.shared.get(name)
             if rows is None or rows.section is not self.section:
                 self._shared[name] = ("what its fixtures executed is not known",)
             else:
@@ -306,7 +306,7 @@ class _View:
     def _imported(self) -> set[str]:
         """Modules whose import called changed functions; where it is not known which module did, the functions' own."""
         found: set[str] = set()
-        for imported in self.memory.imported:
+        for imported in self.recorded.imported:
             rows = imported.rows
             if rows.section is self.section:
                 try:

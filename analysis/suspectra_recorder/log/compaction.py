@@ -12,9 +12,9 @@ import struct
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from suspectra_recorder.complete_file import complete_file
+from suspectra_recorder.errors import Problem
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import (
     DAMAGE,
@@ -23,12 +23,10 @@ from suspectra_recorder.log.frames import (
     FrameKind,
     LogDamage,
     frame,
-    frames,
     hold,
-    read_json,
-    split_json,
 )
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
+from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
 MAX_LOGS = 16
 MIN_WASTE = 1 << 20
@@ -40,6 +38,7 @@ class _Test:
     time: int
     size: int
     payload: bytes
+    shares: tuple[str, ...]
     section: int
 
 
@@ -47,31 +46,57 @@ class _Test:
 class _Section:
     """The frames of one process's run."""
 
-    run: dict[str, Any]
+    run: Run
     files: list[bytes] = field(default_factory=list)
     outside: list[bytes] = field(default_factory=list)
     shared: list[tuple[str, bytes]] = field(default_factory=list)
-    problems: list[bytes] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
     errors: list[CollectionError] = field(default_factory=list)
     collections: list[WholeFiles] = field(default_factory=list)
 
-    @property
-    def name(self) -> str:
-        """Of the run."""
-        return str(self.run.get("run"))
 
+class _Log(LogReader):
+    """A log that nobody writes, locked, as it is copied."""
 
-@dataclass
-class _Log:
-    path: str
-    descriptor: int
-    sections: list[_Section] = field(default_factory=list)
-    tests: list[_Test] = field(default_factory=list)
+    def __init__(self, path: str, descriptor: int):
+        super().__init__()
+        self.path = path
+        self.descriptor = descriptor
+        self.sections: list[_Section] = []
+        self.tests: list[_Test] = []
 
     @property
     def collections(self) -> list[WholeFiles]:
         """Those of all sections."""
         return [collection for section in self.sections for collection in section.collections]
+
+    def on_run(self, run: Run) -> None:
+        self.sections.append(_Section(run))
+
+    def on_source(self, source: Source) -> None:
+        self.sections[-1].files.append(source.payload)
+
+    def on_test(self, test: RecordedTest) -> None:
+        section = len(self.sections) - 1
+        self.tests.append(_Test(test.name, test.time, len(test.payload), test.payload, test.shares, section))
+
+    def on_outside(self, rows: bytes) -> None:
+        self.sections[-1].outside.append(rows)
+
+    def on_shared(self, shared: Shared) -> None:
+        self.sections[-1].shared.append((shared.name, shared.payload))
+
+    def on_collection(self, collection: WholeFiles) -> None:
+        self.sections[-1].collections.append(collection)
+
+    def on_problem(self, problem: Problem) -> None:
+        self.sections[-1].problems.append(problem)
+
+    def on_collection_error(self, error: CollectionError) -> None:
+        self.sections[-1].errors.append(error)
+
+    def on_damage(self, end: int, error: Exception) -> None:
+        raise LogDamage(end, "damaged record") from error
 
 
 def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE) -> None:
@@ -112,7 +137,7 @@ def _open(path: str) -> _Log | None:
     log = _Log(path, descriptor)
     try:
         with open(path, "rb") as stream:
-            _read(log, stream.read())
+            log.read(stream.read())
     except LogDamage as damage:
         if "torn" not in damage.cause:
             os.close(descriptor)
@@ -121,28 +146,6 @@ def _open(path: str) -> _Log | None:
         os.close(descriptor)
         return None
     return log
-
-
-def _read(log: _Log, data: bytes) -> None:
-    for kind, payload, _ in frames(data):
-        if kind == FrameKind.RUN:
-            log.sections.append(_Section(read_json(payload)))
-        elif kind == FrameKind.FILE:
-            log.sections[-1].files.append(payload)
-        elif kind == FrameKind.TEST:
-            head, _ = split_json(payload)
-            section = len(log.sections) - 1
-            log.tests.append(_Test(head["name"], int(head["time"]), len(payload), payload, section))
-        elif kind == FrameKind.OUTSIDE:
-            log.sections[-1].outside.append(payload)
-        elif kind == FrameKind.SHARED:
-            log.sections[-1].shared.append((str(split_json(payload)[0]["name"]), payload))
-        elif kind == FrameKind.SCOPE:
-            log.sections[-1].collections.append(WholeFiles.from_payload(payload, log.sections[-1].name))
-        elif kind == FrameKind.PROBLEM:
-            log.sections[-1].problems.append(payload)
-        elif kind == FrameKind.ERROR:
-            log.sections[-1].errors.append(CollectionError.from_dict(read_json(payload)))
 
 
 def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
@@ -156,7 +159,7 @@ def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
     waste = 0
     for log in logs:
         log.tests, dead = _split(log, live)
-        current = any(s.run.get("run") == latest for s in log.sections)
+        current = any(s.run.name == latest for s in log.sections)
         errors = any(section.errors for section in log.sections)
         if not log.tests and not current and not log.collections and not errors:
             os.unlink(log.path)
@@ -168,7 +171,7 @@ def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
 
 
 def _drop_old_errors(logs: list[_Log]) -> None:
-    errors = [(section.name, error) for log in logs for section in log.sections for error in section.errors]
+    errors = [(section.run.name, error) for log in logs for section in log.sections for error in section.errors]
     live = set(newest_errors(errors, [collection for log in logs for collection in log.collections]))
     for section in (section for log in logs for section in log.sections):
         section.errors = [error for error in section.errors if error in live]
@@ -202,7 +205,7 @@ def _merge(folder: str, logs: list[_Log]) -> None:
     numbers: dict[bytes, int] = {}
     out = [MAGIC]
     for section, tests in sorted(kept, key=lambda pair: _order(pair[0])):
-        out.append(frame(FrameKind.RUN, json.dumps(section.run).encode()))
+        out.append(frame(FrameKind.RUN, json.dumps(section.run.head).encode()))
         out += [frame(FrameKind.SCOPE, collection.payload()) for collection in section.collections]
         if not tests and not section.errors and _order(section) != latest:
             continue
@@ -212,17 +215,17 @@ def _merge(folder: str, logs: list[_Log]) -> None:
             else:
                 numbers[payload] = len(numbers)
                 out.append(frame(FrameKind.FILE, payload))
-        used = {name for test in tests for name in split_json(test.payload)[0].get("shares", ())}
+        used = {name for test in tests for name in test.shares}
         out += [frame(FrameKind.SHARED, payload) for name, payload in section.shared if not name or name in used]
         out += [frame(FrameKind.TEST, test.payload) for test in tests]
         out += [frame(FrameKind.OUTSIDE, payload) for payload in section.outside]
-        out += [frame(FrameKind.PROBLEM, payload) for payload in section.problems]
+        out += [frame(FrameKind.PROBLEM, json.dumps(problem.as_dict()).encode()) for problem in section.problems]
         out += [frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()) for error in section.errors]
     _replace(folder, logs, b"".join(out))
 
 
 def _order(section: _Section) -> tuple[int, str]:
-    return int(section.run.get("started", 0)), str(section.run.get("run"))
+    return section.run.started, section.run.name
 
 
 def _replace(folder: str, logs: list[_Log], data: bytes) -> None:

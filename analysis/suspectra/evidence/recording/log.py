@@ -6,7 +6,6 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from suspectra.cancellation import Cancelled, checked
 from suspectra.errors import Problem
@@ -15,32 +14,32 @@ from suspectra.evidence.recording.records import Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.location import Location
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.frames import (
-    DAMAGE,
-    MAGIC,
-    Frame,
-    FrameKind,
-    LogDamage,
-    frames,
-    inside,
-    read_json,
-    split_json,
-)
+from suspectra_recorder.log.frames import MAGIC, LogDamage
 from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
 _MAX_LOG = 1 << 30
 _AGAIN = "run the tests again"
 
 
-class Log:
-    """What has been read of one log."""
+class Log(LogReader):
+    """What has been read of one log.
 
-    def __init__(self) -> None:
-        self._clear()
+    Parameters
+    ----------
+    source_map : callable
+        Gives the map of a source.
+    """
 
-    def _clear(self) -> None:
+    def __init__(self, source_map: Callable[[Source], SourceMap]) -> None:
+        super().__init__()
+        self._source_map = source_map
+        self._name = ""
+
+    def rewind(self) -> None:
+        """Forget what was read."""
+        super().rewind()
         self.reading = object()  # another one when the log is read from its start again
-        self.offset = 0
         self.identity: tuple[int, int] | None = None
         self.sections: list[Section] = []
         self.records: list[Record] = []
@@ -48,8 +47,8 @@ class Log:
         self.problems: list[Problem] = []
         self._damage: list[Problem] = []
 
-    def update(self, path: Path, name: str, source_map: Callable[..., SourceMap]) -> None:
-        """Read what was appended since the last time; `name` is what problems call the log.
+    def update(self, path: Path, name: str) -> None:
+        """Read what was appended since the last time.
 
         Parameters
         ----------
@@ -57,10 +56,9 @@ class Log:
             The file.
         name : str
             What problems call it.
-        source_map : callable
-            Given the head and the body of a ``FILE`` frame, the map; kept ones are shared.
         """
         self.problems = self._damage
+        self._name = name
         try:
             data = self._appended(path)
         except OSError as error:
@@ -69,21 +67,13 @@ class Log:
             return
         if data is None:
             return
-        start = self.offset
         try:
-            for frame in checked(frames(data, header=start == 0)):
-                try:
-                    self._add(frame, source_map)
-                except DAMAGE as error:
-                    place = f"frame that ends at byte {start + frame.end}"
-                    cause = f"does not hold what it should ({type(error).__name__}: {error})"
-                    self._damage.append(Problem(name, place, cause, _AGAIN))
-                self.offset = start + frame.end
+            self.read(data, checked)
         except Cancelled:
-            self._clear()  # a frame may stand for an earlier one, so reading can't go on in the middle
+            self.rewind()
             raise
         except LogDamage as damage:
-            place = f"byte {start + damage.offset}"
+            place = f"byte {damage.offset}"
             if damage.cause == "torn frame":
                 cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
             else:
@@ -103,7 +93,7 @@ class Log:
                 raise OSError(0, f"larger than {_MAX_LOG >> 20} MiB")
             identity = (status.st_dev, status.st_ino)
             if identity != self.identity or status.st_size < self.offset:
-                self._clear()
+                self.rewind()
                 self.identity = identity
                 self.problems = self._damage
             if status.st_size == self.offset and self.offset:
@@ -115,49 +105,61 @@ class Log:
             stream.seek(self.offset)
             return stream.read(_MAX_LOG)
 
-    def _add(self, frame: Frame, source_map: Callable[..., SourceMap]) -> None:
-        payload = frame.payload
-        if frame.kind == FrameKind.RUN:
-            head = read_json(payload)
-            self.sections.append(Section(str(head["run"]), int(head["started"])))
-            return
-        section = self.sections[-1]
-        if frame.kind == FrameKind.FILE:
-            section.maps.append(None)  # keeps the numbers right when the map is damaged
-            head, blob = split_json(payload)
-            section.maps[-1] = source_map(head, blob)
-        elif frame.kind == FrameKind.TEST:
-            head, rows = split_json(payload)
-            self.records.append(Record(_test_result(head), int(head["time"]), section, rows))
-        elif frame.kind == FrameKind.OUTSIDE:
-            section.outside.append(payload)
-        elif frame.kind == FrameKind.SHARED:
-            head, rows = split_json(payload)  # for those who choose tests, but damage is told by all
-            if "name" not in head or not rows:
-                raise ValueError("nothing that is shared")
-            if not head["name"]:
-                section.outside.append(rows)  # a first import
-        elif frame.kind == FrameKind.SCOPE:
-            self.collections.append(WholeFiles.from_payload(payload, section.run))
-        elif frame.kind == FrameKind.PROBLEM:
-            head = read_json(payload)
-            section.problems.append(Problem(*(str(head[k]) for k in ("file", "place", "cause", "cure"))))
-        elif frame.kind == FrameKind.ERROR:
-            section.errors.append(CollectionError.from_dict(read_json(payload)))
+    def on_run(self, run: Run) -> None:
+        """Begin a section."""
+        self.sections.append(Section(run.name, run.started))
+
+    def on_source(self, source: Source) -> None:
+        """Map it."""
+        self.sections[-1].maps.append(self._source_map(source))
+
+    def on_lost_source(self, payload: bytes) -> None:
+        """Keep its number."""
+        self.sections[-1].maps.append(None)
+
+    def on_test(self, test: RecordedTest) -> None:
+        """Keep its record, with the rows packed."""
+        self.records.append(Record(_test_result(test), test.time, self.sections[-1], test.rows))
+
+    def on_outside(self, rows: bytes) -> None:
+        """Keep it."""
+        self.sections[-1].outside.append(rows)
+
+    def on_shared(self, shared: Shared) -> None:
+        """Keep first imports; the rest is for those who choose tests."""
+        if not shared.name:
+            self.sections[-1].outside.append(shared.rows)
+
+    def on_collection(self, collection: WholeFiles) -> None:
+        """Keep it."""
+        self.collections.append(collection)
+
+    def on_problem(self, problem: Problem) -> None:
+        """Keep it."""
+        self.sections[-1].problems.append(problem)
+
+    def on_collection_error(self, error: CollectionError) -> None:
+        """Keep it."""
+        self.sections[-1].errors.append(error)
+
+    def on_damage(self, end: int, error: Exception) -> None:
+        """Report it."""
+        cause = f"does not hold what it should ({type(error).__name__}: {error})"
+        self._damage.append(Problem(self._name, f"frame that ends at byte {end}", cause, _AGAIN))
 
 
-def _test_result(head: dict[str, Any]) -> TestResult:
-    place = head.get("location")
+def _test_result(test: RecordedTest) -> TestResult:
+    outcome = test.outcome()
     location = None
-    if place is not None:
-        file, line = place
-        location = Location(inside(file), int(line), int(line))
+    if outcome.location is not None:
+        file, line = outcome.location
+        location = Location(file, line, line)
     return TestResult(
-        name=str(head["name"]),
-        verdict=Verdict(head["verdict"]),
+        name=test.name,
+        verdict=Verdict(outcome.verdict),
         location=location,
-        phases={str(phase): str(outcome) for phase, outcome in dict(head["phases"]).items()},
-        message=str(head["message"]),
-        seconds=float(head["seconds"]),
-        flaky=bool(head["flaky"]),
+        phases=outcome.phases,
+        message=outcome.message,
+        seconds=outcome.seconds,
+        flaky=outcome.flaky,
     )

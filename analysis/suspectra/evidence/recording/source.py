@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from suspectra_recorder.log.frames import (
     held,
 )
 from suspectra_recorder.log.history import newest_errors
+from suspectra_recorder.log.reader import Source
 from suspectra_recorder.settings import recording_folder
 
 T = TypeVar("T")
@@ -179,9 +180,9 @@ class RecordingSource:
 
     def _read_logs(self) -> list[Problem]:
         names, problems = self._log_names()
-        self._logs = {name: self._logs.get(name) or Log() for name in names}
+        self._logs = {name: self._logs.get(name) or Log(self._source_map) for name in names}
         for name, log in self._logs.items():
-            log.update(self.folder / name, f"{self._name()}/{name}", self._source_map)
+            log.update(self.folder / name, f"{self._name()}/{name}")
             problems += log.problems
         if not any(log.sections for log in self._logs.values()):
             if problems:
@@ -232,11 +233,11 @@ class RecordingSource:
         found = [section for log in self._logs.values() for section in log.sections]
         return sorted(found, key=lambda section: section.started)
 
-    def _source_map(self, head: dict[str, Any], blob: bytes) -> SourceMap:
-        traced = bool(head.get("traced", True))
-        key = (head["path"], head["digest"], bool(head["is_test"]), traced, len(blob), zlib.crc32(blob))
+    def _source_map(self, source: Source) -> SourceMap:
+        blob = source.map
+        key = (source.path, source.digest, source.is_test, source.traced, len(blob), zlib.crc32(blob))
         if key not in self._maps:
-            self._maps[key] = SourceMap.from_payload(head, blob)
+            self._maps[key] = SourceMap.from_source(source)
         return self._maps[key]
 
     # tests

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,11 +13,9 @@ from suspectra.measured_file import MeasuredFile
 from suspectra.spectrum import FIRST_OUTCOME
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.probes import Kind
-from suspectra_recorder.log.frames import (
-    inside,
-    split_json,
-)
+from suspectra_recorder.log.frames import split_json
 from suspectra_recorder.log.history import inflate
+from suspectra_recorder.log.reader import Source
 
 _MAX_MAP = 1 << 27
 _ARCS = (Kind.ENTRY, Kind.ARM, Kind.FLOW)
@@ -68,15 +65,13 @@ class SourceMap:
     conditions: Ints  # places, shape (k, 4)
 
     @classmethod
-    def from_payload(cls, head: dict[str, Any], blob: bytes) -> SourceMap:
-        """Out of a ``FILE`` frame.
+    def from_source(cls, source: Source) -> SourceMap:
+        """Out of a log.
 
         Parameters
         ----------
-        head : dict of str to Any
-            The frame's JSON.
-        blob : bytes
-            The compressed columns.
+        source : Source
+            As it is recorded.
 
         Returns
         -------
@@ -88,7 +83,7 @@ class SourceMap:
         ValueError
             When it is damaged.
         """
-        sizes, body = split_json(inflate(blob, _MAX_MAP))
+        sizes, body = split_json(inflate(source.map, _MAX_MAP))
         statements, probes = int(sizes["statements"]), int(sizes["probes"])
         cells = -(-int(sizes["cells"]) // 8) * 8
         columns = np.frombuffer(body, "<i4").astype(np.int32, copy=False)
@@ -111,18 +106,18 @@ class SourceMap:
         if not sound:
             raise ValueError("lines or probes out of range")
         measured = MeasuredFile(
-            inside(head["path"]),
-            str(head["digest"]),
+            source.path,
+            source.digest,
             first,
             last,
             function,
             functions,
-            bool(head["is_test"]),
+            source.is_test,
         )
-        traced, outline = bool(head.get("traced", True)), Outline.from_json(sizes.get("outline"))
+        outline = Outline.from_json(sizes.get("outline"))
         target = np.where(outcome, FIRST_OUTCOME + 2 * target + (kind == Kind.TRUE), target)
         places = conditions.astype(np.int32)
-        return cls(measured, cells, checksum, kind, cell, line, target, owner, traced, outline, places)
+        return cls(measured, cells, checksum, kind, cell, line, target, owner, source.traced, outline, places)
 
     @cached_property
     def arcs(self) -> tuple[Ints, Ints, Ints, Ints]:
