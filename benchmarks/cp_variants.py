@@ -22,7 +22,7 @@ from suspectra.report import RankedReport
 from suspectra.techniques import make_technique
 from suspectra.techniques.branch import Branch
 from suspectra.techniques.cp import CP, Propagation, solve
-from suspectra.techniques.flow_report import Deciding, details_of
+from suspectra.techniques.flow_report import EdgeScores, details_of
 from suspectra.techniques.formulas import make_formula
 
 BLOWN_UP = 10.0
@@ -88,7 +88,7 @@ def variants(subject: Subject) -> dict[str, Floats]:
         return known
 
     apart = details_of(CP(merge_exit=False).localize(spectrum, program), Propagation)
-    branch = details_of(Branch().localize(spectrum, program), Deciding)
+    branch = details_of(Branch().localize(spectrum, program), EdgeScores)
 
     return {
         "CP": elements(br),

@@ -111,7 +111,7 @@ def one(locations: int, groups: int, seed: int) -> dict[str, object]:
     moved = group.copy()
     moved[locations // 2] = group[0]
     after = ranked_list(moved, structure)
-    change = seconds(lambda: HittingTimeSolver(after, like=solver).from_start().rank, 3)
+    change = seconds(lambda: HittingTimeSolver(after, previous=solver).from_start().rank, 3)
     times = solver.from_start()
     print(f"{locations:,} locations in {chain.groups:,} groups, {len(chain.hub_size):,} functions, seed {seed}")
     print(f"  chain, exact hitting times of all locations and HT_Rank   {total:9.3f} s   {peak:,} MB at most")
@@ -131,7 +131,7 @@ def one(locations: int, groups: int, seed: int) -> dict[str, object]:
     }
     if locations <= 200_000:
         bolder = ranked_list(group, structure, JumpModel(0.6))
-        again = seconds(lambda: HittingTimeSolver(bolder, like=solver).from_start().rank, min(repeat, 3))
+        again = seconds(lambda: HittingTimeSolver(bolder, previous=solver).from_start().rank, min(repeat, 3))
         anew = seconds(lambda: HittingTimeSolver(bolder).from_start().rank, min(repeat, 3))
         print(
             f"  another p_jump, the order of elimination kept             {again:9.3f} s   {anew / again:.1f}x faster"

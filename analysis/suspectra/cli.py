@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from suspectra.c_recording.suites import CSuite
     from suspectra.console import Localized, RankingOptions
     from suspectra.evidence.evidence import TestResult
-    from suspectra.output.ranking import Ranking
+    from suspectra.output.ranking import Listing
 
 NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
 TABLE_TOP = 20
@@ -512,13 +512,13 @@ def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _ranking(localized: Localized, top: int | None) -> Ranking:
-    from suspectra.output.ranking import Ranking
+def _ranking(localized: Localized, top: int | None) -> Listing:
+    from suspectra.output.ranking import Listing
 
-    return Ranking(localized.report, localized.evidence, localized.problems, top)
+    return Listing(localized.report, localized.evidence, localized.problems, top)
 
 
-def _write(ranking: Ranking, form: str, out: TextIO, workspace: Path) -> None:
+def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
     from suspectra.evidence.sources import Sources
 
     if form == "table":

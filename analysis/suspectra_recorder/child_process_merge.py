@@ -43,7 +43,7 @@ class Adoption:
 
     def start(self, when_forked: Callable[[], None]) -> None:
         """Record what is started from now on; `when_forked` is called in processes that are forked from this one."""
-        self.children.carry(os.environ)
+        self.children.inject_env(os.environ)
 
         def forked() -> None:
             if self.children.closed:
@@ -123,7 +123,7 @@ class Adoption:
 
     def stop(self) -> None:
         """Record no more children, and let those that still run write on into nowhere."""
-        self.children.drop(os.environ)
+        self.children.remove_env(os.environ)
         self.children.close()
 
     def _take(self, numbers: set[int], *, everything: bool = False) -> int:

@@ -24,8 +24,8 @@ from suspectra_recorder.log.frames import (
     LogDamage,
     LogWriter,
     frames,
-    held,
-    hold,
+    is_locked,
+    lock,
     split_json,
     with_json,
 )
@@ -94,7 +94,7 @@ class Children:
         os.mkdir(self.folder, 0o700)
         owner = os.path.join(self.folder, _OWNER)
         self._owner = os.open(f"{owner}.new", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        hold(self._owner)
+        lock(self._owner)
         os.rename(f"{owner}.new", owner)  # whoever sees it sees it locked
         with open(os.path.join(self.folder, SETTINGS), "w", encoding="utf-8") as stream:
             json.dump({**settings, "counting": counting}, stream)
@@ -107,14 +107,14 @@ class Children:
         self.number = 0
         self._last = 0
 
-    def carry(self, environ: MutableMapping[str, str]) -> None:
+    def inject_env(self, environ: MutableMapping[str, str]) -> None:
         """Let Python processes that are started with this environment record themselves."""
         former = environ.get("PYTHONPATH")
         environ["PYTHONPATH"] = f"{BOOTSTRAP_FOLDER}{os.pathsep}{former}" if former else BOOTSTRAP_FOLDER
         self.present(0)
 
-    def drop(self, environ: MutableMapping[str, str]) -> None:
-        """Undo :meth:`carry`, also where the tests have changed the variables since."""
+    def remove_env(self, environ: MutableMapping[str, str]) -> None:
+        """Undo :meth:`inject_env`, also where the tests have changed the variables since."""
         environ.pop(CHILD_VARIABLE, None)
         entries = environ.get("PYTHONPATH", "").split(os.pathsep)
         if BOOTSTRAP_FOLDER in entries:
@@ -201,7 +201,7 @@ class Child:
     @property
     def runs(self) -> bool:
         """Whether it has not ended yet."""
-        return held(self.path)
+        return is_locked(self.path)
 
     def contents(self) -> tuple[list[ChildFile], list[tuple[str, list[ChildFile]]]]:
         """The sources it loaded, and what its first imports ran; what can't be read is not there.
@@ -318,7 +318,7 @@ def _sweep(above: str) -> None:
     for name in os.listdir(above):
         folder = os.path.join(above, name)
         owner = os.path.join(folder, _OWNER)
-        if os.path.exists(owner) and not held(owner):
+        if os.path.exists(owner) and not is_locked(owner):
             with contextlib.suppress(OSError):
                 os.unlink(owner)  # what is open can't be, where there are no locks
                 _remove(folder)

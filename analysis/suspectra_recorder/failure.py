@@ -20,14 +20,14 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
     try:
         recorder = Recorder(scope, settings.run or os.urandom(16).hex())
     except RecordingError as error:
-        tell(settings, {"problem": error.problem.as_dict()})
+        report_status(settings, {"problem": error.problem.as_dict()})
         return
     recorder.not_collected(describe(scope))
     recorder.log.close()
-    tell(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
+    report_status(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
 
 
-def tell(settings: Settings, line: dict[str, Any]) -> None:
+def report_status(settings: Settings, line: dict[str, Any]) -> None:
     """Add a line to the file by which the launcher learns how the run went."""
     if settings.status:
         try:

@@ -14,7 +14,7 @@ from suspectra_recorder.assertions import instrument_rewritten
 from suspectra_recorder.choice import Choice, choose
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.explanations import Explanations, in_pytest, in_unittest
-from suspectra_recorder.failure import record_failure, tell
+from suspectra_recorder.failure import record_failure, report_status
 from suspectra_recorder.fixture_dependencies import SharedSetup, TestFiles
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hook_errors import HookErrors, contained, failed
@@ -27,7 +27,7 @@ from suspectra_recorder.options import OPTIONS, Option
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.recorder import Recorder, TestRecord
 from suspectra_recorder.scope import Scope
-from suspectra_recorder.settings import VARIABLE, Settings, carry, drop, recording_folder
+from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
 from suspectra_recorder.verdict import Attempts, failure_message
 
 __builtins__ = own.builtins
@@ -40,7 +40,7 @@ def start(config: pytest.Config) -> None:
     """Record this process."""
     began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
-    drop(asked, os.environ)
+    remove_env(asked, os.environ)
     chosen = {option.name: option.combine([getattr(asked, option.name), *_given(config, option)]) for option in OPTIONS}
     settings = replace(
         asked, workspace=asked.workspace or str(config.rootpath), run=asked.run or os.urandom(16).hex(), **chosen
@@ -87,7 +87,7 @@ def _given(config: pytest.Config, option: Option) -> tuple[Any, Any]:
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:
     """Record that pytest ended by an exception before the recording began."""
     settings = Settings.from_json(os.environ.get(VARIABLE, ""))
-    drop(settings, os.environ)
+    remove_env(settings, os.environ)
     if (began := early.take()) is not None:
         began.close()
     if settings.workspace:
@@ -120,7 +120,7 @@ class _NoRecording:
             terminalreporter.write_line(f"suspectra: {self.problem}", yellow=True)
 
     def pytest_unconfigure(self) -> None:
-        tell(self.settings, {"problem": self.problem.as_dict()})
+        report_status(self.settings, {"problem": self.problem.as_dict()})
 
 
 @contained
@@ -135,7 +135,7 @@ class _Session:
         self.current = ""
         self.attempts = Attempts()
         self.setups = 0
-        self.told = False
+        self.reported = False
         self.whole: set[str] = set()
         self.broken: set[str] = set()
         self.tried: set[str] = set()
@@ -162,7 +162,7 @@ class _Session:
         self.reruns = any(manager.has_plugin(name) for name in _RERUN_PLUGINS)
         if manager.has_plugin("dsession"):  # the workers of pytest-xdist are started after this
             if self.settings.environment:
-                carry(self.settings, os.environ)
+                inject_env(self.settings, os.environ)
             else:  # the workers find the plugin as this process did
                 os.environ[VARIABLE] = self.settings.to_json()
         elif self.settings.children:
@@ -339,7 +339,7 @@ class _Session:
         self.test_files.imported()
         self.recorder.outside()
         self._note_failure()
-        self.tell()  # a worker of pytest-xdist may be ended right behind this
+        self.report()  # a worker of pytest-xdist may be ended right behind this
 
     def pytest_unconfigure(self) -> None:
         self.end()
@@ -354,7 +354,7 @@ class _Session:
             self.undo,
             self._note_failure,
             self.recorder.stop,
-            self.tell,
+            self.report,
             self._compact,
         ):
             self.attempt("the end", step)
@@ -365,13 +365,15 @@ class _Session:
                 from suspectra_recorder.log.compaction import compact
             compact(self.recorder.folder)
 
-    def tell(self) -> None:
-        if not self.told:
-            self.told = True
-            told = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
-            told["deselected"] = self.deselected
-            told["errors"] = [error.as_dict() for error in self.recorder.errors]
-            tell(self.settings, {**told, "monitoring": self.choice.monitoring, "objection": self.choice.objection})
+    def report(self) -> None:
+        if not self.reported:
+            self.reported = True
+            status = {"tests": self.recorder.tests, "new": self.new, "worker": self.worker}
+            status["deselected"] = self.deselected
+            status["errors"] = [error.as_dict() for error in self.recorder.errors]
+            report_status(
+                self.settings, {**status, "monitoring": self.choice.monitoring, "objection": self.choice.objection}
+            )
 
     def _files_of(self, item: pytest.Item) -> tuple[int, ...]:
         return self.test_files.of(str(item.path), parted=isinstance(item, pytest.Function))

@@ -116,7 +116,7 @@ class Settings:
         return cls(**{**known, "sources": tuple(known.get("sources", ()))})
 
 
-def carry(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
+def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
     """Add to an environment what makes every pytest started in it record, or every process that runs unittest.
 
     Parameters
@@ -146,13 +146,13 @@ def carry(settings: Settings, environ: MutableMapping[str, str], *, unittest: bo
     return settings
 
 
-def drop(settings: Settings, environ: MutableMapping[str, str]) -> None:
-    """Undo :func:`carry`, so that what the tests start is not recorded into the same place.
+def remove_env(settings: Settings, environ: MutableMapping[str, str]) -> None:
+    """Undo :func:`inject_env`, so that what the tests start is not recorded into the same place.
 
     Parameters
     ----------
     settings : Settings
-        What :func:`carry` returned.
+        What :func:`inject_env` returned.
     environ : mapping of str to str
         Changed in place.
     """

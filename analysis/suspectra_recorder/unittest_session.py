@@ -18,7 +18,7 @@ from unittest import suite as suites
 
 from suspectra_recorder.choice import choose
 from suspectra_recorder.explanations import Explanations, in_unittest
-from suspectra_recorder.failure import tell
+from suspectra_recorder.failure import report_status
 from suspectra_recorder.fixture_dependencies import TestFiles
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.hook_errors import HookErrors
@@ -28,7 +28,7 @@ from suspectra_recorder.log.collection import CollectionError, describe, one_lin
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.recorder import Recorder, TestRecord
 from suspectra_recorder.scope import Scope
-from suspectra_recorder.settings import VARIABLE, Settings, drop, recording_folder
+from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
 
 PATTERNS = ("test*.py", "*_test.py")
 _MAX_MESSAGE = 500
@@ -40,14 +40,14 @@ _OWN = "unittest.loader"  # the module of the tests that stand for a module that
 def start() -> None:
     """Record this process from now on, to its end."""
     settings = Settings.from_json(os.environ[VARIABLE])
-    drop(settings, os.environ)
+    remove_env(settings, os.environ)
     choice = choose(settings.recorder or "auto", recording_folder(settings.workspace), counting=settings.counts)
     scope = Scope(settings.workspace, settings.sources, include_tests=settings.include_tests, patterns=PATTERNS)
     about = {"runner": "unittest", "arguments": sys.orig_argv[1:]}
     try:
         recorder = Recorder(scope, settings.run, "", about, counting=settings.counts, monitoring=choice.monitoring)
     except RecordingError as error:
-        tell(settings, {"problem": error.problem.as_dict()})
+        report_status(settings, {"problem": error.problem.as_dict()})
         return
     session = _Session(replace(settings, recorder=choice.recorder), recorder, choice.monitoring, choice.objection)
     session.install()
@@ -105,13 +105,13 @@ def _listen(result: Any, hear: dict[str, Callable[..., None]], explanations: Exp
     return undo
 
 
-def _both(hear: Callable[..., None], told: Callable[..., Any], explanations: Explanations) -> Callable[..., Any]:
-    @functools.wraps(told)
+def _both(hear: Callable[..., None], report: Callable[..., Any], explanations: Explanations) -> Callable[..., Any]:
+    @functools.wraps(report)
     def listening(*arguments: Any, **more: Any) -> Any:
         failed = any(isinstance(argument, tuple) for argument in (*arguments, *more.values()))  # sys.exc_info()
         with explanations.of(needed=failed):
             hear(*arguments, **more)
-            return told(*arguments, **more)
+            return report(*arguments, **more)
 
     return listening
 
@@ -379,9 +379,9 @@ class _Session:
             self.errors.attempt("the end", step)
 
     def _tell(self) -> None:
-        told = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
+        status = {"tests": self.recorder.tests, "new": self.new, "runner": "unittest", "monitoring": self.monitoring}
         errors = [error.as_dict() for error in self.recorder.errors]
-        tell(self.settings, {**told, "objection": self.objection, "errors": errors})
+        report_status(self.settings, {**status, "objection": self.objection, "errors": errors})
 
     def _compact(self) -> None:
         with StandardLibrary():

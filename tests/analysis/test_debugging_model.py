@@ -110,7 +110,7 @@ def test_p_jump_one_still_has_next_moves_but_no_times():
 
 def test_what_is_cleared_leaves_the_chain_at_once():
     before = model(SCORES, FUNCTION, EDGES, CALLS)
-    after = model(SCORES, FUNCTION, EDGES, CALLS, cleared=[1, 0, 99], like=before)
+    after = model(SCORES, FUNCTION, EDGES, CALLS, cleared=[1, 0, 99], previous=before)
     assert after.elements.tolist() == [2, 3, 4, 5]
     assert {m.element for m in after.next_moves(1)} <= {2, 3, 4, 5}
     assert after.next_moves(1)[0].element == 2

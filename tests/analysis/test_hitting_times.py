@@ -209,7 +209,7 @@ def test_after_a_small_change_the_elimination_is_corrected():
         group = group.copy()
         group[location] = (group[location] + 40) % 80
         chain = ranked_list(group, structure)
-        before, solver = solver, HittingTimeSolver(chain, like=solver)
+        before, solver = solver, HittingTimeSolver(chain, previous=solver)
         assert solver._eliminated is before._eliminated
         anew = HittingTimeSolver(chain)
         np.testing.assert_allclose(solver.from_start().log_steps, anew.from_start().log_steps, rtol=1e-12)
@@ -221,12 +221,12 @@ def test_after_other_changes_it_is_eliminated_again():
     group, structure = large(np.random.default_rng(6))
     solver = HittingTimeSolver(ranked_list(group, structure))
     bolder = ranked_list(group, structure, JumpModel(0.7))
-    again = HittingTimeSolver(bolder, like=solver)
+    again = HittingTimeSolver(bolder, previous=solver)
     assert again._plan is solver._plan
     np.testing.assert_array_equal(again.from_start().steps, HittingTimeSolver(bolder).from_start().steps)
     other = ranked_list(group[:-1], Structure(structure.function[:-1]))
-    assert HittingTimeSolver(other, like=solver)._plan is not solver._plan
-    same = HittingTimeSolver(ranked_list(group, structure), like=solver)
+    assert HittingTimeSolver(other, previous=solver)._plan is not solver._plan
+    same = HittingTimeSolver(ranked_list(group, structure), previous=solver)
     np.testing.assert_array_equal(same.from_start().steps, solver.from_start().steps)
 
 

@@ -16,7 +16,7 @@ from suspectra.evidence.sources import Sources
 from suspectra.localizer import Localizer
 from suspectra.output import html
 from suspectra.output.html import encode_runs, write_html
-from suspectra.output.ranking import Ranking
+from suspectra.output.ranking import Listing
 from suspectra.techniques import make_technique
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[31m\u202e{{7*7}}"
@@ -59,7 +59,7 @@ def page_of(shop: Path, top: int = 200, technique: str = "ochiai") -> tuple[str,
     localizer = Localizer(make_technique(technique))
     report = localizer.update(evidence)
     out = io.StringIO()
-    write_html(Ranking(report, evidence, tuple(localizer.problems()), top), out, Sources(shop))
+    write_html(Listing(report, evidence, tuple(localizer.problems()), top), out, Sources(shop))
     return out.getvalue(), Page(out.getvalue())
 
 

@@ -264,8 +264,8 @@ class Reader:
 
     def read(self, report, program):
         self.flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs, self.flow)
-        self.calls = Calls.from_program(report.spectrum, program, like=self.calls)
-        self.model = DebuggingModel(report, self.flow, self.calls, like=self.model)
+        self.calls = Calls.from_program(report.spectrum, program, previous=self.calls)
+        self.model = DebuggingModel(report, self.flow, self.calls, previous=self.model)
         return self.model
 
 

@@ -20,7 +20,7 @@ from suspectra.output.csv_output import FIELDS, write_csv
 from suspectra.output.html import write_html
 from suspectra.output.json_output import write_json
 from suspectra.output.markdown import write_markdown
-from suspectra.output.ranking import Ranking
+from suspectra.output.ranking import Listing
 from suspectra.output.sarif import write_sarif
 from suspectra.output.table import write_table
 from suspectra.output.terminal import fit, pad, safe, width
@@ -40,7 +40,7 @@ NASTY = [
 
 def ranking_of(
     names: list[str], *, file: str = "src/a.py", function: str = "f", technique: str = "ochiai", **more
-) -> Ranking:
+) -> Listing:
     """The last of three tests passes; line 2 is the first suspect."""
     measured = MeasuredFile(
         file, None, np.array([1, 2, 4]), np.array([1, 3, 4]), np.array([-1, 0, 0]), ((function, 1, 4),)
@@ -54,10 +54,10 @@ def ranking_of(
     evidence = Evidence("recording", tuple(tests), (measured,), tuple(rows), np.zeros(0, np.int32))
     localizer = Localizer(make_technique(technique))
     report = localizer.update(evidence)
-    return Ranking(report, evidence, (Problem("f", "p", "cause", "cure"),), **more)
+    return Listing(report, evidence, (Problem("f", "p", "cause", "cure"),), **more)
 
 
-def text_of(write, ranking: Ranking, *arguments) -> str:
+def text_of(write, ranking: Listing, *arguments) -> str:
     out = io.StringIO()
     write(ranking, out, *arguments)
     return out.getvalue()
@@ -296,7 +296,7 @@ def test_sources_are_read_safely(tmp_path):
     assert Path(tmp_path / "a.py").exists()
 
 
-def tied(count: int, top: int | None) -> Ranking:
+def tied(count: int, top: int | None) -> Listing:
     """One suspect alone at the top, then a tie of all others."""
     lines = np.arange(1, count + 2)
     measured = MeasuredFile("src/a.py", None, lines, lines, np.full(count + 1, -1), ())
@@ -304,7 +304,7 @@ def tied(count: int, top: int | None) -> Ranking:
     tests = (TestResult("one", Verdict.FAILED), TestResult("two", Verdict.PASSED))
     evidence = Evidence("recording", tests, (measured,), rows, np.zeros(0, np.int32))
     report = Localizer(make_technique("ochiai")).update(evidence)
-    return Ranking(report, evidence, (), top)
+    return Listing(report, evidence, (), top)
 
 
 def test_a_list_that_ends_within_a_tie_says_so_in_every_output(tmp_path):

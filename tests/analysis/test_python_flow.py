@@ -104,7 +104,7 @@ def test_usual_arcs(body, arcs):
     ],
 )
 def test_what_arcs_cannot_tell_is_listed(text, why):
-    assert [line for line, reason in PythonFlow.parse(text.encode()).untold if why in reason] == [1]
+    assert [line for line, reason in PythonFlow.parse(text.encode()).undecided if why in reason] == [1]
 
 
 @pytest.mark.parametrize(

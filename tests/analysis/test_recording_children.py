@@ -192,7 +192,7 @@ def test_another_interpreter_is_left_alone(tmp_path):
     found = []
     for version in (sys.version, "2.7"):
         children = Children(str(tmp_path), {**settings, "python": version}, counting=False)
-        children.carry(environment := clean())
+        children.inject_env(environment := clean())
         environment["SUSPECTRA_CHILD"] = os.environ.pop("SUSPECTRA_CHILD")
         subprocess.run([sys.executable, "-c", "import work; work.work()"], cwd=tmp_path, env=environment, check=True)
         found.append(len(children.of({0})))

@@ -119,7 +119,7 @@ class DebuggingModel:
         How readers leave the ranking; the published model unless given.
     cleared : iterable of int
         Elements the reader has examined or declared innocent; nobody goes there any more.
-    like : DebuggingModel, optional
+    previous : DebuggingModel, optional
         The model before a change; what can be taken over from it is.
 
     Raises
@@ -146,7 +146,7 @@ class DebuggingModel:
         calls: Calls | None = None,
         jumps: JumpModel | None = None,
         cleared: Iterable[int] = (),
-        like: DebuggingModel | None = None,
+        previous: DebuggingModel | None = None,
     ):
         self.report = report
         self.jumps = jumps or JumpModel()
@@ -155,8 +155,8 @@ class DebuggingModel:
         self._solver: HittingTimeSolver | None = None
         self._flow = _NO_PAIRS if flow is None else flow.pairs
         self._calls = _NO_PAIRS if calls is None else calls.pairs
-        if like is not None and self._same_chain_as(like):
-            self._take_over(like)
+        if previous is not None and self._same_chain_as(previous):
+            self._take_over(previous)
             return
         self._function = np.asarray(elements.function, np.int64)
         left = report.level >= 0
@@ -166,7 +166,7 @@ class DebuggingModel:
         self.elements, self._location[self._left] = self._places()
         self.chain = self._build()
         # a model is kept for its solver alone, so that no chain of models piles up
-        self._previous = like._solver if like is not None else None
+        self._previous = previous._solver if previous is not None else None
 
     def _places(self) -> tuple[Ints, Ints]:
         """The elements that stand for a location of the chain, ascending, and the location of each element left.
@@ -191,7 +191,7 @@ class DebuggingModel:
         program: Program | None = None,
         jumps: JumpModel | None = None,
         cleared: Iterable[int] = (),
-        like: DebuggingModel | None = None,
+        previous: DebuggingModel | None = None,
     ) -> DebuggingModel:
         """The model of a report with all that the evidence and the sources tell of the program.
 
@@ -208,7 +208,7 @@ class DebuggingModel:
             As the class takes it.
         cleared : iterable of int, optional
             As the class takes it.
-        like : DebuggingModel, optional
+        previous : DebuggingModel, optional
             As the class takes it.
 
         Returns
@@ -222,7 +222,7 @@ class DebuggingModel:
             When every candidate is cleared.
         """
         flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
-        return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, cleared, like)
+        return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, cleared, previous)
 
     def _same_chain_as(self, other: DebuggingModel) -> bool:
         """Whether every number of the chain is the same; which scores stand behind the levels makes no difference."""

@@ -96,7 +96,7 @@ class HittingTimeSolver:
     ----------
     chain : Chain
         Any ergodic chain.
-    like : HittingTimeSolver, optional
+    previous : HittingTimeSolver, optional
         A solver of the chain before a change. Where only a few rows of the matrix differ its elimination is kept
         and corrected; where the same pairs of states are joined as before, at least its order is used again.
     progress : callable, optional
@@ -122,18 +122,20 @@ class HittingTimeSolver:
     _diagonal: Floats
     _log_visits: Floats
 
-    def __init__(self, chain: Chain, like: HittingTimeSolver | None = None, progress: Progress | None = None):
+    def __init__(self, chain: Chain, previous: HittingTimeSolver | None = None, progress: Progress | None = None):
         chain.require_ergodic()
         self.chain = chain
         progress = progress or (lambda fraction: None)
-        if like is None or not self._correct(like):
-            self._eliminate(like, progress)
+        if previous is None or not self._correct(previous):
+            self._eliminate(previous, progress)
         self._log_total = _log_sum(self._log_visits[: chain.first_hub])
         progress(1.0)
 
-    def _eliminate(self, like: HittingTimeSolver | None, progress: Progress) -> None:
+    def _eliminate(self, previous: HittingTimeSolver | None, progress: Progress) -> None:
         rates = self.chain.rates
-        self._plan = like._plan if like is not None and like._plan.same_pattern(rates) else Plan(rates, progress)
+        self._plan = (
+            previous._plan if previous is not None and previous._plan.same_pattern(rates) else Plan(rates, progress)
+        )
         forward, backward = self._plan.split(rates)
         self._factors = self._eliminated = Factors(self._plan, forward, backward, progress=progress)
         self._eliminated_rates = rates
@@ -142,20 +144,20 @@ class HittingTimeSolver:
         progress(0.9)
         self._log_visits = self._visits(forward, backward)
 
-    def _correct(self, like: HittingTimeSolver) -> bool:
-        """Take over what `like` eliminated, corrected for the few rows that changed; False when that can't be."""
-        before, after = like._eliminated_rates, self.chain.rates
-        if before.shape != after.shape or like.chain.first_hub != self.chain.first_hub:
+    def _correct(self, previous: HittingTimeSolver) -> bool:
+        """Take over what `previous` eliminated, corrected for the few rows that changed; False when that can't be."""
+        before, after = previous._eliminated_rates, self.chain.rates
+        if before.shape != after.shape or previous.chain.first_hub != self.chain.first_hub:
             return False
         rows = np.flatnonzero(np.diff((after - before).tocsr().indptr))
         rows = rows[rows > 0]  # the root's row is no part of the inverse
         if not 0 < len(rows) <= MAX_CORRECTED:
             return False
-        factors = CorrectedFactors(like._eliminated, before, after, rows)
+        factors = CorrectedFactors(previous._eliminated, before, after, rows)
         visits = factors.stationary()
         if visits.min() <= 2.0**FLOOR:
             return False
-        self._plan, self._eliminated, self._eliminated_rates = like._plan, like._eliminated, before
+        self._plan, self._eliminated, self._eliminated_rates = previous._plan, previous._eliminated, before
         self._factors = factors
         self._back = factors.solve(self.chain.takes_time)
         self._diagonal = factors.diagonal

@@ -6,7 +6,7 @@ import csv
 from dataclasses import replace
 from typing import TextIO
 
-from suspectra.output.ranking import Ranking
+from suspectra.output.ranking import Listing
 from suspectra.output.terminal import safe
 
 FIELDS = (
@@ -28,7 +28,7 @@ FIELDS = (
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def write_csv(ranking: Ranking, out: TextIO) -> None:
+def write_csv(ranking: Listing, out: TextIO) -> None:
     """Write the ranking with a header row; the failing tests stand in one cell, a line each (RFC 4180 quoting).
 
     Parameters

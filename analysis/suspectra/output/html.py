@@ -22,7 +22,7 @@ from suspectra.evidence.sources import Sources, SourceUnreadable
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.output.chain_svg import STYLE as CHAIN_STYLE
 from suspectra.output.chain_svg import Picture
-from suspectra.output.ranking import Entry, Ranking
+from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
 from suspectra.report import RankedReport
@@ -33,7 +33,7 @@ MAX_CHAINS = 20  # suspects whose neighbourhood in the debugging model is drawn
 _HOTTEST = 9
 
 
-def write_html(ranking: Ranking, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
+def write_html(ranking: Listing, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
     """Write the page.
 
     Parameters
@@ -122,7 +122,7 @@ def _heat(report: RankedReport) -> list[int]:
     return heat
 
 
-def _groups(ranking: Ranking, heat: Sequence[int], sources: Sources) -> Iterator[dict[str, object]]:
+def _groups(ranking: Listing, heat: Sequence[int], sources: Sources) -> Iterator[dict[str, object]]:
     """The listed suspects by tie, as the template shows them."""
     level = ranking.report.level
     order = ranking.report.top(ranking.shown)
@@ -154,7 +154,7 @@ def _listed(number: int, entry: Entry, sources: Sources) -> dict[str, object]:
     }
 
 
-def _chains(ranking: Ranking, model: DebuggingModel, sources: Sources) -> Iterator[dict[str, object]]:
+def _chains(ranking: Listing, model: DebuggingModel, sources: Sources) -> Iterator[dict[str, object]]:
     """The pictures of the first suspects, numbered as these are."""
     elements = ranking.report.spectrum.elements
 
@@ -177,7 +177,7 @@ class _ShownFile(NamedTuple):
     start: int
 
 
-def _files(ranking: Ranking, sources: Sources) -> list[_ShownFile]:
+def _files(ranking: Listing, sources: Sources) -> list[_ShownFile]:
     """The files to show, best suspect first, with their statements numbered through from 0."""
     report, evidence = ranking.report, ranking.evidence
     elements, counts = report.spectrum.elements, report.spectrum.counts
@@ -221,7 +221,7 @@ def _text(sources: Sources, path: str, digest: str | None) -> tuple[str | None, 
     return "\n".join(safe(line) for line in source.lines), safe(change.cause) if change else ""
 
 
-def _data(ranking: Ranking, files: Sequence[_ShownFile], heat: Sequence[int]) -> dict[str, object]:
+def _data(ranking: Listing, files: Sequence[_ShownFile], heat: Sequence[int]) -> dict[str, object]:
     """What the page's script draws."""
     report, evidence = ranking.report, ranking.evidence
     shown = np.full(len(report.spectrum.elements), -1, np.int64)

@@ -6,11 +6,11 @@ import json
 from typing import TextIO
 
 from suspectra.output.behaviours import behaviours
-from suspectra.output.ranking import Ranking
+from suspectra.output.ranking import Listing
 from suspectra.report import SubgraphReport
 
 
-def write_json(ranking: Ranking, out: TextIO) -> None:
+def write_json(ranking: Listing, out: TextIO) -> None:
     """Write the ranking, one suspect a line.
 
     Parameters

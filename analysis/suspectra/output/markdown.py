@@ -6,7 +6,7 @@ import re
 from typing import TextIO
 
 from suspectra.evidence.sources import Sources
-from suspectra.output.ranking import Ranking
+from suspectra.output.ranking import Listing
 from suspectra.output.table import location_text, rank_text, score_text, summary
 from suspectra.output.terminal import safe
 
@@ -14,7 +14,7 @@ _MAX_TESTS = 3
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
 
 
-def write_markdown(ranking: Ranking, out: TextIO, sources: Sources) -> None:
+def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
     """Write a table (GitHub's dialect) and a summary; nothing from the evidence is taken as markup.
 
     Parameters

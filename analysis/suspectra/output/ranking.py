@@ -34,7 +34,7 @@ class Entry(TypedDict):
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Listing:
     """What there is to write.
 
     Parameters

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from suspectra import __version__
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
-from suspectra.output.ranking import Entry, Ranking
+from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import rank_text, score_text
 from suspectra.technique_info import TechniqueInfo
 from suspectra_recorder.log.collection import CollectionError
@@ -26,7 +26,7 @@ _CLOSE_RANK = 10
 _MAX_RELATED = 20
 
 
-def write_sarif(ranking: Ranking, out: TextIO, workspace: Path) -> None:
+def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     """Write a log of one run: the technique is the rule, suspects are results, failing tests related locations.
 
     Parameters
@@ -148,7 +148,7 @@ def _physical(file: str, line: int, end_line: int) -> dict[str, object]:
     }
 
 
-def _cut(ranking: Ranking) -> list[dict[str, object]]:
+def _cut(ranking: Listing) -> list[dict[str, object]]:
     """That the results end within a tie."""
     return [{"level": "note", "message": {"text": f"the last suspect {ranking.cut}"}}] if ranking.cut else []
 

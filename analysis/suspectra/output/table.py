@@ -6,7 +6,7 @@ from typing import TextIO
 
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
-from suspectra.output.ranking import LARGEST, Entry, Ranking
+from suspectra.output.ranking import LARGEST, Entry, Listing
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
@@ -16,7 +16,7 @@ _LOCATION_SHARE, _FUNCTION_SHARE = 0.5, 0.28  # of what the numbers leave, at mo
 _GAP = "  "
 
 
-def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
+def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
     """Write the table, and under every group of equal lines the failing tests that execute them.
 
     Parameters
@@ -46,7 +46,7 @@ def write_table(ranking: Ranking, out: TextIO, sources: Sources) -> None:
     out.write("\n" + safe(summary(ranking)) + "\n")
 
 
-def summary(ranking: Ranking) -> str:
+def summary(ranking: Listing) -> str:
     """One line: how many suspects, how many tests, by which technique.
 
     Parameters

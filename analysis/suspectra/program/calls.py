@@ -55,7 +55,7 @@ class Calls:
         spectrum: Spectrum,
         program: Program | None,
         progress: Callable[[float], object] = lambda fraction: None,
-        like: Calls | None = None,
+        previous: Calls | None = None,
     ) -> Calls:
         """The calls of a program that tests made.
 
@@ -67,7 +67,7 @@ class Calls:
             Without its sources, or where they changed since the tests ran, there are no calls.
         progress : callable
             Called with the finished fraction before each file; it may raise to cancel.
-        like : Calls, optional
+        previous : Calls, optional
             The calls before a change. Sources are read again only when one of the files is another, and only the rows
             of tests that ran again are looked at; where the calls are the same, so is the object.
 
@@ -80,12 +80,12 @@ class Calls:
         if program is None or program.source_of is None or not len(elements):
             return cls(np.zeros((0, 2), np.int64))
         source_of = SourcesAsRun(program.files, program.source_of)
-        named = like._named if like is not None else None
+        named = previous._named if previous is not None else None
         if named is None or named.elements is not elements or named.source_of != source_of:
             named = _Named.find(elements, source_of, progress)
         pairs = named.met(spectrum)
-        if like is not None and named is like._named and np.array_equal(pairs, like.pairs):
-            return like
+        if previous is not None and named is previous._named and np.array_equal(pairs, previous.pairs):
+            return previous
         return cls(pairs, named)
 
 

@@ -86,7 +86,7 @@ class DynamicFlow:
 
     @classmethod
     def from_spectrum(
-        cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), like: DynamicFlow | None = None
+        cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), previous: DynamicFlow | None = None
     ) -> DynamicFlow:
         """The flow of a spectrum: by blocks where a graph knows the edges, by lines elsewhere.
 
@@ -97,7 +97,7 @@ class DynamicFlow:
         graphs : sequence of FlowGraph
             They tell which blocks the edges of the spectrum join. Arcs of a file of which no graph knows an edge join
             lines; other edges are left out.
-        like : DynamicFlow, optional
+        previous : DynamicFlow, optional
             The flow before a change: itself as long as tests traverse the same edges of the same tables.
 
         Returns
@@ -110,8 +110,8 @@ class DynamicFlow:
         edges, counts = spectrum.edges, spectrum.edge_hit_counts
         traversed = counts.ef + counts.ep > 0
         terms = _Terms(spectrum.elements, edges, tuple(graphs), traversed)
-        if like is not None and like._terms is not None and like._terms.same(terms):
-            return like
+        if previous is not None and previous._terms is not None and previous._terms.same(terms):
+            return previous
         known = _known(graphs, len(edges))
         by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
         by_lines &= edges.kind is EdgeKind.ARC

@@ -5,7 +5,7 @@ function. The flow of each scope is read from the syntax tree first at the grain
 decisions and sequence; *rare* arcs are exceptions, which any line can raise, and ways only some versions of Python
 take. A rare arc counts when a test took it, since otherwise every statement would be a block of its own.
 
-What arcs can't tell is listed in :attr:`PythonFlow.untold`: branches inside one line leave no arc.
+What arcs can't tell is listed in :attr:`PythonFlow.undecided`: branches inside one line leave no arc.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class PythonFlow:
         a case or an ``except`` clause.
     scope_of_arc : ndarray of int32, shape (k,)
         The number of the scope of each of these arcs.
-    untold : tuple of (int, str)
+    undecided : tuple of (int, str)
         Lines that hold decisions no arc shows, ascending, and what kind they are.
 
     Examples
@@ -99,7 +99,7 @@ class PythonFlow:
     rare: Bools
     decides: Bools
     scope_of_arc: Ints
-    untold: tuple[tuple[int, str], ...]
+    undecided: tuple[tuple[int, str], ...]
 
     @classmethod
     def parse(cls, data: bytes) -> PythonFlow:
@@ -135,10 +135,10 @@ class PythonFlow:
     @classmethod
     def _of(cls, tree: ast.Module, text: _Text, first: _FirstLine) -> PythonFlow:
         builders: list[_Builder] = []
-        untold: list[tuple[int, str]] = []
+        undecided: list[tuple[int, str]] = []
         waiting: list[_ScopeNode] = [tree]
         while waiting:
-            builder = _Builder(waiting.pop(), first, text, untold)
+            builder = _Builder(waiting.pop(), first, text, undecided)
             builder.build()
             builders.append(builder)
             waiting += builder.inner
@@ -153,7 +153,7 @@ class PythonFlow:
             np.fromiter(chain.from_iterable(b.arcs.values() for b in builders), bool, count),
             np.fromiter((source in b.decisions for b in builders for source, _ in b.arcs), bool, count),
             np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
-            tuple(sorted(set(untold))),
+            tuple(sorted(set(undecided))),
         )
 
     def arcs_of(self, scope: int) -> dict[Arc, bool]:
@@ -243,8 +243,8 @@ class _Builder:
     unwinds it.
     """
 
-    def __init__(self, node: _ScopeNode, first: _FirstLine, text: _Text, untold: list[tuple[int, str]]):
-        self.node, self.first, self.text, self.untold = node, first, text, untold
+    def __init__(self, node: _ScopeNode, first: _FirstLine, text: _Text, undecided: list[tuple[int, str]]):
+        self.node, self.first, self.text, self.undecided = node, first, text, undecided
         self.start = 1 if isinstance(node, ast.Module) else first(start_line(node))
         self.suspends = isinstance(node, ast.AsyncFunctionDef) or (
             isinstance(node, ast.FunctionDef)
@@ -332,7 +332,7 @@ class _Builder:
         if kind in _ON_ONE_LINE and self.first(body[0].lineno) == self.first(line):
             what = "function's body stands on the line of its `def`"
             what = what if kind in _DEFINITIONS else "body stands on the line of its condition"
-            self.untold.append((self.first(line), f"the {what}"))
+            self.undecided.append((self.first(line), f"the {what}"))
         words = self.text.deciding
         first, last = line, last_line(node)
         if kind in _HEADED:
@@ -343,7 +343,7 @@ class _Builder:
                 first = start_line(node)
         if first in words or (last > first and not self.text.deciding.isdisjoint(range(first + 1, last + 1))):
             for part in (node,) if not body and kind is not ast.Match else _own_parts(node):
-                self.untold += _untold(part, self.first)
+                self.undecided += _untold(part, self.first)
 
     def _simple(self, node: ast.stmt, ends: _Ends) -> _Ends:
         return self.enter(self.line(node), ends)

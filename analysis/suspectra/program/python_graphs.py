@@ -154,17 +154,17 @@ class _Notes:
     def __init__(self) -> None:
         self.without_source: list[str] = []
         self.unexplained: list[tuple[str, int, Arc]] = []
-        self.untold: list[tuple[str, int, str]] = []
+        self.undecided: list[tuple[str, int, str]] = []
 
     def add(self, path: str, flow: PythonFlow | None, part: FilePart) -> None:
         """What the arcs of one file can't tell."""
         if flow is None:
             self.without_source.append(path)
             return
-        strange, untold = _unclear(flow, part)
+        strange, undecided = _unclear(flow, part)
         if strange:
             self.unexplained.append((path, len(strange), strange[0]))
-        self.untold += [(path, line, why) for line, why in untold]
+        self.undecided += [(path, line, why) for line, why in undecided]
 
     def problems(self) -> tuple[Problem, ...]:
         found = []
@@ -189,9 +189,9 @@ class _Notes:
                     "run the tests again on the present sources",
                 )
             )
-        if self.untold:
-            path, line, why = self.untold[0]
-            places = len({(path, line) for path, line, _ in self.untold})
+        if self.undecided:
+            path, line, why = self.undecided[0]
+            places = len({(path, line) for path, line, _ in self.undecided})
             cause = f"{places} lines {UNTOLD}, the first because of {why}; those outcomes count as one"
             found.append(Problem("", f"{path}:{line}", cause, "give a decision that matters a line of its own"))
         return tuple(found)
@@ -202,5 +202,5 @@ def _unclear(flow: PythonFlow, part: FilePart) -> tuple[list[Arc], list[tuple[in
     """The arcs that are no way to go, and decisions that no arc shows."""
     ends = part.ends
     strange = sorted(map(tuple, ends[~flow.can_go(ends)].tolist()))
-    lines = set(ends.ravel().tolist()) if flow.untold else ()
-    return strange, [(line, why) for line, why in flow.untold if line in lines]
+    lines = set(ends.ravel().tolist()) if flow.undecided else ()
+    return strange, [(line, why) for line, why in flow.undecided if line in lines]

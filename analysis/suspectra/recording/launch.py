@@ -20,7 +20,7 @@ from suspectra_recorder.failure import record_failure
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import CollectionError, describe_output, summary
 from suspectra_recorder.log.frames import SUFFIX
-from suspectra_recorder.settings import Settings, carry, recording_folder
+from suspectra_recorder.settings import Settings, inject_env, recording_folder
 
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
 NOT_RECORDED = 2
@@ -156,15 +156,15 @@ def run(
             selection=selection,
             progress=str(progress.absolute()) if progress else "",
         )
-        carry(settings, environment, unittest=unittest)
+        inject_env(settings, environment, unittest=unittest)
         logs = _logs(root)
         with Watchdog(environment):  # the tests end with this program, also if that is killed
             code, interrupted = _wait(_start(chosen.arguments, environment))
-        told = _read_status(status)
-        if code == USAGE_ERROR and not told and chosen.python:
-            told = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
-        _summarise(told, _logs(root) - logs, root, code, report)
-        if code == 0 and any("problem" in line for line in told):
+        reported = _read_status(status)
+        if code == USAGE_ERROR and not reported and chosen.python:
+            reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
+        _summarise(reported, _logs(root) - logs, root, code, report)
+        if code == 0 and any("problem" in line for line in reported):
             code = NOT_RECORDED
     finally:
         os.unlink(status)
@@ -394,9 +394,9 @@ def _ask_for_reason(
         )
     except (OSError, subprocess.TimeoutExpired):
         return []
-    told = _read_status(settings.status)
-    if done.returncode != USAGE_ERROR or told:
-        return told
+    reported = _read_status(settings.status)
+    if done.returncode != USAGE_ERROR or reported:
+        return reported
     record_failure(settings, lambda scope: describe_output(done.stderr, scope.name, scope.root))
     return _read_status(settings.status)
 

@@ -18,7 +18,7 @@ from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import CollectionError
-from suspectra_recorder.log.frames import MAGIC, SUFFIX, FrameKind, LogDamage, frame, held
+from suspectra_recorder.log.frames import MAGIC, SUFFIX, FrameKind, LogDamage, frame, is_locked
 from suspectra_recorder.log.history import WholeFiles, newest, newest_errors
 from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
@@ -202,7 +202,7 @@ def _read(folder: Path, order: int, problems: list[Problem], everything: list[Wh
     sections: list[_Section] = []
     collections: list[WholeFiles] = []
     for path in _logs(folder):
-        if held(path):
+        if is_locked(path):
             cure = "wait until they have ended, then merge"
             raise UsageError(Problem(str(path), "", "tests are still being recorded into it", cure))
         try:

@@ -12,7 +12,15 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import BRANCH as INFO
-from suspectra.techniques.flow_report import Deciding, FlowReport, details_of, headline, kept, traversed, where
+from suspectra.techniques.flow_report import (
+    EdgeScores,
+    FlowReport,
+    details_of,
+    headline,
+    previous_details,
+    traversed,
+    where,
+)
 from suspectra.techniques.formulas import in_words, make_formula, require_failure
 from suspectra.techniques.technique import Technique
 
@@ -28,16 +36,16 @@ class Branch(Technique):
     info = INFO
 
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
         """Rank statements by the most suspicious edge at their blocks."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
-        decided = self.score(flow, spectrum.edge_hit_counts, kept(self, before, Deciding))
+        decided = self.score(flow, spectrum.edge_hit_counts, previous_details(self, previous, EdgeScores))
         of_element = flow.over_elements(decided.block_score, len(spectrum.elements))
         return FlowReport.from_flow_scores(self, spectrum, of_element, flow.problems, decided)
 
-    def score(self, flow: ControlFlow, counts: Counts, before: Deciding | None = None) -> Deciding:
+    def score(self, flow: ControlFlow, counts: Counts, previous: EdgeScores | None = None) -> EdgeScores:
         """Score the edges of the functions whose counts changed, and their blocks.
 
         Parameters
@@ -46,7 +54,7 @@ class Branch(Technique):
             The flow graphs of the program.
         counts : Counts
             Of the spectrum's edges.
-        before : Deciding, optional
+        previous : Deciding, optional
             What was found before a change.
 
         Returns
@@ -54,7 +62,7 @@ class Branch(Technique):
         Deciding
             Arrays over the blocks and the edges of `flow`.
         """
-        carried = Carried(flow, counts, before)
+        carried = Carried(flow, counts, previous)
         part = flow.part(carried.graphs)
         column = flow.edge[part.edges]
         known = np.flatnonzero(column >= 0)
@@ -63,16 +71,16 @@ class Branch(Technique):
         best = np.full(len(part.blocks), np.nan)
         for ends in (part.source, part.target):
             np.fmax.at(best, ends[known], score[known])
-        of_edge = carried.of_edges(before.edge_score if before else None, np.float64)
-        of_block = carried.of_blocks(before.block_score if before else None, np.float64)
+        of_edge = carried.of_edges(previous.edge_score if previous else None, np.float64)
+        of_block = carried.of_blocks(previous.block_score if previous else None, np.float64)
         of_edge[part.edges], of_block[part.blocks] = score, best
-        return Deciding(flow, counts, of_block, of_edge)
+        return EdgeScores(flow, counts, of_block, of_edge)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The edge that decides, with its counts."""
         suspect, spectrum = report.suspect(position), report.spectrum
         sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]
-        decided = details_of(report, Deciding)
+        decided = details_of(report, EdgeScores)
         edge = decided.edge_at(suspect.element)
         if edge is None:
             return Explanation(headline(report, suspect), (*sentences, "No edge leads to it or from it."), INFO.formula)

@@ -42,13 +42,13 @@ class Carried:
         The flow graphs, now.
     counts : Counts
         Of the spectrum's edges, now.
-    before : Solution or None
+    previous : Solution or None
         None carries nothing.
     """
 
     flow: ControlFlow
     counts: Counts
-    before: Solution | None
+    previous: Solution | None
 
     @cached_property
     def graphs(self) -> Ints:
@@ -56,12 +56,12 @@ class Carried:
         stays = np.zeros(len(self.flow), bool)
         pairs = self._pairs
         if pairs is not None:
-            before, now, _ = pairs
+            previous, now, _ = pairs
             stays[now] = True
             edges, old = self._edges
-            column, old_column = self.flow.edge[edges], before.flow.edge[old]
-            differs = (self.counts.ef[column] != before.counts.ef[old_column]) | (
-                self.counts.ep[column] != before.counts.ep[old_column]
+            column, old_column = self.flow.edge[edges], previous.flow.edge[old]
+            differs = (self.counts.ef[column] != previous.counts.ef[old_column]) | (
+                self.counts.ep[column] != previous.counts.ep[old_column]
             )
             differs &= column >= 0
             stays[self.flow.graph_of_edge[edges[differs]]] = False
@@ -113,24 +113,27 @@ class Carried:
 
     @property
     def _same_flow(self) -> bool:
-        return self.before is not None and self.before.flow is self.flow
+        return self.previous is not None and self.previous.flow is self.flow
 
     @cached_property
     def _pairs(self) -> tuple[Solution, Ints, Ints] | None:
         """The solution before, graphs now, and the same graphs before; None where no graph is the same."""
-        before = self.before
-        if before is None or (before.counts.failed, before.counts.passed) != (self.counts.failed, self.counts.passed):
+        previous = self.previous
+        if previous is None or (previous.counts.failed, previous.counts.passed) != (
+            self.counts.failed,
+            self.counts.passed,
+        ):
             return None
         if self._same_flow:
             every = np.arange(len(self.flow))
-            return before, every, every
-        place = {id(table.made or table): number for number, table in enumerate(before.flow.tables)}
+            return previous, every, every
+        place = {id(table.made or table): number for number, table in enumerate(previous.flow.tables)}
         found = np.array([place.get(id(table.made or table), -1) for table in self.flow.tables], np.int64)
         now = np.flatnonzero(found >= 0)
-        first, old = self.flow.first_graph, before.flow.first_graph
+        first, old = self.flow.first_graph, previous.flow.first_graph
         then = found[now]
         graphs = ranges(first[now], first[now + 1])
-        return (before, graphs, ranges(old[then], old[then + 1])) if len(graphs) else None
+        return (previous, graphs, ranges(old[then], old[then + 1])) if len(graphs) else None
 
     @cached_property
     def _edges(self) -> tuple[Ints, Ints]:
@@ -143,6 +146,6 @@ class Carried:
     def _spans(self, first: Callable[[ControlFlow], Ints]) -> tuple[Ints, Ints]:
         if self._pairs is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        before, now, then = self._pairs
-        starts, old = first(self.flow), first(before.flow)
+        previous, now, then = self._pairs
+        starts, old = first(self.flow), first(previous.flow)
         return ranges(starts[now], starts[now + 1]), ranges(old[then], old[then + 1])

@@ -27,7 +27,7 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum, ranges
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import CP as INFO
-from suspectra.techniques.flow_report import FlowReport, details_of, headline, kept, traversed, where
+from suspectra.techniques.flow_report import FlowReport, details_of, headline, previous_details, traversed, where
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.technique import Technique
 
@@ -147,17 +147,17 @@ class CP(Technique):
     info = INFO
 
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
         """Solve for every block and rank its statements; a statement of several blocks takes the highest score."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
-        solution = self.propagate(flow, spectrum.edge_hit_counts, kept(self, before, Propagation))
+        solution = self.propagate(flow, spectrum.edge_hit_counts, previous_details(self, previous, Propagation))
         scores = flow.over_elements(solution.br, len(spectrum.elements))
         notes = [_named(kind, graphs, flow, spectrum) for kind, graphs in solution.notes.items() if len(graphs)]
         return FlowReport.from_flow_scores(self, spectrum, scores, (*flow.problems, *notes), solution)
 
-    def propagate(self, flow: ControlFlow, counts: Counts, before: Propagation | None = None) -> Propagation:
+    def propagate(self, flow: ControlFlow, counts: Counts, previous: Propagation | None = None) -> Propagation:
         """Solve the equations of the functions whose counts changed, all of them together.
 
         Parameters
@@ -166,7 +166,7 @@ class CP(Technique):
             The flow graphs of the program.
         counts : Counts
             Of the spectrum's edges.
-        before : Propagation, optional
+        previous : Propagation, optional
             What was found with the same hyper-parameters before a change.
 
         Returns
@@ -174,7 +174,7 @@ class CP(Technique):
         Propagation
             Arrays over the blocks and the edges of `flow`.
         """
-        carried = Carried(flow, counts, before)
+        carried = Carried(flow, counts, previous)
         part = flow.part(carried.graphs)
         blocks, column = len(part.blocks), flow.edge[part.edges]
         delta = np.where(column >= 0, edge_suspiciousness(counts.of_columns(column)), np.nan)
@@ -192,12 +192,12 @@ class CP(Technique):
         entering = np.bincount(target, delta[used], blocks)
         found = system.solve(np.where(system.is_exit, entering, 0.0))
         check()
-        edge_delta = carried.of_edges(before.edge_delta if before else None, np.float64)
-        edge_share = carried.of_edges(before.edge_share if before else None, np.float64)
+        edge_delta = carried.of_edges(previous.edge_delta if previous else None, np.float64)
+        edge_share = carried.of_edges(previous.edge_share if previous else None, np.float64)
         edge_delta[part.edges], edge_share[part.edges] = delta, np.nan
         edge_share[part.edges[used]] = own
-        br = carried.of_blocks(before.br if before else None, np.float64)
-        trouble = carried.of_blocks(before.trouble if before else None, np.uint8)
+        br = carried.of_blocks(previous.br if previous else None, np.float64)
+        trouble = carried.of_blocks(previous.trouble if previous else None, np.uint8)
         br[part.blocks], trouble[part.blocks] = np.where(touched, found, np.nan), 0
         for bit, at in enumerate((cancelled, system.singular, system.ill_conditioned)):
             trouble[part.blocks[at]] |= 1 << bit
@@ -343,12 +343,12 @@ class _System:
             self._close_loops(ready, br)
             starts, ends = self.into.indptr[solved], self.into.indptr[solved + 1]
             at = ranges(starts, ends)
-            before = self.into.indices[at]
+            previous = self.into.indices[at]
             of = np.repeat(solved, ends - starts)
-            outside = self.part[before] != self.part[of]
-            before, of, at = before[outside], of[outside], at[outside]
-            np.add.at(br, before, self.into.data[at] * br[of])
-            parts = self.part[before]
+            outside = self.part[previous] != self.part[of]
+            previous, of, at = previous[outside], of[outside], at[outside]
+            np.add.at(br, previous, self.into.data[at] * br[of])
+            parts = self.part[previous]
             np.subtract.at(waiting, parts, 1)
             ready = np.unique(parts[waiting[parts] == 0])
         return br

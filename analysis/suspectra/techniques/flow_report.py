@@ -98,14 +98,14 @@ def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
     return details
 
 
-def kept(technique: Technique, before: RankedReport | None, kind: type[DetailsT]) -> DetailsT | None:
+def previous_details(technique: Technique, previous: RankedReport | None, kind: type[DetailsT]) -> DetailsT | None:
     """What the same technique kept with its report before a change, if it was that one that made it.
 
     Parameters
     ----------
     technique : Technique
         The technique as it is set now.
-    before : RankedReport or None
+    previous : RankedReport or None
         The last ranking, whoever made it.
     kind : type
         The class of what the technique keeps.
@@ -115,7 +115,7 @@ def kept(technique: Technique, before: RankedReport | None, kind: type[DetailsT]
     DetailsT or None
         None where another technique made the ranking, or the same one with other hyper-parameters.
     """
-    return details_of(before, kind) if before is not None and before.technique == technique else None
+    return details_of(previous, kind) if previous is not None and previous.technique == technique else None
 
 
 def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
@@ -165,7 +165,7 @@ def hits_of_edges(spectrum: Spectrum) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Deciding:
+class EdgeScores:
     """Scores of blocks that come from the edges at them.
 
     Parameters

@@ -581,7 +581,7 @@ class Formula(Technique):
         self,
         spectrum: Spectrum,
         program: Program | None = None,
-        before: RankedReport | None = None,
+        previous: RankedReport | None = None,
         *,
         unexecuted_last: bool = True,
     ) -> RankedReport:

@@ -68,7 +68,7 @@ class NearestNeighbour(Technique):
             raise UsageError(Problem("", "nn-perm", "candidates is not a number of runs", "use 0 for all, or more"))
 
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
         """Rank the statements of the reports first, then the others by their distance from these."""
         require_failure(spectrum)

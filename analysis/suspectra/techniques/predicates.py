@@ -30,7 +30,7 @@ from suspectra.techniques.flow_report import (
     details_of,
     headline,
     hits_of_edges,
-    kept,
+    previous_details,
     require_counts,
     where,
 )
@@ -324,8 +324,10 @@ class SoberDetails(_Details):
     numbers: Floats
 
 
-def _predicates(flow: ControlFlow, spectrum: Spectrum, before: _Details | None) -> Predicates:
-    return before.predicates.following(flow, spectrum) if before is not None else Predicates.from_flow(flow, spectrum)
+def _predicates(flow: ControlFlow, spectrum: Spectrum, previous: _Details | None) -> Predicates:
+    return (
+        previous.predicates.following(flow, spectrum) if previous is not None else Predicates.from_flow(flow, spectrum)
+    )
 
 
 def _explain(report: RankedReport, position: int) -> tuple[str, list[str], int]:
@@ -362,12 +364,12 @@ class CBI(Technique):
     info = CBI_INFO
 
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
         """Rank by Importance what passes the significance filter."""
         require_failure(spectrum)
         spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
-        predicates = _predicates(flow, spectrum, kept(self, before, CBIDetails))
+        predicates = _predicates(flow, spectrum, previous_details(self, previous, CBIDetails))
         true, evaluated = spectrum.edge_hit_counts.of_columns(predicates.column), predicates.evaluations.of(spectrum)
         truth = self.judge(_runs(true), _runs(evaluated.of_columns(predicates.sites)))
         importance = self.importance(truth, spectrum.counts.failed)
@@ -443,7 +445,7 @@ class Sober(Technique):
     info = SOBER_INFO
 
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
         """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
         require_failure(spectrum)
@@ -455,7 +457,7 @@ class Sober(Technique):
             "take CBI, which looks at the same decisions but not at how often, or a formula; or record fewer tests",
         )
         spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
-        predicates = _predicates(flow, spectrum, kept(self, before, SoberDetails))
+        predicates = _predicates(flow, spectrum, previous_details(self, previous, SoberDetails))
         scores, numbers = self.score(predicates.biases(spectrum), len(predicates.column))
         lean = np.nan_to_num(numbers[0] - numbers[1])
         return predicates.rank(self, spectrum, scores, lean, lambda best: SoberDetails(predicates, best, numbers))

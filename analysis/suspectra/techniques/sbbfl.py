@@ -72,7 +72,7 @@ class SBBFL(Technique):
                 raise UsageError(Problem("", INFO.name, f"{name} is {getattr(self, name)}", "give at least 1"))
 
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> SubgraphReport:
         """Walk, and rank what was found; an element stands where the best subgraph that holds it does.
 

@@ -30,7 +30,7 @@ class Technique(ABC):
 
     @abstractmethod
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
         """Score the spectrum's elements.
 
@@ -40,7 +40,7 @@ class Technique(ABC):
             What to rank.
         program : Program, optional
             The flow graphs and sources, for techniques that need more than the spectrum.
-        before : RankedReport, optional
+        previous : RankedReport, optional
             Any report of a state before a change. It changes nothing but the time this takes: what a technique can
             take over from its own last report it does.
 

@@ -61,12 +61,12 @@ class TieBroken(Technique):
         return self.technique.clone_failed
 
     def localize(
-        self, spectrum: Spectrum, program: Program | None = None, before: RankedReport | None = None
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> TieBrokenReport:
         """Rank by both."""
-        own = other = before
-        if isinstance(before, TieBrokenReport) and before.technique == self:
-            own, other = before.first, before.second
+        own = other = previous
+        if isinstance(previous, TieBrokenReport) and previous.technique == self:
+            own, other = previous.first, previous.second
         return self.order(
             self.technique.localize(spectrum, program, own), self.breaker.localize(spectrum, program, other)
         )

@@ -90,7 +90,7 @@ class ConditionProbes:
         elif isinstance(node, ast.IfExp):
             self._arms(node)
         elif isinstance(node, (ast.If, ast.While)):
-            node.test = self._truth(node.test, told=True)
+            node.test = self._truth(node.test, observed=True)
             self._fields(node, besides="test")
         elif isinstance(node, ast.Assert):
             if self._asserts:
@@ -119,14 +119,14 @@ class ConditionProbes:
 
     # where only truth matters
 
-    def _truth(self, node: ast.expr, *, told: bool = False) -> ast.expr:
+    def _truth(self, node: ast.expr, *, observed: bool = False) -> ast.expr:
         """The node with probes, of which only the truth is used; `told` when that is recorded in another way."""
-        condition = None if told else self._condition(node)
+        condition = None if observed else self._condition(node)
         if isinstance(node, ast.BoolOp):
-            inner = [self._truth(value, told=isinstance(value, ast.BoolOp)) for value in node.values]
+            inner = [self._truth(value, observed=isinstance(value, ast.BoolOp)) for value in node.values]
             node.values = inner
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            node.operand = self._truth(node.operand, told=True)
+            node.operand = self._truth(node.operand, observed=True)
         else:
             self.visit(node)
         return node if condition is None else self._told(node, condition)
@@ -139,7 +139,7 @@ class ConditionProbes:
 
     def _arms(self, node: ast.IfExp) -> None:
         condition = self._condition(node.test)
-        node.test = self._truth(node.test, told=True)
+        node.test = self._truth(node.test, observed=True)
         self.visit(node.body)
         self.visit(node.orelse)
         if condition is not None:

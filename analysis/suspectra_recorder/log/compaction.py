@@ -23,7 +23,7 @@ from suspectra_recorder.log.frames import (
     FrameKind,
     LogDamage,
     frame,
-    hold,
+    lock,
 )
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
 from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
@@ -131,7 +131,7 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
 def _open(path: str) -> _Log | None:
     """A log that nobody writes, locked; None for any other and for damaged ones."""
     descriptor = os.open(path, os.O_RDWR)
-    if not hold(descriptor, wait=False):
+    if not lock(descriptor, wait=False):
         os.close(descriptor)
         return None
     log = _Log(path, descriptor)

@@ -326,7 +326,7 @@ class LogWriter:
         self.pid = os.getpid()
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
         self._descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o644)
-        hold(self._descriptor)
+        lock(self._descriptor)
         self._identity = _identity(self._descriptor)
         self.size = os.write(self._descriptor, MAGIC)
 
@@ -361,7 +361,7 @@ class LogWriter:
             pass
         flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         self._descriptor = os.open(self.path, flags)
-        hold(self._descriptor, wait=False)  # a child may have inherited the former one, and hold it
+        lock(self._descriptor, wait=False)  # a child may have inherited the former one, and hold it
         self._identity = _identity(self._descriptor)
 
     @property
@@ -401,7 +401,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-def hold(descriptor: int, *, wait: bool = True) -> bool:
+def lock(descriptor: int, *, wait: bool = True) -> bool:
     """Lock an open file for as long as it is open; False when another process holds it.
 
     Where the platform or the file system has no such locks everything counts as not held.
@@ -429,7 +429,7 @@ def hold(descriptor: int, *, wait: bool = True) -> bool:
     return True
 
 
-def held(path: str | os.PathLike[str]) -> bool:
+def is_locked(path: str | os.PathLike[str]) -> bool:
     """Whether a process still writes a log; False where that can't be known.
 
     Parameters

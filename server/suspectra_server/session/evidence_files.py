@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from suspectra.evidence.boundary import Boundary
-from suspectra_recorder.log.frames import SUFFIX, held
+from suspectra_recorder.log.frames import SUFFIX, is_locked
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.pace import Pace
 from suspectra_server.session.ranker import Ranked
@@ -181,7 +181,7 @@ def _states(paths: Iterable[str], boundary: Boundary | None) -> States:
 def _states_growing(paths: Iterable[str], boundary: Boundary | None) -> tuple[States, bool]:
     """The states of files, and whether tests are still being recorded in any of them."""
     states = _states(paths, boundary)
-    return states, any(path.endswith(SUFFIX) and held(path) for path in _inodes(states))
+    return states, any(path.endswith(SUFFIX) and is_locked(path) for path in _inodes(states))
 
 
 def _inodes(states: States) -> dict[str, int]:

@@ -33,7 +33,7 @@ from suspectra.evidence.sources import SourceReader
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import (
     SUFFIX,
-    held,
+    is_locked,
 )
 from suspectra_recorder.log.history import newest_errors
 from suspectra_recorder.log.reader import Source
@@ -117,7 +117,7 @@ class RecordingSource:
         bool
             Also true for a run that another program started.
         """
-        return self._is_inside() and any(held(self.folder / name) for name in self._logs)
+        return self._is_inside() and any(is_locked(self.folder / name) for name in self._logs)
 
     def read(self) -> Evidence:
         """The present state of the recording.
