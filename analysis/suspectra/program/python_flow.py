@@ -343,7 +343,7 @@ class _Builder:
                 first = start_line(node)
         if first in words or (last > first and not self.text.deciding.isdisjoint(range(first + 1, last + 1))):
             for part in (node,) if not body and kind is not ast.Match else _own_parts(node):
-                self.undecided += _untold(part, self.first)
+                self.undecided += _undecided(part, self.first)
 
     def _simple(self, node: ast.stmt, ends: _Ends) -> _Ends:
         return self.enter(self.line(node), ends)
@@ -499,7 +499,7 @@ def _always_matches(case: ast.match_case) -> bool:
     return case.guard is None and isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None
 
 
-def _untold(tree: ast.AST, first: _FirstLine) -> Iterator[tuple[int, str]]:
+def _undecided(tree: ast.AST, first: _FirstLine) -> Iterator[tuple[int, str]]:
     """Decisions that lie within expressions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.IfExp):

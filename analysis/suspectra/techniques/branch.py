@@ -54,7 +54,7 @@ class Branch(Technique):
             The flow graphs of the program.
         counts : Counts
             Of the spectrum's edges.
-        previous : Deciding, optional
+        previous : EdgeScores, optional
             What was found before a change.
 
         Returns

@@ -343,12 +343,12 @@ class _System:
             self._close_loops(ready, br)
             starts, ends = self.into.indptr[solved], self.into.indptr[solved + 1]
             at = ranges(starts, ends)
-            previous = self.into.indices[at]
+            predecessor = self.into.indices[at]
             of = np.repeat(solved, ends - starts)
-            outside = self.part[previous] != self.part[of]
-            previous, of, at = previous[outside], of[outside], at[outside]
-            np.add.at(br, previous, self.into.data[at] * br[of])
-            parts = self.part[previous]
+            outside = self.part[predecessor] != self.part[of]
+            predecessor, of, at = predecessor[outside], of[outside], at[outside]
+            np.add.at(br, predecessor, self.into.data[at] * br[of])
+            parts = self.part[predecessor]
             np.subtract.at(waiting, parts, 1)
             ready = np.unique(parts[waiting[parts] == 0])
         return br
