@@ -9,12 +9,11 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.evidence.recording.layout import Layout
-from suspectra.evidence.recording.records import Rows, Section
+from suspectra.evidence.recording.records import EMPTY, Rows, Section
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.recording.versions import remapped
 from suspectra_recorder.log.history import inflate
 
-_EMPTY = np.zeros(0, np.int32)
 _COUNT = np.dtype("<u8")
 _MAX_COUNT = 1 << 40  # far beyond any test, and no sum of such numbers overflows
 
@@ -50,9 +49,9 @@ class Decoder:
     def _facts(self, number: int, facts: Callable[[int, SourceMap, SourceMap], tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
         source = self.maps[number] if self.only is None or number in self.only else None
         if source is None or not source.traced:
-            return _EMPTY, _EMPTY
+            return EMPTY, EMPTY
         current = self.layout.versions.get(source.measured.path)
-        return facts(number, source, current) if current is not None else (_EMPTY, _EMPTY)
+        return facts(number, source, current) if current is not None else (EMPTY, EMPTY)
 
     def _statement_facts(self, number: int, source: SourceMap, current: SourceMap) -> tuple[Ints, Ints]:
         start = self.layout.start[source.measured.path]
@@ -108,7 +107,7 @@ class Decoder:
         times = _times(data[head + size :], fired)
         row, _ = self.statements.columns_of(touched, starts, fired)
         if self.edges is None:
-            return Rows(row, _EMPTY, None, stale, self.section, touched)
+            return Rows(row, EMPTY, None, stale, self.section, touched)
         edges, passed = self.edges.columns_of(touched, starts, fired, times)
         return Rows(row, edges, passed, stale, self.section, touched)
 
@@ -157,8 +156,8 @@ class _Gather:
         ordered = [(cell[o], column[o]) for (cell, column), o in zip(facts, orders, strict=True)]
         self.sizes = np.array([len(cell) for cell, _ in ordered], np.int64)
         self.starts = self.sizes.cumsum() - self.sizes
-        self.cell = np.concatenate([_EMPTY, *(cell for cell, _ in ordered)]).astype(np.int32)
-        self.column = np.concatenate([_EMPTY, *(column for _, column in ordered)]).astype(np.int32)
+        self.cell = np.concatenate([EMPTY, *(cell for cell, _ in ordered)]).astype(np.int32)
+        self.column = np.concatenate([EMPTY, *(column for _, column in ordered)]).astype(np.int32)
         self.repeats = any(np.any(column[1:] == column[:-1]) for _, column in ordered)
         first = np.array([column[0] if len(column) else -1 for _, column in ordered], np.int64)
         # sources are numbered as they were loaded, columns by path

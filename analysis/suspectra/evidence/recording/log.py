@@ -10,7 +10,7 @@ from pathlib import Path
 from suspectra.cancellation import Cancelled, checked
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult, Verdict
-from suspectra.evidence.recording.records import Record, Section
+from suspectra.evidence.recording.records import RUN_AGAIN, Record, Section
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.location import Location
 from suspectra_recorder.log.collection import CollectionError
@@ -19,7 +19,6 @@ from suspectra_recorder.log.history import WholeFiles
 from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
 _MAX_LOG = 1 << 30
-_AGAIN = "run the tests again"
 
 
 class Log(LogReader):
@@ -63,7 +62,7 @@ class Log(LogReader):
             data = self._appended(path)
         except OSError as error:
             cause = f"can't be read: {error.strerror or error}"
-            self.problems = [*self._damage, Problem(name, "", cause, _AGAIN)]
+            self.problems = [*self._damage, Problem(name, "", cause, RUN_AGAIN)]
             return
         if data is None:
             return
@@ -78,7 +77,7 @@ class Log(LogReader):
                 cause = "the last entry is cut off, as it is when a process is killed; all before it was read"
             else:
                 cause = f"{damage.cause}; nothing after this place was read"
-            self.problems = [*self._damage, Problem(name, place, cause, _AGAIN)]
+            self.problems = [*self._damage, Problem(name, place, cause, RUN_AGAIN)]
         else:
             self.problems = list(self._damage)
 
@@ -145,7 +144,7 @@ class Log(LogReader):
     def on_damage(self, end: int, error: Exception) -> None:
         """Report it."""
         cause = f"does not hold what it should ({type(error).__name__}: {error})"
-        self._damage.append(Problem(self._name, f"frame that ends at byte {end}", cause, _AGAIN))
+        self._damage.append(Problem(self._name, f"frame that ends at byte {end}", cause, RUN_AGAIN))
 
 
 def _test_result(test: RecordedTest) -> TestResult:

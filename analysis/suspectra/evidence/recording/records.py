@@ -13,7 +13,9 @@ from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.log.collection import CollectionError
 
-_EMPTY = np.zeros(0, np.int32)
+EMPTY = np.zeros(0, np.int32)
+RUN_AGAIN = "run the tests again"
+"""What cures damage to a recording."""
 
 
 @dataclass(eq=False)
@@ -123,4 +125,4 @@ def damaged(error: Exception) -> Rows:
     Rows
         With the error's text as `damage`.
     """
-    return Rows(_EMPTY, _EMPTY, _EMPTY, (), None, _EMPTY, f"{error}")
+    return Rows(EMPTY, EMPTY, EMPTY, (), None, EMPTY, f"{error}")

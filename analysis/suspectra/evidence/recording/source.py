@@ -27,7 +27,7 @@ from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.layout_change import LayoutChange
 from suspectra.evidence.recording.live import LiveRecords
 from suspectra.evidence.recording.log import Log
-from suspectra.evidence.recording.records import Record, Rows, Section, damaged
+from suspectra.evidence.recording.records import EMPTY, RUN_AGAIN, Record, Rows, Section, damaged
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.sources import SourceReader
 from suspectra_recorder.log.collection import CollectionError
@@ -40,9 +40,7 @@ from suspectra_recorder.log.reader import Source
 from suspectra_recorder.settings import recording_folder
 
 T = TypeVar("T")
-_EMPTY = np.zeros(0, np.int32)
 _RECORD = "run the tests with `suspectra record -- pytest`"
-_AGAIN = "run the tests again"
 
 
 class RecordingSource:
@@ -96,7 +94,7 @@ class RecordingSource:
         self._live = LiveRecords()
         self._decoded: dict[tuple[str, int], Rows] = {}
         self._odd: dict[str, Rows] = {}
-        self._import: tuple[object, Row, list[Problem]] = (None, _EMPTY, [])
+        self._import: tuple[object, Row, list[Problem]] = (None, EMPTY, [])
         self._outside_rows: dict[Section, list[Rows]] = {}
 
     def watched(self) -> Sequence[str]:
@@ -250,7 +248,7 @@ class RecordingSource:
         if lost:
             records = [r for r in records if r.result.location is None or r.result.location.file not in lost]
         return records, [
-            Problem(file, "", f"was deleted; its {count} recorded tests are left out", _AGAIN)
+            Problem(file, "", f"was deleted; its {count} recorded tests are left out", RUN_AGAIN)
             for file, count in lost.items()
         ]
 
@@ -335,7 +333,7 @@ class RecordingSource:
                 "",
                 f"{count} of the tests that execute it were recorded before it changed; on lines that changed "
                 "nothing is known of them",
-                _AGAIN,
+                RUN_AGAIN,
             )
             for path, count in sorted(stale.items())
         ]
@@ -360,7 +358,7 @@ class RecordingSource:
                 reached[decoded.row] = True
                 if decoded.damage:
                     cause = f"what ran at import is damaged: {decoded.damage}"
-                    problems.append(Problem(self._name(), "", cause, _AGAIN))
+                    problems.append(Problem(self._name(), "", cause, RUN_AGAIN))
         return np.flatnonzero(reached).astype(np.int32), problems
 
 

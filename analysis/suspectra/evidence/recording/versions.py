@@ -9,10 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from suspectra.arrays import Ints
+from suspectra.evidence.recording.records import EMPTY
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.instrumentation.outline import difference
-
-_EMPTY = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +85,7 @@ def _aligned(old: SourceMap, new: SourceMap, same: Ints) -> Ints:
     before, after = _by_function(old), _by_function(new)
     taken = np.zeros(len(new.checksum), bool)
     for number in np.flatnonzero(same >= 0).tolist():
-        mine, theirs = before.get(number, _EMPTY), after.get(int(same[number]), _EMPTY)
+        mine, theirs = before.get(number, EMPTY), after.get(int(same[number]), EMPTY)
         if len(mine) == len(theirs):
             out[mine] = theirs
             taken[theirs] = True
