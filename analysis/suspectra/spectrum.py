@@ -516,6 +516,9 @@ class Spectrum:
         How often, aligned with `edge_rows`, where the source of the evidence counted; as narrow as they can be.
     runs : tuple, optional
         What tells the run of each test from its other runs; see :class:`~suspectra.evidence.evidence.Evidence`.
+    raised : ndarray of int32, shape (tests,), optional
+        For each test the candidate in which it failed: that of the innermost frame of its traceback that is in one. -1
+        where there is none; None where the evidence holds no tracebacks.
 
     Examples
     --------
@@ -533,12 +536,15 @@ class Spectrum:
     edge_rows: Sequence[Row] | None = None
     edge_counts: Sequence[Ints] | None = None
     runs: tuple[Hashable, ...] = ()
+    raised: Ints | None = None
 
     def __post_init__(self) -> None:
         if not len(self.tests) == len(self.failed) == len(self.rows):
             raise ValueError("tests, failed and rows must have the same length")
         if self.edge_rows is not None and len(self.edge_rows) != len(self.tests):
             raise ValueError("edge_rows must have one row a test")
+        if self.raised is not None and len(self.raised) != len(self.tests):
+            raise ValueError("raised must have one element a test")
 
     @classmethod
     def from_matrix(
@@ -756,6 +762,7 @@ class Spectrum:
         edge_rows: tuple[Row, ...] | None = None,
         edge_counts: tuple[Ints, ...] | None = None,
         runs: tuple[Hashable, ...] = (),
+        raised: Ints | None = None,
     ) -> Spectrum:
         """The spectrum over the same elements after a change of tests.
 
@@ -776,13 +783,17 @@ class Spectrum:
             How often, aligned with `edge_rows`.
         runs : tuple of Hashable, optional
             What tells each run from others.
+        raised : ndarray of int32, shape (tests,), optional
+            Where each failed, where tracebacks are known.
 
         Returns
         -------
         Spectrum
             It has the elements, the candidates and the edges of this one.
         """
-        after = Spectrum(tests, failed, self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts, runs)
+        after = Spectrum(
+            tests, failed, self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts, runs, raised
+        )
         after.follow(self)
         return after
 

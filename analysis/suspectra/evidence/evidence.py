@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
@@ -18,6 +18,7 @@ from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.stack import Stack, StackFrame
 
 if TYPE_CHECKING:
     from suspectra.program.flow_graph import FlowGraph
@@ -136,6 +137,9 @@ class Evidence:
         one executed the same in every file that is the same object as before.
     collection_errors : tuple of CollectionError
         What the last run that tried could not collect: tests of it are missing above.
+    stacks : mapping of str to Stack
+        Where failing tests failed, by name; lines are those of `files`. Empty where the evidence does not tell.
+        A reader that reads again hands over the same objects for tests that did not change.
 
     Examples
     --------
@@ -157,6 +161,7 @@ class Evidence:
     problems: tuple[Problem, ...] = ()
     runs: tuple[Hashable, ...] = ()
     collection_errors: tuple[CollectionError, ...] = ()
+    stacks: Mapping[str, Stack] = field(default_factory=dict)
 
     @cached_property
     def elements(self) -> Elements:
@@ -188,13 +193,14 @@ class Evidence:
         if previous is not None and previous.elements.versions is self.files:
             self.__dict__["elements"] = previous.elements  # found without comparing file by file
         candidates = self.candidates(include_tests)
+        raised = self._raised(tests, failed, candidates)
         if (
             previous is not None
             and previous.elements is self.elements
             and previous.edges is (self.edges.edges if self.edges else None)
             and previous.candidates is candidates
         ):
-            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts, runs)
+            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts, runs, raised)
         after = Spectrum(
             tests,
             failed,
@@ -205,10 +211,22 @@ class Evidence:
             edge_rows,
             edge_counts,
             runs,
+            raised,
         )
         if previous is not None:
             after.follow_files(previous)
         return after
+
+    def _raised(self, tests: Sequence[str], failed: Bools, candidates: Bools) -> Ints | None:
+        """For each test the candidate in which it failed, -1 where there is none; None without any stack."""
+        if not self.stacks:
+            return None
+        raised = np.full(len(tests), -1, np.int32)
+        known: dict[StackFrame, int] = {}  # failing tests have most frames in common
+        for test in np.flatnonzero(failed).tolist():
+            if (stack := self.stacks.get(tests[test])) is not None:
+                raised[test] = innermost_candidate(stack, self.elements, candidates, known)
+        return raised
 
     def candidates(self, include_tests: bool) -> Bools:
         """Which elements may be suspects, as a mask: the same object as long as the files are the same.
@@ -256,6 +274,37 @@ class EvidenceSource(Protocol):
             When nothing can be read.
         """
         ...
+
+
+def innermost_candidate(
+    stack: Stack, elements: Elements, candidates: Bools, known: dict[StackFrame, int] | None = None
+) -> int:
+    """The candidate in which a test failed: that of the innermost frame that is in one.
+
+    Parameters
+    ----------
+    stack : Stack
+        Of the test.
+    elements : Elements
+        The statements.
+    candidates : ndarray of bool, shape (elements,)
+        Those that may be suspects.
+    known : dict of StackFrame to int, optional
+        The candidates of frames that were looked up before, -1 for none; those of this stack are added.
+
+    Returns
+    -------
+    int
+        Its column, -1 where no frame is in a candidate.
+    """
+    known = {} if known is None else known
+    for frame in reversed(stack.frames):
+        if frame not in known:
+            element = elements.at(frame.file, frame.line)
+            known[frame] = element if element is not None and candidates[element] else -1
+        if known[frame] >= 0:
+            return known[frame]
+    return -1
 
 
 @lru_cache(maxsize=8)

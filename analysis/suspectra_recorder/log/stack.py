@@ -1,0 +1,154 @@
+"""Where a failing test failed: the frames of its traceback that are in measured code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from suspectra_recorder.log.collection import MAX_NAME, one_line
+from suspectra_recorder.log.frames import inside
+
+MAX_FRAMES = 32
+MAX_MESSAGE = 500
+_HALF = MAX_FRAMES // 2
+
+
+class StackFrame(NamedTuple):
+    """One call that was under way.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace, with forward slashes.
+    line : int
+        Counted from 1.
+    function : str
+        Its name, qualified where that is known; empty where it is not.
+    """
+
+    file: str
+    line: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f" in {self.function}" if self.function else "")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Where a test failed, and by what.
+
+    Parameters
+    ----------
+    frames : tuple of StackFrame
+        The calls in measured code, the outermost first. A failed assertion of a test that is not measured itself has
+        none.
+    exception : str
+        The name of the exception's type, or what ended the test otherwise (``SIGSEGV``); empty where it is not known.
+    message : str
+        Its first line, without the name of the type.
+    assertion : bool
+        Whether an assertion ended the test, rather than another exception or a crash.
+    omitted : int
+        How many frames are left out between the outer half of `frames` and the inner one.
+
+    Examples
+    --------
+    >>> stack = Stack((StackFrame("cart.py", 3, "total"), StackFrame("tax.py", 7, "rate")), "KeyError", "'DE'")
+    >>> print(stack)
+    KeyError: 'DE' at tax.py:7 in rate
+    """
+
+    frames: tuple[StackFrame, ...]
+    exception: str = ""
+    message: str = ""
+    assertion: bool = False
+    omitted: int = 0
+
+    @property
+    def innermost(self) -> StackFrame | None:
+        """The frame in which the exception was raised, or nearest to that."""
+        return self.frames[-1] if self.frames else None
+
+    @property
+    def what(self) -> str:
+        """The exception and its message."""
+        return ": ".join(part for part in (self.exception, self.message) if part)
+
+    def __str__(self) -> str:
+        place = f"at {self.frames[-1]}" if self.frames else ""
+        return " ".join(part for part in (self.what, place) if part)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, as a recording holds them.
+
+        Returns
+        -------
+        dict of str to Any
+            JSON can hold it.
+        """
+        return {
+            "frames": self.frames,
+            "exception": self.exception,
+            "message": self.message,
+            "assertion": self.assertion,
+            "omitted": self.omitted,
+        }
+
+    @classmethod
+    def from_dict(cls, head: dict[str, Any]) -> Stack:
+        """Out of a recording, with everything that is shown bounded and on one line.
+
+        Parameters
+        ----------
+        head : dict of str to Any
+            What :meth:`as_dict` gave. Not trusted.
+
+        Returns
+        -------
+        Stack
+            Safe to show; its files are inside the workspace.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            When it is anything else.
+        """
+        frames = (StackFrame(inside(file), int(line), str(function)) for file, line, function in head["frames"])
+        return make_stack(
+            frames, str(head["exception"]), str(head["message"]), bool(head["assertion"]), int(head["omitted"])
+        )
+
+
+def make_stack(
+    frames: Iterable[StackFrame], exception: str = "", message: str = "", assertion: bool = False, omitted: int = 0
+) -> Stack:
+    """A stack from what others say, bounded and without control characters.
+
+    Parameters
+    ----------
+    frames : iterable of StackFrame
+        The outermost first; too many lose those in the middle, and such without a line are left out.
+    exception : str, optional
+        The name of the exception's type.
+    message : str, optional
+        As many lines as there are; the first one counts.
+    assertion : bool, optional
+        Whether an assertion ended the test.
+    omitted : int, optional
+        How many frames were left out before.
+
+    Returns
+    -------
+    Stack
+        Safe to show.
+    """
+    kept: Sequence[StackFrame] = [
+        StackFrame(frame.file, frame.line, one_line(frame.function, MAX_NAME)) for frame in frames if frame.line > 0
+    ]
+    if len(kept) > MAX_FRAMES:
+        omitted += len(kept) - MAX_FRAMES
+        kept = [*kept[:_HALF], *kept[-_HALF:]]
+    first = next((line for line in message[: 8 * MAX_MESSAGE].splitlines() if line.strip()), "")
+    return Stack(tuple(kept), one_line(exception, MAX_NAME), one_line(first, MAX_MESSAGE), assertion, max(omitted, 0))
