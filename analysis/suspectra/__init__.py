@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from suspectra.localizer import Localizer as Localizer
     from suspectra.location import Location as Location
     from suspectra.report import RankedReport as RankedReport
-    from suspectra.spectrum import Elements as Elements
-    from suspectra.spectrum import Function as Function
-    from suspectra.spectrum import Spectrum as Spectrum
+    from suspectra.spectrum.elements import Elements as Elements
+    from suspectra.spectrum.elements import Function as Function
+    from suspectra.spectrum.spectrum import Spectrum as Spectrum
     from suspectra.techniques import make_technique as make_technique
     from suspectra.techniques import technique_names as technique_names
 
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "Elements": "suspectra.spectrum",
+    "Elements": "suspectra.spectrum.elements",
     "Evidence": "suspectra.evidence.evidence",
-    "Function": "suspectra.spectrum",
+    "Function": "suspectra.spectrum.elements",
     "Localizer": "suspectra.localizer",
     "Location": "suspectra.location",
     "Problem": "suspectra.errors",
     "RankedReport": "suspectra.report",
-    "Spectrum": "suspectra.spectrum",
+    "Spectrum": "suspectra.spectrum.spectrum",
     "SuspectraError": "suspectra.errors",
     "make_technique": "suspectra.techniques",
     "technique_names": "suspectra.techniques",

@@ -1,0 +1,29 @@
+"""Spectra: tests against elements and control-flow edges, and what is counted of them."""
+
+from suspectra.spectrum.counts import Counts
+from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges
+from suspectra.spectrum.elements import Elements, Function
+from suspectra.spectrum.pairs import Pairs, distinct_pairs, pair_key
+from suspectra.spectrum.per_test import PerTest, Tally, batches
+from suspectra.spectrum.rows import Derived, DerivedRows, IntsT, ranges
+from suspectra.spectrum.spectrum import Spectrum
+
+__all__ = [
+    "FIRST_OUTCOME",
+    "Counts",
+    "Derived",
+    "DerivedRows",
+    "EdgeKind",
+    "Edges",
+    "Elements",
+    "Function",
+    "IntsT",
+    "Pairs",
+    "PerTest",
+    "Spectrum",
+    "Tally",
+    "batches",
+    "distinct_pairs",
+    "pair_key",
+    "ranges",
+]

@@ -1,0 +1,109 @@
+"""The four counts: how many failed and passed tests execute a column, and how many do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.cancellation import checked
+
+Change = Sequence[tuple[Ints, bool]]
+"""Rows that came or went, each with whether its test failed."""
+
+_ONE = np.int32(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """The four counts of every column, and the totals.
+
+    Parameters
+    ----------
+    ef, ep : ndarray of int32, shape (n,)
+        Failed and passed tests that execute the column.
+    failed, passed : int
+        All failed and all passed tests (F and P of the papers).
+    """
+
+    ef: Ints
+    ep: Ints
+    failed: int
+    passed: int
+
+    @property
+    def nf(self) -> Ints:
+        """Failed tests that do not execute the column."""
+        return self.failed - self.ef
+
+    @property
+    def np(self) -> Ints:
+        """Passed tests that do not execute the column."""
+        return self.passed - self.ep
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Ints], failed: Bools, columns: int) -> Counts:
+        """Count from nothing.
+
+        Parameters
+        ----------
+        rows : iterable of ndarray of int
+            For each test the columns it has, none twice.
+        failed : ndarray of bool, shape (tests,)
+            Whether each test failed.
+        columns : int
+            How many columns there are.
+
+        Returns
+        -------
+        Counts
+            The counts of all columns.
+        """
+        ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
+        for row, bad in checked(zip(rows, failed.tolist(), strict=True)):
+            np.add.at(ef if bad else ep, row, _ONE)
+        all_failed = int(np.count_nonzero(failed))
+        return cls(ef, ep, all_failed, len(failed) - all_failed)
+
+    def of_columns(self, columns: Ints) -> Counts:
+        """The counts of some columns.
+
+        Parameters
+        ----------
+        columns : ndarray of int, shape (k,)
+            Indices, in any order.
+
+        Returns
+        -------
+        Counts
+            Arrays of shape (k,), with the same F and P.
+        """
+        return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)
+
+    def updated(self, removed: Change, added: Change) -> Counts:
+        """The counts after some rows went and some came; `self` stays as it is, and what did not change is shared.
+
+        Parameters
+        ----------
+        removed, added : sequence of (ndarray of int, bool)
+            Rows that went and rows that came, each with whether its test failed.
+
+        Returns
+        -------
+        Counts
+            Shares the array of `ef` or `ep` with `self` where no row of that kind changed.
+        """
+        ef, ep = self.ef, self.ep
+        failed, passed = self.failed, self.passed
+        for change, step in ((removed, -1), (added, 1)):
+            for row, bad in change:
+                if bad:
+                    ef = ef.copy() if ef is self.ef else ef
+                    np.add.at(ef, row, np.int32(step))
+                else:
+                    ep = ep.copy() if ep is self.ep else ep
+                    np.add.at(ep, row, np.int32(step))
+                failed, passed = failed + step * bad, passed + step * (not bad)
+        return Counts(ef, ep, failed, passed)

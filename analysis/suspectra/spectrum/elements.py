@@ -1,0 +1,181 @@
+"""Elements: the statements that are ranked, and the functions they are in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.location import Location
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function or method of a source file.
+
+    Parameters
+    ----------
+    file : int
+        Index into the files of the table it belongs to.
+    name : str
+        Qualified name, such as ``Cart.total``.
+    line, end_line : int
+        First and last line, counted from 1, both included.
+
+    Examples
+    --------
+    >>> Function(0, "Cart.total", 12, 18).name
+    'Cart.total'
+    """
+
+    file: int
+    name: str
+    line: int
+    end_line: int
+
+
+@dataclass(frozen=True, eq=False)
+class Elements:
+    """The statements a technique can score, as columns.
+
+    Parameters
+    ----------
+    files : tuple of str
+        Workspace-relative paths with forward slashes.
+    file : ndarray of int32, shape (n,)
+        Index into `files`; elements of one file stand together, in the order of their lines.
+    line, end_line : ndarray of int32, shape (n,)
+        First and last line of each statement, counted from 1.
+    function : ndarray of int32, shape (n,)
+        Index of the innermost enclosing function, -1 at module level.
+    functions : tuple of Function
+        All functions of all files.
+    versions : tuple, optional
+        For each file an object that stays the same as long as the file does.
+
+    Examples
+    --------
+    >>> one = np.array([0, 0], np.int32)
+    >>> lines = np.array([3, 7], np.int32)
+    >>> elements = Elements(("cart.py",), one, lines, lines, one - 1, ())
+    >>> print(elements.location(1))
+    cart.py:7
+    """
+
+    files: tuple[str, ...]
+    file: Ints
+    line: Ints
+    end_line: Ints
+    function: Ints
+    functions: tuple[Function, ...]
+    versions: tuple[object, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.line)
+
+    def location(self, element: int) -> Location:
+        """Where an element stands.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        Location
+            The file and the lines of its statement.
+        """
+        return Location(self.files[self.file[element]], int(self.line[element]), int(self.end_line[element]))
+
+    def function_name(self, element: int) -> str:
+        """The qualified name of the enclosing function, empty at module level.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        str
+            Qualified, such as ``Cart.total``.
+        """
+        index = self.function[element]
+        return self.functions[index].name if index >= 0 else ""
+
+    def of_file(self, path: str) -> slice[int, int]:
+        """The elements of one file, as a slice of the columns (empty for an unknown file).
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+
+        Returns
+        -------
+        slice
+            First column and the one behind the last.
+        """
+        index = self._file_index.get(path)
+        if index is None:
+            return slice(0, 0)
+        return slice(int(self.file_start[index]), int(self.file_start[index + 1]))
+
+    def at(self, path: str, line: int) -> int | None:
+        """The innermost element whose lines hold `line`, or None.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+        line : int
+            Counted from 1.
+
+        Returns
+        -------
+        int or None
+            Its column. Where several statements hold the line, the one that starts last.
+        """
+        span = self.of_file(path)
+        first, last = self.line[span], self.end_line[span]
+        holding = np.flatnonzero((first <= line) & (line <= last))
+        if not len(holding):
+            return None
+        # the latest start is the innermost: a statement inside a multi-line one starts after it
+        return span.start + int(holding[np.argmax(first[holding])])
+
+    def starting(self, file: Ints, line: Ints) -> Ints:
+        """The element that starts on each of some lines, -1 where none does; files are given by number.
+
+        Parameters
+        ----------
+        file : ndarray of int, shape (k,)
+            Indices into `files`.
+        line : ndarray of int, shape (k,)
+            Counted from 1.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            Columns.
+        """
+        ends = np.stack([self.file_start[file], self.file_start[file + 1]], axis=1)
+        found = np.array(
+            [start + np.searchsorted(self.line[start:end], at) for (start, end), at in zip(ends, line, strict=True)],
+            np.int64,
+        )
+        there = found < ends[:, 1]
+        there[there] = self.line[found[there]] == line[there]
+        return np.where(there, found, -1)
+
+    @cached_property
+    def _file_index(self) -> dict[str, int]:
+        return {path: i for i, path in enumerate(self.files)}
+
+    @cached_property
+    def file_start(self) -> Ints:
+        """The first column of each file, and behind these the number of all columns; shape (files + 1,)."""
+        return np.searchsorted(self.file, np.arange(len(self.files) + 1))

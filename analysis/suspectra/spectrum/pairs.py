@@ -1,0 +1,157 @@
+"""Columns by their pair (ef, ep), of which there are far fewer than columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.spectrum.counts import Counts
+
+_TABLE = 1 << 21  # a table of so many entries is quicker than to sort some thousand columns
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Candidates by their pair (ef, ep), which is all that a formula sees of them.
+
+    Parameters
+    ----------
+    of : ndarray of int32, shape (n,)
+        The number of each column's pair, -1 for a column that is not a candidate.
+    ef, ep : ndarray of int64, shape (pairs,)
+        Failing and passing tests that execute the candidates of each pair.
+    size : ndarray of int64, shape (pairs,)
+        How many candidates have each pair; 0 for one that was left behind when counts changed.
+    key : ndarray of int64, shape (pairs,)
+        The :func:`pair_key` of each pair, ascending.
+    number : ndarray of int32, shape (pairs,)
+        The number of the pair that has each of these keys.
+    """
+
+    of: Ints
+    ef: Ints
+    ep: Ints
+    size: Ints
+    key: Ints
+    number: Ints
+
+    def __len__(self) -> int:
+        return len(self.ef)
+
+    @classmethod
+    def among(cls, counts: Counts, candidates: Bools) -> Pairs:
+        """The pairs of the candidates.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of all columns.
+        candidates : ndarray of bool, shape (n,)
+            The columns that count.
+
+        Returns
+        -------
+        Pairs
+            Numbered from nothing: no pair is left behind.
+        """
+        of, ef, ep = distinct_pairs(counts)
+        of = np.where(candidates, of, -1).astype(np.int32, copy=False)
+        size = np.bincount(of + 1, minlength=len(ef) + 1)[1:]
+        return cls(of, ef, ep, size, pair_key(ef, ep), np.arange(len(ef), dtype=np.int32))
+
+    def updated(self, counts: Counts, columns: Ints) -> Pairs:
+        """The pairs after the counts of some columns changed; `self` stays as it is.
+
+        Parameters
+        ----------
+        counts : Counts
+            Of all columns, after the change.
+        columns : ndarray of int, shape (k,)
+            All columns whose counts changed, without repetition.
+
+        Returns
+        -------
+        Pairs
+            Pairs that are new stand behind the old ones, so old numbers stay.
+        """
+        columns = columns[self.of[columns] >= 0]
+        of_column, ef, ep = distinct_pairs(counts.of_columns(columns))
+        keys = pair_key(ef, ep)
+        index = np.searchsorted(self.key, keys)
+        new = np.append(self.key, -1)[index] != keys
+        fresh = np.arange(len(self), len(self) + np.count_nonzero(new), dtype=np.int32)
+        numbers = np.append(self.number, np.int32(0))[index]
+        numbers[new] = fresh
+        of, after, pairs = self.of.copy(), numbers[of_column], len(self) + len(fresh)
+        of[columns] = after
+        size = np.bincount(after, minlength=pairs) - np.bincount(self.of[columns], minlength=pairs)
+        size[: len(self)] += self.size
+        return Pairs(
+            of,
+            np.concatenate([self.ef, ef[new]]),
+            np.concatenate([self.ep, ep[new]]),
+            size,
+            np.insert(self.key, index[new], keys[new]),
+            np.insert(self.number, index[new], fresh),
+        )
+
+    @property
+    def worn(self) -> bool:
+        """Whether so many pairs were left behind that it is better to start anew."""
+        return len(self) > 4096 + 2 * int(np.count_nonzero(self.size))
+
+
+def pair_key(ef: Ints, ep: Ints) -> Ints:
+    """One integer for each pair of counts.
+
+    Parameters
+    ----------
+    ef, ep : ndarray of int, shape (k,)
+        Counts below 2³¹.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        In the order of ef, then of ep.
+
+    Examples
+    --------
+    >>> pair_key(np.array([0, 1]), np.array([5, 0])).tolist()
+    [5, 4294967296]
+    """
+    return ef.astype(np.int64) << 32 | ep
+
+
+def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
+    """Columns by their pair (ef, ep): the pair's number for each column, then ef and ep of each pair.
+
+    Pairs are few where tests are few, so a table of all possible ones is quicker than sorting the columns.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of n columns.
+
+    Returns
+    -------
+    number : ndarray of int, shape (n,)
+        The number of each column's pair.
+    ef, ep : ndarray of int64, shape (pairs,)
+        The counts of each pair.
+    """
+    base = counts.passed + 1
+    key = counts.ef.astype(np.int64) * base + counts.ep
+    possible = (counts.failed + 1) * base
+    if possible <= max(4 * len(key), _TABLE):
+        seen = np.zeros(possible, bool)
+        seen[key] = True
+        pairs = np.flatnonzero(seen)
+        number = np.empty(possible, np.int32)
+        number[pairs] = np.arange(len(pairs), dtype=np.int32)
+        of = number[key]
+    else:
+        pairs, of = np.unique(key, return_inverse=True)
+    ef, ep = np.divmod(pairs, base)
+    return of, ef, ep

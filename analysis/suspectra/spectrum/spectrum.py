@@ -1,0 +1,413 @@
+"""The spectrum: which test executed which element, and how the test ended.
+
+Rows are kept as one sorted index array per test rather than as one sparse matrix. A test that runs again then
+replaces one array while every other row is shared with the spectrum before it, which is what keeps an update
+of one test independent of the size of the suite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints, Row
+from suspectra.cancellation import checked
+from suspectra.spectrum.changes import MovedFiles, changed_columns, not_in, rows_by_identity, same_files
+from suspectra.spectrum.counts import Counts
+from suspectra.spectrum.edges import Edges
+from suspectra.spectrum.elements import Elements
+from suspectra.spectrum.pairs import Pairs
+from suspectra.spectrum.rows import DerivedRows, holds
+
+_MANY_FILES = 20  # changed ones, from which on counting all over is no slower
+_MANY = 1_000  # elements from which on it pays to sort what all failing tests execute
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Tests against elements, and where it is known against control-flow edges.
+
+    Parameters
+    ----------
+    tests : tuple of str
+        Names of the tests that passed or failed; a test that was skipped is not here.
+    failed : ndarray of bool, shape (tests,)
+        Whether each test failed.
+    elements : Elements
+        What the rows index.
+    rows : tuple of ndarray of int32
+        For each test the sorted indices of the elements it executed.
+    candidates : ndarray of bool, shape (elements,)
+        The elements that may be suspects. Test code is measured but is normally no candidate.
+    edges : Edges, optional
+        What the edge rows index; None where the evidence tells nothing of edges.
+    edge_rows : tuple of ndarray of int32, optional
+        For each test the sorted indices of the edges it traversed. Where these follow from what the evidence tells,
+        they are worked out when they are asked for, best some tests at a time: see :func:`batches`.
+    edge_counts : tuple of ndarray of integers, optional
+        How often, aligned with `edge_rows`, where the source of the evidence counted; as narrow as they can be.
+    runs : tuple, optional
+        What tells the run of each test from its other runs; see :class:`~suspectra.evidence.evidence.Evidence`.
+    raised : ndarray of int32, shape (tests,), optional
+        For each test the candidate in which it failed: that of the innermost frame of its traceback that is in one. -1
+        where there is none; None where the evidence holds no tracebacks.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> spectrum.counts.ef.tolist(), spectrum.counts.ep.tolist()
+    ([1, 1, 0], [1, 0, 1])
+    """
+
+    tests: tuple[str, ...]
+    failed: Bools
+    elements: Elements
+    rows: tuple[Row, ...]
+    candidates: Bools
+    edges: Edges | None = None
+    edge_rows: Sequence[Row] | None = None
+    edge_counts: Sequence[Ints] | None = None
+    runs: tuple[Hashable, ...] = ()
+    raised: Ints | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.tests) == len(self.failed) == len(self.rows):
+            raise ValueError("tests, failed and rows must have the same length")
+        if self.edge_rows is not None and len(self.edge_rows) != len(self.tests):
+            raise ValueError("edge_rows must have one row a test")
+        if self.raised is not None and len(self.raised) != len(self.tests):
+            raise ValueError("raised must have one element a test")
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: Sequence[Sequence[int]] | Ints | Bools,
+        failed: Sequence[bool] | Bools,
+        *,
+        elements: Elements | None = None,
+        tests: Sequence[str] | None = None,
+    ) -> Spectrum:
+        """A spectrum from a dense matrix of tests × elements, for examples and for published tables.
+
+        Parameters
+        ----------
+        matrix : array_like of int or bool, shape (tests, elements)
+            Not zero where the test executes the element.
+        failed : array_like of bool, shape (tests,)
+            Whether each test failed.
+        elements : Elements, optional
+            Lines 1 to n of one file unless given.
+        tests : sequence of str, optional
+            Their names, ``t1`` to ``tn`` unless given.
+
+        Returns
+        -------
+        Spectrum
+            All elements are candidates, and nothing is known of edges.
+
+        Examples
+        --------
+        >>> Spectrum.from_matrix([[1, 0], [1, 1]], failed=[False, True]).counts.ef.tolist()
+        [1, 1]
+        """
+        hits = np.asarray(matrix).astype(bool)
+        tests_count, count = hits.shape
+        if elements is None:
+            lines = np.arange(1, count + 1, dtype=np.int32)
+            zeros = np.zeros(count, np.int32)
+            elements = Elements(("program",), zeros, lines, lines, zeros - 1, ())
+        return cls(
+            tuple(tests) if tests is not None else tuple(f"t{i + 1}" for i in range(tests_count)),
+            np.asarray(failed, bool),
+            elements,
+            tuple(np.flatnonzero(row).astype(np.int32) for row in hits),
+            np.ones(count, bool),
+        )
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The four counts of every element."""
+        return Counts.from_rows(self.rows, self.failed, len(self.elements))
+
+    def count_by(self, count: Callable[[Spectrum], Counts]) -> None:
+        """Take the counts from somebody who counts faster, unless they are known.
+
+        Parameters
+        ----------
+        count : callable
+            Given this spectrum, returns what `counts` would hold.
+        """
+        if "counts" not in self.__dict__:
+            self.__dict__["counts"] = count(self)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The candidates by their pair (ef, ep)."""
+        return Pairs.among(self.counts, self.candidates)
+
+    @property
+    def suspected(self) -> int:
+        """How many candidates a failing test executes."""
+        return int(self.pairs.size[self.pairs.ef > 0].sum())
+
+    @cached_property
+    def edge_hit_counts(self) -> Counts:
+        """The four counts of every edge.
+
+        Raises
+        ------
+        ValueError
+            When the evidence holds no edges.
+        """
+        edges, rows = self.require_edges()
+        return Counts.from_rows(rows, self.failed, len(edges))
+
+    def require_edges(self) -> tuple[Edges, Sequence[Row]]:
+        """The edges, and for each test its row of them.
+
+        Returns
+        -------
+        edges : Edges
+            The columns.
+        rows : sequence of ndarray of int32
+            For each test the sorted indices of the edges it traversed.
+
+        Raises
+        ------
+        ValueError
+            When the evidence holds no edges.
+        """
+        if self.edges is None or self.edge_rows is None:
+            raise ValueError("this spectrum holds no control-flow edges")
+        return self.edges, self.edge_rows
+
+    def edges_among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
+        """Those of some edges that each of some tests traversed, in any order; cancellable in between.
+
+        Parameters
+        ----------
+        wanted : ndarray of bool, shape (edges,)
+            The edges that are asked for.
+        tests : sequence of int
+            Row numbers.
+
+        Returns
+        -------
+        iterator of ndarray of int32
+            One array of column indices for each of `tests`, in their order.
+
+        Raises
+        ------
+        ValueError
+            When the evidence holds no edges.
+        """
+        _, rows = self.require_edges()
+        if isinstance(rows, DerivedRows):
+            return rows.among(wanted, tests)
+        return (row[wanted[row]] for row in checked(rows[test] for test in tests))
+
+    @cached_property
+    def test_index(self) -> Mapping[str, int]:
+        """Row number by test name."""
+        return {name: i for i, name in enumerate(self.tests)}
+
+    @cached_property
+    def _failing_by_element(self) -> tuple[Ints, Ints]:
+        """Failing tests by element, compressed: (start of each element's run, row numbers)."""
+        bad = np.array(self._failing, np.int64)
+        if not len(bad):
+            return np.zeros(len(self.elements) + 1, np.int64), np.zeros(0, np.int64)
+        columns = np.concatenate([self.rows[i] for i in bad])
+        tests = np.repeat(bad, [len(self.rows[i]) for i in bad])
+        order = np.argsort(columns, kind="stable")
+        starts = np.searchsorted(columns[order], np.arange(len(self.elements) + 1))
+        return starts, tests[order]
+
+    @cached_property
+    def _failing(self) -> list[int]:
+        """Row numbers of the failing tests by name: they ran in whatever order partial runs and workers had."""
+        return sorted(np.flatnonzero(self.failed).tolist(), key=self.tests.__getitem__)
+
+    def failing_tests(self, element: int) -> tuple[str, ...]:
+        """The names of the failing tests that execute an element, in their order.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        tuple of str
+            Empty where only passing tests execute it, or none.
+        """
+        return self.failing_tests_of([element])[0]
+
+    def failing_tests_of(self, elements: Sequence[int]) -> list[tuple[str, ...]]:
+        """The names of the failing tests that execute each of some elements, in their order.
+
+        Parameters
+        ----------
+        elements : sequence of int
+            Their columns.
+
+        Returns
+        -------
+        list of tuple of str
+            For each of `elements` the names.
+        """
+        if "_failing_by_element" in self.__dict__ or len(elements) > _MANY:
+            starts, tests = self._failing_by_element
+            return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
+        bad, wanted = self._failing, np.asarray(elements, np.int32)
+        held = np.array([holds(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
+        known: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
+        found = []
+        for which in np.ascontiguousarray(held.T):
+            key = which.tobytes()
+            if key not in known:
+                known[key] = tuple([self.tests[i] for i in compress(bad, which.tolist())])
+            found.append(known[key])
+        return found
+
+    def tests_executing(self, element: int) -> Ints:
+        """Row numbers of all tests that execute an element.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            Ascending.
+        """
+        wanted = np.array([element], np.int32)
+        return np.array([i for i, row in enumerate(self.rows) if holds(row, wanted)[0]], np.int64)
+
+    def with_rows(
+        self,
+        tests: tuple[str, ...],
+        failed: Bools,
+        rows: tuple[Row, ...],
+        edge_rows: tuple[Row, ...] | None = None,
+        edge_counts: tuple[Ints, ...] | None = None,
+        runs: tuple[Hashable, ...] = (),
+        raised: Ints | None = None,
+    ) -> Spectrum:
+        """The spectrum over the same elements after a change of tests.
+
+        A row that is the same object as before counts as unchanged, so the counts of elements and edges are carried
+        over and only what changed is counted again.
+
+        Parameters
+        ----------
+        tests : tuple of str
+            Names of all tests there are now.
+        failed : ndarray of bool, shape (tests,)
+            Whether each failed.
+        rows : tuple of ndarray of int32
+            What each executed, as the class says.
+        edge_rows : tuple of ndarray of int32, optional
+            What each traversed, where edges are known.
+        edge_counts : tuple of ndarray of int, optional
+            How often, aligned with `edge_rows`.
+        runs : tuple of Hashable, optional
+            What tells each run from others.
+        raised : ndarray of int32, shape (tests,), optional
+            Where each failed, where tracebacks are known.
+
+        Returns
+        -------
+        Spectrum
+            It has the elements, the candidates and the edges of this one.
+        """
+        after = Spectrum(
+            tests, failed, self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts, runs, raised
+        )
+        after.follow(self)
+        return after
+
+    def follow(self, before: Spectrum) -> None:
+        """Take over the counts of a spectrum with the same columns, counting only rows that came or went.
+
+        A row that is the same object in both counts as unchanged. What is known here already stays.
+
+        Parameters
+        ----------
+        before : Spectrum
+            The state before a change.
+        """
+        if "counts" in before.__dict__ and "counts" not in self.__dict__:
+            then, now = before._row_index, self._row_index
+            removed, added = not_in(then, now, before.rows, before.failed), not_in(now, then, self.rows, self.failed)
+            self.__dict__["counts"] = counts = before.counts.updated(removed, added)
+            if "pairs" in before.__dict__ and not before.pairs.worn:
+                changed = changed_columns(before.counts, counts, removed + added)
+                self.__dict__["pairs"] = before.pairs.updated(counts, changed)
+        if (
+            "edge_hit_counts" in before.__dict__
+            and "edge_hit_counts" not in self.__dict__
+            and self.edge_rows is not None
+        ):
+            then, now = before._edge_row_index, self._edge_row_index
+            self.__dict__["edge_hit_counts"] = before.edge_hit_counts.updated(
+                not_in(then, now, before.edge_rows or (), before.failed),
+                not_in(now, then, self.edge_rows, self.failed),
+            )
+
+    def follow_files(self, before: Spectrum) -> None:
+        """Take over the counts of a spectrum whose files were partly others.
+
+        Columns of files that are the same are counted again for tests that came or went, those of other files for all
+        tests. Without `runs`, or where too much changed, nothing is taken over.
+
+        Parameters
+        ----------
+        before : Spectrum
+            The state before a change.
+        """
+        if not (self.runs and before.runs):
+            return
+        old, new = same_files(before.elements.versions, self.elements.versions)
+        then, now = before._run_index, self._run_index
+        if len(then.keys() ^ now.keys()) > len(now) // 2 or len(self.elements.files) - len(new) > _MANY_FILES:
+            return
+        if "counts" in before.__dict__:
+            moved = MovedFiles.between(before.elements.file_start, self.elements.file_start, old, new)
+            removed, added = not_in(then, now, before.rows, before.failed), not_in(now, then, self.rows, self.failed)
+            self.__dict__["counts"] = moved.counts(before.counts, removed, added, self.rows, self.failed)
+        if "edge_hit_counts" not in before.__dict__:
+            return
+        old_edges, new_edges = before._edges_by_file(), self._edges_by_file()
+        if old_edges is not None and new_edges is not None:
+            (old_starts, old_rows), (new_starts, new_rows) = old_edges, new_edges
+            moved = MovedFiles.between(old_starts, new_starts, old, new)
+            removed, added = not_in(then, now, old_rows, before.failed), not_in(now, then, new_rows, self.failed)
+            counts = moved.counts(before.edge_hit_counts, removed, added, new_rows, self.failed)
+            self.__dict__["edge_hit_counts"] = counts
+
+    @cached_property
+    def _row_index(self) -> dict[object, int]:
+        return rows_by_identity(self.rows, self.failed)
+
+    @cached_property
+    def _edge_row_index(self) -> dict[object, int]:
+        return rows_by_identity(self.edge_rows or (), self.failed)
+
+    @property
+    def _run_index(self) -> dict[object, int]:
+        """The row of each run and outcome."""
+        marks = zip(self.runs, self.failed.tolist(), strict=True)
+        return dict(zip(marks, range(len(self.runs)), strict=True))
+
+    def _edges_by_file(self) -> tuple[Ints, Sequence[Row]] | None:
+        """Where the edges of each file begin, and the rows over them; None where a file's don't stand together."""
+        if self.edges is None or self.edge_rows is None or np.any(np.diff(self.edges.file) < 0):
+            return None
+        return np.searchsorted(self.edges.file, np.arange(len(self.elements.files) + 1)), self.edge_rows
