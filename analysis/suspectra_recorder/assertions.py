@@ -27,7 +27,9 @@ def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) 
     rewrite : module
         ``_pytest.assertion.rewrite``, of which nothing more of pytest need be there.
     hook : ImportHook
+        What makes the code with probes.
     imports : FirstImports
+        What executes modules, so that first imports are told apart here too.
 
     Returns
     -------

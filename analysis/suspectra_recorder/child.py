@@ -23,6 +23,13 @@ def attach(folder: str, number: int) -> None:
     """Record this process, which was started by the test with this number; nothing if that run is over.
 
     An interpreter other than that of the tests is left alone, as its code may have other branches.
+
+    Parameters
+    ----------
+    folder : str
+        Where the process that runs the tests keeps what it must know of its children.
+    number : int
+        The number under which this process was started.
     """
     global _hook
     try:
@@ -50,7 +57,17 @@ def attach(folder: str, number: int) -> None:
 
 
 def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None:
-    """Give each process that is forked from this one cells of its own."""
+    """Give each process that is forked from this one cells of its own.
+
+    Parameters
+    ----------
+    hook : ImportHook
+        What stores into the cells of this process.
+    imports : FirstImports
+        Those of this process.
+    log : ChildLog
+        The log of this process; a forked one opens a log of its own beside it.
+    """
 
     def forked() -> None:
         nonlocal log

@@ -27,8 +27,9 @@ class Adoption:
     imports : FirstImports
         Those of this process.
     children : Children
+        The folder in which they leave what they ran.
     imported : callable
-        Called with what each first import in a child ran.
+        Called with what each first import in a child ran, as `Imported`.
     """
 
     def __init__(
@@ -42,7 +43,13 @@ class Adoption:
         self._written: dict[int, int] = {}  # where in the log the test is that started children under a number
 
     def start(self, when_forked: Callable[[], None]) -> None:
-        """Record what is started from now on; `when_forked` is called in processes that are forked from this one."""
+        """Record the processes that are started from now on.
+
+        Parameters
+        ----------
+        when_forked : callable
+            Called without arguments in processes that are forked from this one.
+        """
         self.children.inject_env(os.environ)
 
         def forked() -> None:
@@ -78,7 +85,7 @@ class Adoption:
         self._numbers = [self.children.fresh()]
 
     def setup_done(self) -> None:
-        """Tell what comes from what the setup started, in case the test is run again."""
+        """Keep what the setup started apart from what comes after it, in case the test is run again."""
         self._numbers.append(self.children.fresh())
 
     def again(self) -> None:
@@ -95,20 +102,42 @@ class Adoption:
         self._take(set(self._numbers))
 
     def written(self, at: int) -> None:
-        """The test that ended is going to be at this place of the log."""
+        """Note where in the log the test that ended is going to be.
+
+        Parameters
+        ----------
+        at : int
+            The position of its frame, in bytes.
+        """
         self._written.update(dict.fromkeys(self._numbers, at))
         self.discard()
 
     # between tests
 
     def outside(self, *, everything: bool = False) -> None:
-        """Add what ended children ran that no test started, or with `everything` what they ran so far."""
+        """Add what those children ran that no test started.
+
+        Parameters
+        ----------
+        everything : bool
+            Add what running children ran so far, too, not only what ended ones ran.
+        """
         self._take({0}, everything=everything)
 
     def late(self, *, everything: bool = False) -> Iterator[int]:
-        """Where in the log the tests are whose children have ended meanwhile, with what these ran in the cells.
+        """Add what children ran that ended after their test, test by test.
 
-        The cells must be harvested before the next one is asked for.
+        The cells must be harvested before the next test is asked for.
+
+        Parameters
+        ----------
+        everything : bool
+            Add what running children ran so far, too.
+
+        Yields
+        ------
+        int
+            The position of the test's frame in the log, in bytes; what its children ran is in the cells.
         """
         for at in sorted({self._written[n] for n in self.children.numbers() if n in self._written}):
             numbers = {n for n, place in self._written.items() if place == at}
@@ -116,7 +145,13 @@ class Adoption:
                 yield at
 
     def moved(self, before: int, after: int) -> None:
-        """A test is now elsewhere in the log."""
+        """Note that a test is now elsewhere in the log.
+
+        Parameters
+        ----------
+        before, after : int
+            The positions of its old and its new frame, in bytes.
+        """
         for number, at in self._written.items():
             if at == before:
                 self._written[number] = after

@@ -56,10 +56,14 @@ class ChildFile:
 
     Parameters
     ----------
-    path, digest : str
+    path : str
+        As it is recorded: relative to the workspace, with forward slashes.
+    digest : str
+        SHA-256 of the source, hexadecimal.
     map : bytes
-        Empty where the process that runs the tests knows the source.
+        The map of its probes; empty where the process that runs the tests knows the source.
     cells : list of int
+        What its probes set or counted.
     """
 
     path: str
@@ -76,9 +80,11 @@ class Children:
     Parameters
     ----------
     workspace : str
+        Its real path; the folder of the children is made in it.
     settings : dict
         What a child needs to know to record as its parent does.
     counting : bool
+        Whether cells count.
 
     Raises
     ------
@@ -108,13 +114,25 @@ class Children:
         self._last = 0
 
     def inject_env(self, environ: MutableMapping[str, str]) -> None:
-        """Let Python processes that are started with this environment record themselves."""
+        """Let Python processes that are started with this environment record themselves.
+
+        Parameters
+        ----------
+        environ : mutable mapping of str to str
+            The environment, which is changed.
+        """
         former = environ.get("PYTHONPATH")
         environ["PYTHONPATH"] = f"{BOOTSTRAP_FOLDER}{os.pathsep}{former}" if former else BOOTSTRAP_FOLDER
         self.present(0)
 
     def remove_env(self, environ: MutableMapping[str, str]) -> None:
-        """Undo :meth:`inject_env`, also where the tests have changed the variables since."""
+        """Undo :meth:`inject_env`, also where the tests have changed the variables since.
+
+        Parameters
+        ----------
+        environ : mutable mapping of str to str
+            The environment, which is changed.
+        """
         environ.pop(CHILD_VARIABLE, None)
         entries = environ.get("PYTHONPATH", "").split(os.pathsep)
         if BOOTSTRAP_FOLDER in entries:
@@ -125,13 +143,25 @@ class Children:
                 del environ["PYTHONPATH"]
 
     def fresh(self) -> int:
-        """A number that no child has yet; children are started under it from now on."""
+        """Take a number that no child has yet; children are started under it from now on.
+
+        Returns
+        -------
+        int
+            The number, 1 or higher.
+        """
         self._last += 1
         self.present(self._last)
         return self._last
 
     def present(self, number: int) -> None:
-        """Start children under this number from now on."""
+        """Start children under this number from now on.
+
+        Parameters
+        ----------
+        number : int
+            One of `fresh`, or 0 for what belongs to no test.
+        """
         self.number = number
         self._state[:8] = number.to_bytes(8, "little")
         os.environ[CHILD_VARIABLE] = f"{self.folder}{os.sep}{number}"
@@ -151,11 +181,28 @@ class Children:
         return os.strerror(number) if number else ""
 
     def numbers(self) -> set[int]:
-        """Those under which there are children of which not everything is known."""
+        """Those under which there are children of which not everything is known.
+
+        Returns
+        -------
+        set of int
+            Empty where no child was started.
+        """
         return {child.number for child in self._all()} if self.any else set()
 
     def of(self, numbers: set[int]) -> list[Child]:
-        """The children that were started under one of these numbers."""
+        """The children that were started under one of these numbers.
+
+        Parameters
+        ----------
+        numbers : set of int
+            Some of those under which children were started.
+
+        Returns
+        -------
+        list of Child
+            In the order of their paths.
+        """
         found = [child for child in self._all() if child.number in numbers] if self.any else []
         return sorted(found, key=lambda child: child.path)
 
@@ -192,7 +239,17 @@ class Children:
 
 @dataclass(frozen=True)
 class Child:
-    """What a child left in the folder so far."""
+    """What a child left in the folder so far.
+
+    Parameters
+    ----------
+    path : str
+        Its log.
+    number : int
+        The number under which it was started.
+    counting : bool
+        Whether its cells count.
+    """
 
     path: str
     number: int
@@ -244,7 +301,22 @@ class Child:
 
 
 class ChildLog:
-    """A child's own side: its log and its cells, under the number it was started with."""
+    """A child's own side: its log and its cells, under the number it was started with.
+
+    Parameters
+    ----------
+    folder : str
+        Where the process that runs the tests looks for it.
+    number : int
+        The number under which this process was started.
+    counting : bool
+        Whether cells count.
+
+    Raises
+    ------
+    OSError
+        When the run is over, or this process may open too few files.
+    """
 
     def __init__(self, folder: str, number: int, counting: bool):
         if _descriptors() < _MIN_DESCRIPTORS:  # the program needs what it has been left
@@ -263,14 +335,46 @@ class ChildLog:
             raise
 
     def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> MutableSequence[int]:
-        """The cells of a source."""
+        """The cells of a source.
+
+        Parameters
+        ----------
+        path : str
+            The name to record for the source.
+        digest : str
+            SHA-256 of the source, hexadecimal.
+        cells : int
+            How many cells it needs.
+        source_map : bytes
+            The map of its probes; empty where the process that runs the tests has it.
+        **more : int
+            More for the head of the frame.
+
+        Returns
+        -------
+        mutable sequence of int
+            The cells, all zero.
+        """
         at, room = self._cells.take(cells)
         head = {"path": path, "digest": digest, "cells": cells, "at": at, **more}
         self._log.write(FrameKind.FILE, with_json(head, source_map))
         return room
 
     def room(self, first: FirstImport, file: LoadedFile) -> MutableSequence[int]:
-        """Cells for what a first import runs of a source."""
+        """Cells for what a first import runs of a source.
+
+        Parameters
+        ----------
+        first : FirstImport
+            The import.
+        file : LoadedFile
+            The source.
+
+        Returns
+        -------
+        mutable sequence of int
+            The cells, all zero; a list that nobody reads where the log can't be written.
+        """
         number = self._imports.setdefault(first, len(self._imports) + 1)
         try:
             return self.take(file.path, file.digest, len(file.cells), b"", **{"import": number})
@@ -278,7 +382,13 @@ class ChildLog:
             return [0] * len(file.cells)
 
     def imported(self, first: FirstImport) -> None:
-        """A first import ended well."""
+        """Note that a first import ended well.
+
+        Parameters
+        ----------
+        first : FirstImport
+            The import.
+        """
         if first in self._imports:
             self._log.write(FrameKind.SHARED, with_json({"import": self._imports[first], "module": first.path}))
 
@@ -288,7 +398,15 @@ class ChildLog:
 
 
 def tell_failure(folder: str, error: OSError) -> None:
-    """Let the process that runs the tests know that this one does not record itself."""
+    """Let the process that runs the tests know that this one does not record itself.
+
+    Parameters
+    ----------
+    folder : str
+        That of the run.
+    error : OSError
+        Why.
+    """
     with contextlib.suppress(OSError):  # the run is over
         _write_state(folder, _FAILURE, (error.errno or errno.EIO).to_bytes(4, "little"))
 
@@ -308,7 +426,23 @@ def _descriptors() -> int:
 
 
 def present_number(folder: str) -> int:
-    """The number under which children are started at this moment."""
+    """The number under which children are started at this moment.
+
+    Parameters
+    ----------
+    folder : str
+        That of the run.
+
+    Returns
+    -------
+    int
+        0 where no test is running.
+
+    Raises
+    ------
+    OSError
+        When the run is over.
+    """
     with open(os.path.join(folder, STATE), "rb") as stream:
         return int.from_bytes(stream.read(8), "little")
 

@@ -31,7 +31,15 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, struct.erro
 
 
 class Choice(NamedTuple):
-    """How to record, with the reason where it is not what was asked for."""
+    """How to record, with the reason where it is not what was asked for.
+
+    Parameters
+    ----------
+    monitoring : bool
+        Whether by ``sys.monitoring``, otherwise by probes that store.
+    objection : str
+        Why it is not what was asked for; empty where it is.
+    """
 
     monitoring: bool
     objection: str = ""
@@ -43,7 +51,7 @@ class Choice(NamedTuple):
 
 
 def choose(asked: str, folder: str, *, counting: bool) -> Choice:
-    """How to record.
+    """Choose how to record.
 
     Parameters
     ----------
@@ -53,6 +61,11 @@ def choose(asked: str, folder: str, *, counting: bool) -> Choice:
         Where earlier runs were recorded.
     counting : bool
         Whether probes are to count, which only stores can.
+
+    Returns
+    -------
+    Choice
+        What was asked for, where that is possible.
     """
     if asked not in RECORDERS:
         choice = choose("auto", folder, counting=counting)
@@ -72,6 +85,11 @@ def microseconds_per_probe(folder: str) -> float:
     ----------
     folder : str
         The logs of a workspace.
+
+    Returns
+    -------
+    float
+        Microseconds.
     """
     seconds, passed = 0.0, 0
     tests = [(path, place) for path in _logs(folder) for place in _tests(path)]

@@ -37,6 +37,7 @@ class EarlyStart:
     Parameters
     ----------
     hooks : Hooks
+        What was put there.
     asked : str
         The recorder that was asked for, as far as that was known.
     choice : Choice
@@ -57,11 +58,35 @@ class EarlyStart:
     undo: Callable[[], None] | None = None
 
     def suits(self, asked: str, *, counting: bool) -> bool:
-        """Whether what was assumed is what is asked for, now that this is known."""
+        """Whether what was assumed is what is asked for, now that this is known.
+
+        Parameters
+        ----------
+        asked : str
+            The recorder that is asked for, one of `RECORDERS`.
+        counting : bool
+            Whether probes are to count.
+
+        Returns
+        -------
+        bool
+            Whether a recorder can go on with it.
+        """
         return self.asked == asked and self.hooks.import_hook.counting == counting
 
     def hand_over(self, scope: Scope) -> Hooks:
-        """The hooks, from now on for this scope."""
+        """Give the hooks to the recorder that goes on with them.
+
+        Parameters
+        ----------
+        scope : Scope
+            What is to be recorded; what was imported and is not part of it is left out.
+
+        Returns
+        -------
+        Hooks
+            The same hooks, from now on for this scope.
+        """
         self._leave_pytest()
         files = {file.path for file in self.hooks.import_hook.files}
         unwanted = {name for name in files if scope(os.path.join(scope.root, *name.split("/"))) is None}
@@ -145,7 +170,13 @@ def _start(
 
 
 def take() -> EarlyStart | None:
-    """What :func:`start` began, for the one who goes on with it."""
+    """What :func:`start` began, for the one who goes on with it.
+
+    Returns
+    -------
+    EarlyStart or None
+        None where nothing was begun, or somebody has taken it.
+    """
     global _started
     started, _started = _started, None
     return started

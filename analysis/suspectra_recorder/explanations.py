@@ -36,6 +36,7 @@ class Explanations:
     Parameters
     ----------
     recorder : Recorder
+        Where they are recorded.
     """
 
     def __init__(self, recorder: Recorder):
@@ -48,14 +49,31 @@ class Explanations:
         self._executed.clear()
 
     def end(self) -> tuple[str, ...]:
-        """A test is over; the name under which is recorded what explained its failures, if that is anything."""
+        """End a test, and record what explained its failures.
+
+        Returns
+        -------
+        tuple of str
+            The name under which that is recorded, alone; empty where nothing was executed for it.
+        """
         numbers = {file: number for number, file in enumerate(self._recorder.hook.files)} if self._executed else {}
         passed = {numbers[file]: cells for file, cells in self._executed.items() if file in numbers}
         name = self._recorder.share(dict(sorted(passed.items())))
         return (name,) if name else ()
 
     def of(self, *, needed: bool = True) -> AbstractContextManager[None]:
-        """A context for what explains a failure."""
+        """A context for what explains a failure.
+
+        Parameters
+        ----------
+        needed : bool
+            With False the context does nothing.
+
+        Returns
+        -------
+        context manager
+            What runs inside belongs to no test.
+        """
         return self._attempt() if needed else nullcontext()
 
     def _attempt(self) -> AbstractContextManager[None]:
@@ -66,7 +84,17 @@ class Explanations:
         self._executed[file] = self._executed.get(file, 0) | executed
 
     def explains(self, owner: Any, name: str, unless: Callable[[], bool] = bool) -> None:
-        """A function of a module or class explains failures, unless something else is true when it is called."""
+        """Note that a function of a module or class explains failures.
+
+        Parameters
+        ----------
+        owner : module or class
+            What has the function.
+        name : str
+            The function; nothing happens where this version has none of that name.
+        unless : callable
+            Asked at each call; where it gives True, the call is what a test does and explains nothing.
+        """
         original = getattr(owner, name, None)
         if original is None:
             return  # another version
@@ -80,7 +108,17 @@ class Explanations:
         self.replace(owner, name, explain)
 
     def replace(self, owner: Any, name: str, stand_in: object) -> None:
-        """Set an attribute until all is undone."""
+        """Set an attribute until all is undone.
+
+        Parameters
+        ----------
+        owner : object
+            What has the attribute.
+        name : str
+            The attribute.
+        stand_in : object
+            Its value until then.
+        """
         original = getattr(owner, name)
         setattr(owner, name, stand_in)
         self._undo.append(lambda: setattr(owner, name, original))
@@ -109,6 +147,7 @@ def in_pytest(explanations: Explanations, rewrite: Any, config: Any) -> None:
     Parameters
     ----------
     explanations : Explanations
+        What they are added to.
     rewrite : module
         ``_pytest.assertion.rewrite``.
     config : pytest.Config
@@ -125,7 +164,15 @@ def in_pytest(explanations: Explanations, rewrite: Any, config: Any) -> None:
 
 
 def in_unittest(explanations: Explanations, imports: FirstImports) -> None:
-    """Take out what explains the failed assertions of unittest and its mocks, as soon as they are there."""
+    """Take out what explains the failed assertions of unittest and its mocks, as soon as they are there.
+
+    Parameters
+    ----------
+    explanations : Explanations
+        What they are added to.
+    imports : FirstImports
+        What says when unittest or its mocks are there.
+    """
 
     def case() -> None:
         module = sys.modules[_CASE]

@@ -15,7 +15,15 @@ from suspectra_recorder.settings import Settings
 
 
 def record_failure(settings: Settings, describe: Callable[[Scope], CollectionError]) -> None:
-    """Write a recording that holds nothing but why there is none, and tell the launcher."""
+    """Write a recording that holds nothing but why there is none, and tell the launcher.
+
+    Parameters
+    ----------
+    settings : Settings
+        What was asked for: the workspace and the run.
+    describe : callable
+        Makes the error, given the scope that names files.
+    """
     scope = Scope(settings.workspace)
     try:
         recorder = Recorder(scope, settings.run or os.urandom(16).hex())
@@ -28,7 +36,15 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
 
 
 def report_status(settings: Settings, line: dict[str, Any]) -> None:
-    """Add a line to the file by which the launcher learns how the run went."""
+    """Add a line to the file by which the launcher learns how the run went.
+
+    Parameters
+    ----------
+    settings : Settings
+        They name the file; where they name none, nothing happens.
+    line : dict of str to Any
+        What JSON can hold.
+    """
     if settings.status:
         try:
             with open(settings.status, "a", encoding="utf-8") as stream:

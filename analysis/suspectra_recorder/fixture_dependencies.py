@@ -29,6 +29,7 @@ class TestFiles:
     Parameters
     ----------
     recorder : Recorder
+        Where they are recorded.
     """
 
     __test__ = False
@@ -45,8 +46,14 @@ class TestFiles:
         Parameters
         ----------
         path : str
+            The test's own file.
         parted : bool
             Whether the file's functions are to be told apart.
+
+        Returns
+        -------
+        tuple of int
+            Its own file first; without files outside the workspace.
         """
         key = path, parted
         if key not in self._of:
@@ -118,6 +125,7 @@ class SharedSetup:
     Parameters
     ----------
     recorder : Recorder
+        Where it is recorded.
     """
 
     def __init__(self, recorder: Recorder):
@@ -125,19 +133,41 @@ class SharedSetup:
         self._fixtures: dict[int, tuple[Any, str]] = {}  # the fixture, and the name it is recorded under
 
     def made(self, fixture: Any) -> None:
-        """A fixture was set up; nearly always it is the first thing that its test executes.
+        """Record what set up a fixture; nearly always it is the first thing that its test executes.
 
         What the test executed before counts as executed by the fixture, too: it may be a fixture that this one uses.
+
+        Parameters
+        ----------
+        fixture : pytest.FixtureDef
+            It was set up a moment ago.
         """
         if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
             self._fixtures[id(fixture)] = fixture, name
 
     def gone(self, fixture: Any) -> None:
-        """A fixture was torn down."""
+        """Forget a fixture that was torn down.
+
+        Parameters
+        ----------
+        fixture : pytest.FixtureDef
+            Of any scope.
+        """
         self._fixtures.pop(id(fixture), None)
 
     def used_by(self, item: Any) -> tuple[str, ...]:
-        """The shared fixtures that a test uses at this moment."""
+        """The shared fixtures that a test uses at this moment.
+
+        Parameters
+        ----------
+        item : pytest.Item
+            The test, while its fixtures are set up.
+
+        Returns
+        -------
+        tuple of str
+            The names under which their setup is recorded.
+        """
         asked = set(getattr(item, "fixturenames", ()))
         asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those asked for by name
         return tuple(name for fixture, name in self._fixtures.values() if fixture.argname in asked)

@@ -32,6 +32,18 @@ class RecordingError(SuspectraError):
 def make_recording_folder(workspace: str, *names: str) -> str:
     """Make a folder below ``.suspectra`` in a workspace, and keep it out of version control.
 
+    Parameters
+    ----------
+    workspace : str
+        Its real path.
+    *names : str
+        The folders below ``.suspectra``, from the outermost inwards.
+
+    Returns
+    -------
+    str
+        The path of the innermost one.
+
     Raises
     ------
     RecordingError
@@ -57,6 +69,11 @@ def make_recording_folder(workspace: str, *names: str) -> str:
 
 def refuse_links(folder: str) -> None:
     """Make sure that a recording's folder is no link, nor the ``.suspectra`` that it stands in.
+
+    Parameters
+    ----------
+    folder : str
+        A recording's.
 
     Raises
     ------
@@ -115,7 +132,18 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
 
 
 def is_own_folder(path: str) -> bool:
-    """Whether a folder is this user's, not a link, and closed to everybody else's changes."""
+    """Whether a folder is this user's, not a link, and closed to everybody else's changes.
+
+    Parameters
+    ----------
+    path : str
+        Of a folder that exists.
+
+    Returns
+    -------
+    bool
+        False where others may have put something into it.
+    """
     status = os.lstat(path)
     return stat.S_ISDIR(status.st_mode) and is_own(status)
 

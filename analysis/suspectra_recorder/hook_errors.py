@@ -21,7 +21,20 @@ _Plugin = TypeVar("_Plugin", bound=type)
 
 
 def failed(step: str, cause: str) -> Problem:
-    """That the recorder failed at a step of the run."""
+    """Make the problem that says at which step of the run the recorder failed.
+
+    Parameters
+    ----------
+    step : str
+        The step, as a user can read it.
+    cause : str
+        The exception and its message.
+
+    Returns
+    -------
+    Problem
+        With what to do about it.
+    """
     return Problem(
         f"{FOLDER}/{RECORDING}",
         step,
@@ -36,6 +49,7 @@ class HookErrors:
     Parameters
     ----------
     recorder : Recorder
+        The recording that says what failed.
     """
 
     def __init__(self, recorder: Recorder):
@@ -44,7 +58,22 @@ class HookErrors:
         self._noted: set[str] = set()
 
     def attempt(self, step: str, do: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function returns; None where it fails, which the recording then says once for each step."""
+        """Call a function that may fail, which the recording then says once for each step.
+
+        Parameters
+        ----------
+        step : str
+            What is tried, as a user can read it.
+        do : callable
+            The function.
+        *arguments : object
+            Its arguments.
+
+        Returns
+        -------
+        object
+            What it returns; None where it fails.
+        """
         result = self._guard.attempt(step, do, *arguments)
         cause = self._guard.failures.pop(step, None)
         if cause is not None:
@@ -58,7 +87,22 @@ class HookErrors:
             self._recorder.problem(problem.file, problem.place, problem.cause, problem.cure)
 
     def around(self, step: str, around: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
-        """A function with another around it, which is given it and its arguments, calls it once, and may fail."""
+        """Put a function around another one; the inner one is called once, whether the outer one fails or not.
+
+        Parameters
+        ----------
+        step : str
+            What is tried, as a user can read it.
+        around : callable
+            Takes the inner function and its arguments, and calls it; it may fail.
+        original : callable
+            The inner function.
+
+        Returns
+        -------
+        callable
+            Takes the arguments of the inner function, and returns and raises what that does.
+        """
 
         @functools.wraps(original)
         def wrapped(*arguments: Any, **more: Any) -> Any:
@@ -96,7 +140,18 @@ class _Attempting(Protocol):
 
 
 def contained(plugin: _Plugin) -> _Plugin:
-    """Have each hook of a plugin class run by its method ``attempt``, which lets no error out."""
+    """Have each hook of a plugin class run by its method ``attempt``, which lets no error out.
+
+    Parameters
+    ----------
+    plugin : type
+        The class; it has a method ``attempt``, as `HookErrors` has.
+
+    Returns
+    -------
+    type
+        The same class, changed.
+    """
     for name, hook in list(vars(plugin).items()):
         if name.startswith("pytest_"):
             contain = _around_others if inspect.isgeneratorfunction(hook) else _alone

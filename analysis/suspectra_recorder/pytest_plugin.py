@@ -21,7 +21,15 @@ _HELP = "Record what each test executes."
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """The options and ini values of the plugin."""
+    """Declare the options and ini values of the plugin.
+
+    Parameters
+    ----------
+    parser : pytest.Parser
+        Takes them.
+    pluginmanager : pytest.PytestPluginManager
+        Knows pytest's configuration, as far as that has been read.
+    """
     config = pluginmanager.get_plugin("pytestconfig")
     if VARIABLE in os.environ and config is not None:
         config.add_cleanup(partial(_end, config, sys.exc_info()[1]))
@@ -91,11 +99,23 @@ def _activate(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Start before any conftest is imported."""
+    """Start before any conftest is imported.
+
+    Parameters
+    ----------
+    early_config : pytest.Config
+        Where the recorder is registered if it is switched on.
+    """
     _activate(early_config)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Start now, where the plugin was loaded too late to see the conftests."""
+    """Start now, where the plugin was loaded too late to see the conftests.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        Where the recorder is registered if it is switched on.
+    """
     _activate(config)

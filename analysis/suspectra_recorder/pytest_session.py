@@ -37,7 +37,13 @@ _RERUN_PLUGINS = ("rerunfailures", "flaky", "pytest_rerunfailures")
 
 
 def start(config: pytest.Config) -> None:
-    """Record this process."""
+    """Record this process.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        Where the hooks are registered; its options and ini values are what is asked for.
+    """
     began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
     remove_env(asked, os.environ)
@@ -85,7 +91,15 @@ def _given(config: pytest.Config, option: Option) -> tuple[Any, Any]:
 
 
 def failed_to_start(config: pytest.Config, error: BaseException) -> None:
-    """Record that pytest ended by an exception before the recording began."""
+    """Record that pytest ended by an exception before the recording began.
+
+    Parameters
+    ----------
+    config : pytest.Config
+        What pytest has read so far.
+    error : BaseException
+        The exception.
+    """
     settings = Settings.from_json(os.environ.get(VARIABLE, ""))
     remove_env(settings, os.environ)
     if (began := early.take()) is not None:
@@ -101,6 +115,11 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
     ----------
     around : BaseException or None
         One that was being handled before pytest was started.
+
+    Returns
+    -------
+    Exception or None
+        None where pytest ends in another way, as by ``pytest.exit``.
     """
     error = sys.exc_info()[1]
     if not isinstance(error, Exception) or isinstance(error, pytest.exit.Exception):

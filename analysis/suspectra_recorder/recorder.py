@@ -27,7 +27,27 @@ __builtins__ = own.builtins
 
 @dataclass(frozen=True)
 class TestRecord:
-    """A test as its frame holds it, without its rows."""
+    """A test as its frame holds it, without its rows.
+
+    Parameters
+    ----------
+    name : str
+        pytest's node id, or what another runner calls the test.
+    verdict : str
+        The value of a `suspectra.evidence.evidence.Verdict`.
+    phases : mapping of str to str
+        The outcomes of setup, call and teardown, as far as they ran.
+    message : str
+        The first line of a failure.
+    seconds : float
+        How long all attempts took, as the runner measured it.
+    location : tuple of (str, int), optional
+        The file and the line, counted from 1; None where it is outside the workspace.
+    flaky : bool
+        Whether an earlier attempt ended differently.
+    shares : tuple of str
+        The names of what others executed for it; see `Recorder.share`.
+    """
 
     __test__ = False
 
@@ -41,7 +61,18 @@ class TestRecord:
     shares: tuple[str, ...] = ()
 
     def head(self, ended: int) -> dict[str, Any]:
-        """The JSON of the frame, with the time the test ended in nanoseconds."""
+        """Make the JSON of the frame.
+
+        Parameters
+        ----------
+        ended : int
+            When the test ended, in nanoseconds since the epoch.
+
+        Returns
+        -------
+        dict of str to Any
+            What JSON can hold.
+        """
         return {
             "name": self.name,
             "verdict": self.verdict,
@@ -191,7 +222,13 @@ class Recorder:
             sys.__stderr__.write(self._stopped)  # not before the tests are over, some of which look at what is written
 
     def outside(self, *, at_the_end: bool = False) -> None:
-        """What ran since the last harvest belongs to no test."""
+        """Record that what ran since the last harvest belongs to no test.
+
+        Parameters
+        ----------
+        at_the_end : bool
+            Whether the run is over; then what running children ran so far counts too.
+        """
         if self._adoption is not None:
             self._adoption.outside(everything=at_the_end)
         touched, bits = self.hook.harvest()
@@ -204,7 +241,7 @@ class Recorder:
                 self._adoption.moved(at, self._complete(at))
 
     def begin(self) -> None:
-        """A test begins: what runs from now on belongs to it, but for what first imports run."""
+        """Begin a test: what runs from now on belongs to it, except what first imports run."""
         self.outside()
         self.imports.apart = True
         if self._adoption is not None:
@@ -232,7 +269,15 @@ class Recorder:
             self._adoption.discard()
 
     def test(self, record: TestRecord, files: Iterable[int] = ()) -> None:
-        """What ran since the last harvest belongs to this test, which rests on these files besides."""
+        """Record a test: what ran since the last harvest belongs to it.
+
+        Parameters
+        ----------
+        record : TestRecord
+            How it ended.
+        files : iterable of int
+            The numbers of files that it rests on besides.
+        """
         head = {**record.head(self._now()), "cpu": round(time.process_time() - self._began, 6)}
         if self._adoption is not None:
             self._adoption.end()
@@ -243,32 +288,83 @@ class Recorder:
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:
-        """A test of which nothing is known but how it ended, because its process died."""
+        """Record a test of which nothing is known but how it ended, because its process died.
+
+        Parameters
+        ----------
+        record : TestRecord
+            How it ended.
+        """
         self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows([], b"")))
 
     def collected(self, files: Mapping[str, Iterable[str]], tried: Iterable[str]) -> None:
-        """The files that were collected as a whole, with their tests: older tests of theirs are gone.
+        """Record which files were collected as a whole, with their tests: older tests of theirs are gone.
 
-        And all that the run tried to collect: what older runs could not collect of that is gone too.
+        What older runs could not collect is gone too, as far as this run tried to collect it.
+
+        Parameters
+        ----------
+        files : mapping of str to iterable of str
+            The names of the tests by file.
+        tried : iterable of str
+            The node ids of all that the run tried to collect.
         """
         names = {file: frozenset(tests) for file, tests in files.items()}
         self._write(FrameKind.SCOPE, WholeFiles(self._now(), names, frozenset(tried)).payload())
 
     def not_collected(self, error: CollectionError) -> None:
-        """What kept tests from being collected."""
+        """Record what kept tests from being collected.
+
+        Parameters
+        ----------
+        error : CollectionError
+            Without its time, which is added.
+        """
         self._write(FrameKind.ERROR, json.dumps(replace(error, time=self._now()).as_dict()).encode())
         self.errors.append(error)
 
     def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
-        """A file that tests rest on but do not execute with probes; its number."""
+        """Note a file that tests rest on but do not execute with probes.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace, with forward slashes.
+        digest : str
+            SHA-256 of the source, hexadecimal.
+        source_map : bytes
+            A map without probes.
+
+        Returns
+        -------
+        int
+            Its number.
+        """
         return self.hook.add(LoadedFile(path, digest, [], source_map, traced=False))
 
     def passed(self) -> dict[int, int]:
-        """What ran since the last harvest, as the bits of each source."""
+        """Return what ran since the last harvest, and let it stand.
+
+        Returns
+        -------
+        dict of int to int
+            By the number of each source its cells as bits, the first one in the highest bit.
+        """
         return self.hook.passed()
 
     def share(self, passed: Mapping[int, int]) -> str:
-        """What a test ran for others too; the name it is recorded under, empty where it is nothing."""
+        """Record what a test ran for others too.
+
+        Parameters
+        ----------
+        passed : mapping of int to int
+            As `passed` gives it.
+
+        Returns
+        -------
+        str
+            The name it is recorded under; empty where nothing ran.
+        """
         if not passed:
             return ""
         name = os.urandom(8).hex()
@@ -315,7 +411,19 @@ class Recorder:
         return pack_rows([*touched, *more], bits[:size] + none + bits[size:])
 
     def problem(self, file: str, place: str, cause: str, cure: str) -> None:
-        """Something a reader of the recording should know."""
+        """Record something that a reader of the recording should know.
+
+        Parameters
+        ----------
+        file : str
+            The file it is about, as the user would name it.
+        place : str
+            Where in the file; may be empty.
+        cause : str
+            What is wrong.
+        cure : str
+            What to do about it.
+        """
         self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
 
     def _complete(self, at: int) -> int:
@@ -391,7 +499,13 @@ class Recorder:
 
 
 def imported_files() -> list[str]:
-    """The files of all modules that are there."""
+    """The files of all modules that are there.
+
+    Returns
+    -------
+    list of str
+        Paths, in the order of ``sys.modules``.
+    """
     files = []
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)

@@ -34,7 +34,20 @@ class SharedCells:
         self._used = 0
 
     def take(self, cells: int) -> tuple[int, MutableSequence[int]]:
-        """Where in the file so many cells begin, and the cells, all zero."""
+        """Take room for some cells.
+
+        Parameters
+        ----------
+        cells : int
+            How many.
+
+        Returns
+        -------
+        start : int
+            Where in the file they begin, in bytes.
+        cells : mutable sequence of int
+            All zero.
+        """
         size = cells * (8 if self._counting else 1)
         if self._used + size > len(self._chunk):
             self._chunk_at += len(self._chunk)
@@ -58,7 +71,24 @@ class SharedCells:
 
 
 def stored_cells(file: BinaryIO, start: int, cells: int, counting: bool) -> list[int]:
-    """Cells out of such a file; those behind its end are zero."""
+    """Read cells out of such a file.
+
+    Parameters
+    ----------
+    file : binary file
+        Open for reading.
+    start : int
+        Where they begin, in bytes.
+    cells : int
+        How many.
+    counting : bool
+        Whether each takes eight bytes.
+
+    Returns
+    -------
+    list of int
+        Those behind the end of the file are zero.
+    """
     size = cells * (8 if counting else 1)
     file.seek(start)
     part = file.read(size).ljust(size, b"\0")

@@ -15,14 +15,22 @@ _RECORD = "run the tests with `suspectra record -- pytest`"
 
 
 class Reason(NamedTuple):
-    """The cause of a problem, and its cure."""
+    """The cause of a problem, and its cure.
+
+    Parameters
+    ----------
+    cause : str
+        Why nothing is known of a module.
+    cure : str
+        What to do about it.
+    """
 
     cause: str
     cure: str
 
 
 def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, counting: bool) -> Reason:
-    """Why nothing is known of what a module executes.
+    """Find out why nothing is known of what a module executes.
 
     Parameters
     ----------
@@ -36,6 +44,11 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
         Whether `suspectra record` started this process.
     counting : bool
         Whether the recorder counts.
+
+    Returns
+    -------
+    Reason
+        As a problem of the recording has it.
     """
     if module == "__main__":
         return Reason("is the program that runs pytest, so nothing it executes is known", f"if it matters, {_RECORD}")
@@ -59,7 +72,22 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
 
 
 def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
-    """The modules of a scope that are there: each one's name, its path, and the name its file is recorded under."""
+    """Go through the modules of a scope that are there.
+
+    Parameters
+    ----------
+    scope : Scope
+        What is to be recorded.
+
+    Yields
+    ------
+    name : str
+        The module's name.
+    path : str
+        Its path.
+    file : str
+        The name its file is recorded under.
+    """
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)
         if isinstance(path, str) and (file := scope(path)) is not None:

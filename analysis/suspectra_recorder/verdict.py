@@ -25,7 +25,19 @@ _MAX_MESSAGE = 500
 
 @dataclass
 class Attempt:
-    """One attempt of a test: pytest's outcome of each phase, and the first message of a failure."""
+    """One attempt of a test: pytest's outcome of each phase, and the first message of a failure.
+
+    Parameters
+    ----------
+    phases : dict of str to str
+        The outcome of each phase that ran.
+    expected_to_fail : bool
+        Whether the test is marked as an expected failure.
+    message : str
+        The first line of the first failure; empty where there is none.
+    seconds : float
+        How long the phases took.
+    """
 
     phases: dict[str, str] = field(default_factory=dict)
     expected_to_fail: bool = False
@@ -33,7 +45,13 @@ class Attempt:
     seconds: float = 0.0
 
     def add(self, report: Any) -> None:
-        """Take a phase's report into account; the reports of subtests come before that of their test."""
+        """Take a phase's report into account; the reports of subtests come before that of their test.
+
+        Parameters
+        ----------
+        report : pytest.TestReport
+            Of one phase, or of a subtest.
+        """
         self.seconds += getattr(report, "duration", 0.0) or 0.0
         outcome = "failed" if report.outcome == "rerun" else report.outcome
         if outcome == "failed" and not self.message:
@@ -65,7 +83,13 @@ class Attempts:
         self.all: list[Attempt] = []
 
     def add(self, report: Any) -> None:
-        """A report of the present attempt; a setup starts a new one."""
+        """Take a report into account; that of a setup starts a new attempt.
+
+        Parameters
+        ----------
+        report : pytest.TestReport
+            Of one phase, or of a subtest.
+        """
         if report.when == "setup" or not self.all:
             self.all.append(Attempt())
         self.all[-1].add(report)
@@ -82,7 +106,18 @@ class Attempts:
 
 
 def failure_message(report: Any) -> str:
-    """The first line of what went wrong."""
+    """Return the first line of what went wrong.
+
+    Parameters
+    ----------
+    report : pytest.TestReport
+        Of a phase that failed.
+
+    Returns
+    -------
+    str
+        At most 500 characters; empty where nothing is said.
+    """
     crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
     text = getattr(crash, "message", None) or _text(report)
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")

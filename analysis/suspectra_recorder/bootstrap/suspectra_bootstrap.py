@@ -32,6 +32,14 @@ from suspectra_recorder import pytest_plugin  # noqa: E402
 
 
 def pytest_plugin_registered(plugin: object, manager: "pytest.PytestPluginManager") -> None:
-    """Register the plugin under the name of its entry point, so that it is there once."""
+    """Register the plugin under the name of its entry point, so that it is there once.
+
+    Parameters
+    ----------
+    plugin : object
+        What has been registered with pytest; any plugin, this one too.
+    manager : pytest.PytestPluginManager
+        Where the recorder's plugin is registered.
+    """
     if manager.get_plugin("suspectra") is None and not manager.is_blocked("suspectra"):
         manager.register(pytest_plugin, "suspectra")

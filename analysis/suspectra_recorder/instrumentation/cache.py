@@ -24,7 +24,17 @@ _HEAD = struct.Struct("<32s32sII")  # checksum of the rest, key, cells, size of 
 
 @dataclass(frozen=True)
 class Instrumented:
-    """Code with probes, the number of its cells, and its map as bytes."""
+    """The code of a source with probes.
+
+    Parameters
+    ----------
+    code : CodeType
+        With a string for what holds the cells; see `suspectra_recorder.instrumentation.cells`.
+    cells : int
+        How many cells its probes use.
+    map : bytes
+        The compressed map of the probes.
+    """
 
     code: CodeType
     cells: int
@@ -40,6 +50,7 @@ class CodeCache:
     Parameters
     ----------
     folder : str
+        It is made when something is stored; each version of Python has a part of its own.
     """
 
     def __init__(self, folder: str):
@@ -47,12 +58,40 @@ class CodeCache:
         self.folder = os.path.join(folder, f"{tag}-{sys.flags.optimize}")
 
     def key(self, path: str, digest: str, variant: str) -> bytes:
-        """What the code depends on besides the interpreter."""
+        """Sum up what the code depends on.
+
+        Parameters
+        ----------
+        path : str
+            Of the source.
+        digest : str
+            SHA-256 of the source, hexadecimal.
+        variant : str
+            What else changes the code, such as whether probes count.
+
+        Returns
+        -------
+        bytes
+            32 bytes.
+        """
         parts = (str(VERSION), sys.version, path, digest, variant)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).digest()
 
     def load(self, path: str, key: bytes) -> Instrumented | None:
-        """What was stored under this key, or None, also when the file is damaged."""
+        """What was stored under this key, or None, also when the file is damaged.
+
+        Parameters
+        ----------
+        path : str
+            Of the source.
+        key : bytes
+            As `key` gives it.
+
+        Returns
+        -------
+        Instrumented or None
+            None where nothing is stored under this key, or the file is damaged or not this user's alone.
+        """
         try:
             with open(self._file(path), "rb") as stream:
                 if not is_own(os.fstat(stream.fileno())):
@@ -68,7 +107,17 @@ class CodeCache:
         return Instrumented(code, cells, body[:size]) if isinstance(code, CodeType) else None
 
     def store(self, path: str, key: bytes, item: Instrumented) -> None:
-        """Keep it; other processes see the old file or the new one, never half of one."""
+        """Keep it; other processes see the old file or the new one, never half of one.
+
+        Parameters
+        ----------
+        path : str
+            Of the source.
+        key : bytes
+            As `key` gives it.
+        item : Instrumented
+            What to keep.
+        """
         rest = _HEAD.pack(b"", key, item.cells, len(item.map))[32:] + item.map + marshal.dumps(item.code)
         target = self._file(path)
         try:
@@ -91,7 +140,18 @@ class CodeCache:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a file is this user's, and closed to everybody else's changes."""
+    """Whether a file is this user's, and closed to everybody else's changes.
+
+    Parameters
+    ----------
+    status : os.stat_result
+        Of the file.
+
+    Returns
+    -------
+    bool
+        On Windows always True, where access lists close the user's folders.
+    """
     if os.name == "nt":
         return True  # the user's folders are closed by access lists
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022

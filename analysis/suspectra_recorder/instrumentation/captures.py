@@ -27,8 +27,13 @@ class Capture(AbstractContextManager[None]):
     Parameters
     ----------
     captures : Captures
+        Those of this process.
     name : str
         What a failure of the recorder is told of.
+    cells : dict of LoadedFile to mutable sequence of int
+        What was executed.
+    outer : Capture, optional
+        The one that this thread had begun before, while this one runs.
 
     Attributes
     ----------
@@ -48,15 +53,32 @@ class Capture(AbstractContextManager[None]):
         self.captures.hook.guard.attempt(self.name, self.end, kind is not None)
 
     def begin(self) -> None:
-        """From now on."""
+        """Begin the capture."""
         self.captures.add(self)
 
     def end(self, failed: bool) -> None:
-        """Up to here; `failed` when by an exception."""
+        """End the capture.
+
+        Parameters
+        ----------
+        failed : bool
+            Whether what was captured ended by an exception.
+        """
         self.captures.remove(self)
 
     def room(self, file: LoadedFile) -> MutableSequence[int]:
-        """Cells for what is captured of a source, all zero."""
+        """Cells for what is captured of a source, all zero.
+
+        Parameters
+        ----------
+        file : LoadedFile
+            The source.
+
+        Returns
+        -------
+        mutable sequence of int
+            As many as the source has.
+        """
         return [0] * len(file.cells)
 
 
@@ -76,7 +98,13 @@ class Captures:
         self._lock = _thread.RLock()
 
     def add(self, capture: Capture) -> None:
-        """Give a capture what this thread executes."""
+        """Give a capture what this thread executes.
+
+        Parameters
+        ----------
+        capture : Capture
+            The innermost one of this thread from now on.
+        """
         with self._lock:
             here = _thread.get_ident()
             capture.outer = self._running.get(here)
@@ -86,7 +114,15 @@ class Captures:
             self._running[here] = capture
 
     def remove(self, capture: Capture, *, give_back: bool = False) -> None:
-        """End a capture; with `give_back` what it has goes where it would have gone without it."""
+        """End a capture.
+
+        Parameters
+        ----------
+        capture : Capture
+            One that was added; captures of greenlets may end in any order.
+        give_back : bool
+            Let what it has go where it would have gone without it.
+        """
         with self._lock:  # nothing here may need more of the stack than `add` did
             here = _thread.get_ident()
             innermost = self._running.get(here)
@@ -116,7 +152,18 @@ class Captures:
         self.hook.store_into(None if running is None else self._cells_by_thread)
 
     def cells_of_thread(self, file: LoadedFile) -> MutableSequence[int]:
-        """Where the probes of a source store what this thread passes."""
+        """Find where the probes of a source store what this thread passes.
+
+        Parameters
+        ----------
+        file : LoadedFile
+            The source.
+
+        Returns
+        -------
+        mutable sequence of int
+            The cells of a capture, or those of the source.
+        """
         thread = _thread.get_ident()
         capture = self._running.get(thread)
         if capture is None and thread not in self._older_threads:

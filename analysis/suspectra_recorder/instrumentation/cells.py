@@ -26,6 +26,11 @@ def with_cells(code: CodeType, name: str, holder: object) -> CodeType:
         What stands for the object in the constants.
     holder : object
         Has what probes store into; hashable, as code is, and pickled to something that any process can load.
+
+    Returns
+    -------
+    CodeType
+        Code that stores into what the object has.
     """
     constants = tuple(
         with_cells(value, name, holder) if type(value) is CodeType else exchanged(value, name, holder)
@@ -35,5 +40,20 @@ def with_cells(code: CodeType, name: str, holder: object) -> CodeType:
 
 
 def exchanged(constant: object, name: str, holder: object) -> object:
-    """The object for the string that stands for it; any other constant as it is."""
+    """The object for the string that stands for it; any other constant as it is.
+
+    Parameters
+    ----------
+    constant : object
+        A constant of code.
+    name : str
+        What stands for the object.
+    holder : object
+        The object.
+
+    Returns
+    -------
+    object
+        The object, or the constant.
+    """
     return holder if type(constant) is str and constant == name else constant

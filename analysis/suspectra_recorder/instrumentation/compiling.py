@@ -46,7 +46,9 @@ class CompileHook:
     scope : callable
         Whether a file is wanted, by its path.
     instrument : callable
+        Makes the code of a file, as `Instrument` says.
     guard : Guard
+        Keeps failures of this out of the program.
     """
 
     def __init__(self, scope: Callable[[str], str | None], instrument: Instrument, guard: Guard):
@@ -101,7 +103,20 @@ class CompileHook:
 
 
 def file_with(path: str, source: str | bytes) -> bytes | None:
-    """The bytes of a file when it holds that source and no other, None if it does not."""
+    """Read a file if it holds a certain source.
+
+    Parameters
+    ----------
+    path : str
+        Of the file.
+    source : str or bytes
+        What is being compiled.
+
+    Returns
+    -------
+    bytes or None
+        The bytes of the file; None when it holds another source, or can't be read.
+    """
     try:
         with open(path, "rb") as stream:
             data = stream.read()

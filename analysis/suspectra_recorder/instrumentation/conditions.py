@@ -38,6 +38,7 @@ class Condition:
     Parameters
     ----------
     line, column, end_line, end_column : int
+        Where it begins and ends.
     statement : int
         The first line of the statement it is in.
     false, true : int
@@ -59,11 +60,13 @@ class ConditionProbes:
     Parameters
     ----------
     lines : LogicalLines
+        Those of the source.
     statements : container of int
         The first lines of all statements; conditions elsewhere get no probe.
     cells : int
         The number of the first cell that is free.
     probe : callable
+        Makes the expression of a probe, as `Probe` says.
     asserts : bool
         Whether asserts may be changed; they must stay where another tool will take them apart.
     """
@@ -82,7 +85,13 @@ class ConditionProbes:
         self._vague: ast.expr | None = None
 
     def visit(self, node: ast.AST) -> None:
-        """Put probes into what a node holds."""
+        """Put probes into what a node holds.
+
+        Parameters
+        ----------
+        node : ast.AST
+            The node, which is changed.
+        """
         if isinstance(node, _EVALUATED_LATER):
             return
         if isinstance(node, ast.BoolOp):

@@ -35,6 +35,7 @@ class FirstImport(Capture):
     Parameters
     ----------
     imports : FirstImports
+        Those of this process.
     name, path : str
         Of the module.
     """
@@ -46,13 +47,13 @@ class FirstImport(Capture):
         self.apart = False
 
     def begin(self) -> None:
-        """From now on."""
+        """Begin, if imports are captured by now."""
         self.apart = self.imports.apart
         if self.apart:
             super().begin()
 
     def end(self, failed: bool) -> None:
-        """Up to here; an import that failed belongs to whoever asked for it."""
+        """End; an import that failed belongs to whoever asked for it."""
         if not failed:
             self.imports.done(self.name)
         if self.apart:
@@ -115,7 +116,15 @@ class FirstImports:
         LOADER.exec_module = like_an_import(exec_module)
 
     def when_executed(self, name: str, do: Callable[[], None]) -> None:
-        """Call something once a module of this name has been executed."""
+        """Call something once a module of this name has been executed.
+
+        Parameters
+        ----------
+        name : str
+            Of the module.
+        do : callable
+            Called without arguments, once.
+        """
         self._after[name] = do
 
     def uninstall(self) -> None:
@@ -125,7 +134,18 @@ class FirstImports:
             self._original = None
 
     def of(self, module: ModuleType) -> AbstractContextManager[None]:
-        """The context to execute a module in."""
+        """The context to execute a module in.
+
+        Parameters
+        ----------
+        module : module
+            It is about to be executed.
+
+        Returns
+        -------
+        context manager
+            A `FirstImport`; where it is none, one that does nothing.
+        """
         spec = module.__spec__
         name = module.__name__ if spec is None else spec.name
         if name in self._imported or sys.modules.get(name) is not module:
@@ -133,11 +153,25 @@ class FirstImports:
         return FirstImport(self, name, str(spec.origin) if spec else "")
 
     def done(self, name: str) -> None:
-        """A module of this name has been imported; what comes after that is a second import."""
+        """Note that a module has been imported; what comes after that is a second import.
+
+        Parameters
+        ----------
+        name : str
+            Of the module.
+        """
         self._imported.add(name)
 
     def move(self, ended: Callable[[FirstImport], None], room: Room) -> None:
-        """Go on in a forked process."""
+        """Go on in a forked process.
+
+        Parameters
+        ----------
+        ended : callable
+            Called from now on with each import that has ended well.
+        room : callable
+            Where their cells come from now on, as `Room` says.
+        """
         self.ended, self.room = ended, room
         self.captures.move()
 

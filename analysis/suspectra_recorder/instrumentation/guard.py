@@ -29,10 +29,24 @@ class Guard:
         self.failures: dict[str, str] = {}
 
     def attempt(self, about: str, do: Callable[..., _Result], *arguments: Any) -> _Result | None:
-        """What a function returns; None when it fails, of which nobody but :attr:`failures` hears.
+        """Call a function; when it fails, nobody but :attr:`failures` hears of it.
 
         The program's own interruptions go on: what a signal handler raises that happens to be called here, and
         KeyboardInterrupt.
+
+        Parameters
+        ----------
+        about : str
+            What is tried, mostly the name of a file.
+        do : callable
+            The function.
+        *arguments : object
+            Its arguments.
+
+        Returns
+        -------
+        object
+            What the function returns; None when it fails.
         """
         try:
             return do(*arguments)
@@ -46,14 +60,35 @@ class Guard:
 
 
 def named(error: BaseException) -> str:
-    """What an error says, behind its type."""
+    """What an error says, behind its type.
+
+    Parameters
+    ----------
+    error : BaseException
+        The error.
+
+    Returns
+    -------
+    str
+        The name of its type, a colon, and its message.
+    """
     return f"{type(error).__name__}: {error}"
 
 
 def like_an_import(function: _Function) -> _Function:
-    """The function as if it were part of Python's import system, which it extends.
+    """Make a function look like a part of Python's import system, which it extends.
 
     Python leaves the import system out of tracebacks, and out of the count of ``warnings.warn(stacklevel=2)``.
+
+    Parameters
+    ----------
+    function : callable
+        One written in Python.
+
+    Returns
+    -------
+    callable
+        The same function, changed.
     """
     function.__code__ = function.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
     return function

@@ -98,6 +98,7 @@ class ImportHook:
     scope : callable
         Gives the name to record for an absolute path, or None when the file is not wanted.
     cache : CodeCache, optional
+        Where code with probes is kept for the next run.
     counting : bool
         Count how often each probe is passed.
     cells : callable, optional
@@ -166,7 +167,15 @@ class ImportHook:
             self._compiling.uninstall()
 
     def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
-        """Go on with another scope and without the files of these names; only before the first harvest."""
+        """Go on with another scope; only before the first harvest.
+
+        Parameters
+        ----------
+        scope : callable
+            As the class takes it.
+        unwanted : collection of str
+            The recorded names of files that are left out from now on.
+        """
         self.scope = self._compiling.scope = scope
         self.files = [file for file in self.files if file.path not in unwanted]
         self._by_key = {key: file for key, file in self._by_key.items() if file.path not in unwanted}
@@ -190,10 +199,27 @@ class ImportHook:
         variant: str = "",
         flags: int = 0,
     ) -> CodeType | None:
-        """Code with probes for a source, or None when it can't have them.
+        """Make the code with probes for a source.
 
-        `rewrite` may change the instrumented tree further; `variant` tells its results apart in the cache. `flags` are
-        those of ``compile``.
+        Parameters
+        ----------
+        path : str
+            Of the file.
+        name : str
+            The name to record for it.
+        source : bytes
+            The file as it is on disk.
+        rewrite : callable, optional
+            Changes the tree further, after the probes have been put into it.
+        variant : str
+            Tells the results of `rewrite` apart in the cache.
+        flags : int
+            Those of ``compile``.
+
+        Returns
+        -------
+        CodeType or None
+            None when the source can't have probes.
         """
         return self.guard.attempt(name, self._code, path, name, source, rewrite, variant, flags)
 
@@ -217,12 +243,29 @@ class ImportHook:
         return place_cells(item.code, cells_name, file)
 
     def add(self, file: LoadedFile) -> int:
-        """A file that has no probes and yet matters; its number in harvests, in which it is never touched."""
+        """Add a file that has no probes and yet matters.
+
+        Parameters
+        ----------
+        file : LoadedFile
+            Without cells.
+
+        Returns
+        -------
+        int
+            Its number in harvests, in which it is never touched.
+        """
         self.files.append(file)
         return next(n for n in reversed(range(len(self.files))) if self.files[n] is file)
 
     def passed(self) -> dict[int, int]:
-        """Which cells were passed since the last harvest: for each file's number its cells as a harvest's bits."""
+        """Return which cells were passed since the last harvest, and let them stand.
+
+        Returns
+        -------
+        dict of int to int
+            For each file's number its cells as a harvest's bits.
+        """
         found: dict[int, int] = {}
         for number, file in enumerate(self.files):
             if any(file.cells):
@@ -230,7 +273,7 @@ class ImportHook:
         return found
 
     def harvest(self) -> tuple[list[int], bytes]:
-        """What passed since the last harvest, and start again.
+        """Return what passed since the last harvest, and start again.
 
         Returns
         -------
@@ -258,7 +301,15 @@ class ImportHook:
         return touched, int(digits, 2).to_bytes(len(digits) // 8, "big")
 
     def mark(self, touched: list[int], bits: bytes) -> None:
-        """Add what an earlier harvest found to the cells."""
+        """Add what an earlier harvest found to the cells.
+
+        Parameters
+        ----------
+        touched : list of int
+            Numbers of files, ascending.
+        bits : bytes
+            Their cells, as `harvest` gives them.
+        """
         start = 0
         size = sum(len(self.files[number].cells) // 8 for number in touched)
         counts = iter(_numbers(bits[size:]))
@@ -272,7 +323,19 @@ class ImportHook:
             start = end
 
     def absorb(self, path: str, digest: str, source_map: bytes, cells: Sequence[int]) -> None:
-        """Add what another process set or counted; a source that is not known here is then known by its map."""
+        """Add what another process set or counted.
+
+        Parameters
+        ----------
+        path : str
+            The recorded name of the source.
+        digest : str
+            SHA-256 of the source, hexadecimal.
+        source_map : bytes
+            The map of its probes, by which a source is known that is not known here; may be empty.
+        cells : sequence of int
+            What its probes set or counted.
+        """
         file = self.known(path, digest, source_map, len(cells)) if any(cells) else None
         if file is not None:
             for cell, count in enumerate(cells):
@@ -280,14 +343,37 @@ class ImportHook:
                     file.cells[cell] = file.cells[cell] + count if self.counting else 1
 
     def known(self, path: str, digest: str, source_map: bytes, cells: int) -> LoadedFile | None:
-        """A source that another process loaded; None where it is known here neither by itself nor by its map."""
+        """Find a source that another process loaded.
+
+        Parameters
+        ----------
+        path : str
+            The recorded name of the source.
+        digest : str
+            SHA-256 of the source, hexadecimal.
+        source_map : bytes
+            The map of its probes; may be empty.
+        cells : int
+            How many it has.
+
+        Returns
+        -------
+        LoadedFile or None
+            None where it is known here neither by itself nor by its map.
+        """
         file = self._by_key.get((path, digest))
         if file is None and source_map:
             file = self._register(path, digest, cells, source_map)
         return file if file is not None and len(file.cells) == cells else None
 
     def store_into(self, stand_in: Callable[[LoadedFile], Any] | None) -> None:
-        """Let probes store into what is given for each source instead of its cells, or into the cells again."""
+        """Let probes store elsewhere than into the cells of their source.
+
+        Parameters
+        ----------
+        stand_in : callable or None
+            Gives what stands in for the cells of a source; None lets probes store into them again.
+        """
         self._stand_in = stand_in
         for file in list(self._by_key.values()):
             self._expose(file)
@@ -303,7 +389,13 @@ class ImportHook:
         file.target = file.cells if self._stand_in is None else self._stand_in(file)
 
     def move(self, cells: TakeCells) -> None:
-        """Let go of the cells, as a forked process does, and go on with others; nothing more is harvested here."""
+        """Let go of the cells, as a forked process does, and go on with others; nothing more is harvested here.
+
+        Parameters
+        ----------
+        cells : callable
+            Gives the cells of a source, as `TakeCells` says.
+        """
         self.take_cells = cells
         self.files = []
         for file in self._by_key.values():
@@ -382,7 +474,18 @@ def _source(loader: SourceLoader, path: str) -> bytes | None:
 
 
 def bits(cells: Sequence[int]) -> int:
-    """Which cells were passed, the first one in the highest bit."""
+    """Sum up which cells were passed.
+
+    Parameters
+    ----------
+    cells : sequence of int
+        What probes set or counted; not empty.
+
+    Returns
+    -------
+    int
+        A bit for each cell, the first cell in the highest bit.
+    """
     return int(bytes(map(bool, cells)).translate(_DIGITS), 2)
 
 

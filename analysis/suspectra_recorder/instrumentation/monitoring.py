@@ -39,7 +39,13 @@ class _File(Protocol):
 
 
 def unavailable() -> str:
-    """Why there can be no :class:`Monitor` in this process; empty when there can."""
+    """Find out why there can be no :class:`Monitor` in this process.
+
+    Returns
+    -------
+    str
+        The reason; empty when there can be one.
+    """
     if _monitoring is None:
         return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
     users = [_monitoring.get_tool(number) for number in _TOOLS]
@@ -85,7 +91,7 @@ class Monitor:
         return jumped
 
     def watch(self, code: CodeType, name: str, file: _File) -> CodeType:
-        """The code with jumps for stores; running it sets the cells of the file.
+        """Put jumps for the stores of probes; running the code then sets the cells of the file.
 
         Parameters
         ----------
@@ -95,6 +101,11 @@ class Monitor:
             What stands for the file in the constants.
         file : object
             Has the list of cells.
+
+        Returns
+        -------
+        CodeType
+            The code with jumps.
         """
         constants = tuple(
             self.watch(c, name, file) if type(c) is CodeType else exchanged(c, name, file) for c in code.co_consts
@@ -134,7 +145,13 @@ class Monitor:
                 _monitoring.set_local_events(self._tool, code, events.JUMP)
 
     def store_into(self, stand_in: Callable[[Any], MutableSequence[int]] | None) -> None:
-        """Set what is given for each file instead of its cells, at every pass; with None, set cells again."""
+        """Set other cells than those of a file, at every pass.
+
+        Parameters
+        ----------
+        stand_in : callable or None
+            Gives what stands in for the cells of a file; None lets its own be set again.
+        """
         self._stand_in = stand_in
         self.again()
 

@@ -22,6 +22,7 @@ def decode_source(source: bytes) -> str:
     Parameters
     ----------
     source : bytes
+        The file as it is on disk.
 
     Returns
     -------

@@ -25,7 +25,7 @@ _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
 def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
-    """The syntax tree of a source.
+    """Parse a source.
 
     Up to Python 3.11 an interpreter counts the depth of all trees that it makes in one place. Where a finalizer or
     another thread parses meanwhile, a SystemError is raised that says nothing about the source: it is parsed again.
@@ -33,8 +33,14 @@ def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
     Parameters
     ----------
     source : bytes or str
+        Of a whole module.
     path : str
         What errors call it.
+
+    Returns
+    -------
+    ast.Module
+        The syntax tree.
 
     Raises
     ------
@@ -99,15 +105,48 @@ class LogicalLines:
             self._first[line] = first
 
     def first(self, line: int) -> int:
-        """First line of the logical line that `line` is part of."""
+        """Find the first line of a logical line.
+
+        Parameters
+        ----------
+        line : int
+            Any line of the source, counted from 1.
+
+        Returns
+        -------
+        int
+            The line itself where it is part of no longer logical line.
+        """
         return self._first.get(line, line)
 
     def last(self, first: int) -> int:
-        """Last line of the logical line that starts on `first`."""
+        """Find the last line of a logical line.
+
+        Parameters
+        ----------
+        first : int
+            The line that it starts on, counted from 1.
+
+        Returns
+        -------
+        int
+            The line itself where no logical line starts on it.
+        """
         return self._last.get(first, first)
 
     def checksums(self, firsts: list[int]) -> list[int]:
-        """A signed 32-bit checksum of each logical line's text, blind to indentation."""
+        """Sum up the text of some logical lines, blind to indentation.
+
+        Parameters
+        ----------
+        firsts : list of int
+            The lines that they start on, counted from 1.
+
+        Returns
+        -------
+        list of int
+            A signed 32-bit checksum of each.
+        """
         lines = self.text.split("\n")
         sums = []
         for first in firsts:
@@ -118,7 +157,7 @@ class LogicalLines:
 
 
 def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> list[int]:
-    """First lines of all statements, ascending.
+    """Find the first lines of all statements.
 
     Parameters
     ----------
@@ -127,6 +166,12 @@ def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> li
     code : CodeType
         What the untouched tree compiles to.
     lines : LogicalLines
+        Those of the same source.
+
+    Returns
+    -------
+    list of int
+        Counted from 1, ascending.
     """
     docstrings = set(_docstring_lines(tree))
     if not lines.text.strip():
@@ -136,7 +181,18 @@ def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> li
 
 
 def docstring(body: list[ast.stmt]) -> ast.Expr | None:
-    """The docstring that starts a body, if there is one."""
+    """Find the docstring that starts a body.
+
+    Parameters
+    ----------
+    body : list of ast.stmt
+        The statements of a module, class or function.
+
+    Returns
+    -------
+    ast.Expr or None
+        None where it has none.
+    """
     match body:
         case [ast.Expr(value=ast.Constant(value=str())) as first, *_]:
             return first
