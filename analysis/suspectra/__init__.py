@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from suspectra.evidence.evidence import Evidence as Evidence
     from suspectra.localizer import Localizer as Localizer
     from suspectra.location import Location as Location
-    from suspectra.report import RankedReport as RankedReport
+    from suspectra.report.ranked_report import RankedReport as RankedReport
     from suspectra.spectrum.elements import Elements as Elements
     from suspectra.spectrum.elements import Function as Function
     from suspectra.spectrum.spectrum import Spectrum as Spectrum
@@ -34,7 +34,7 @@ _PUBLIC = {
     "Localizer": "suspectra.localizer",
     "Location": "suspectra.location",
     "Problem": "suspectra.errors",
-    "RankedReport": "suspectra.report",
+    "RankedReport": "suspectra.report.ranked_report",
     "Spectrum": "suspectra.spectrum.spectrum",
     "SuspectraError": "suspectra.errors",
     "make_technique": "suspectra.techniques",

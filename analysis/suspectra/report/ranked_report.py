@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
@@ -11,88 +11,13 @@ import numpy as np
 
 from suspectra.arrays import Floats, Ints
 from suspectra.errors import Problem
-from suspectra.location import Location
+from suspectra.report.levels import levels_of, round_significant
+from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum
 from suspectra.technique_info import TechniqueInfo
 
 ReportT = TypeVar("ReportT", bound="RankedReport")
-
-# Scores that agree to this many significant digits are one score: formulas divide, and two quotients that are
-# equal on paper differ in the last bits.
-SIGNIFICANT_DIGITS = 12
 _KEPT = 1_000  # entries of a report that are kept
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a suspect stands where it stands, in words and numbers.
-
-    Parameters
-    ----------
-    headline : str
-        One line: rank, score, technique.
-    sentences : tuple of str
-        The reasons, most important first.
-    formula : str
-        The formula as published.
-    substituted : str
-        The formula with this element's numbers in it.
-    """
-
-    headline: str
-    sentences: tuple[str, ...]
-    formula: str = ""
-    substituted: str = ""
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """One entry of a ranked report.
-
-    Parameters
-    ----------
-    element : int
-        Its column in the spectrum.
-    location : Location
-        File and lines of the statement.
-    function : str
-        Qualified name of the enclosing function, empty at module level.
-    score : float
-        Suspiciousness. Only the order of scores means something.
-    rank_best : int
-        1 + the number of elements with a higher score.
-    rank_average : float
-        The mean of the best and the worst rank.
-    rank_worst : int
-        The number of elements with a higher or an equal score.
-    standard_rank : float
-        #{higher} + #{equal}/2, the element itself among the equal (paper 003, Definition 17).
-    ef, ep : int
-        Failing and passing tests that execute the element.
-    nf, np : int
-        Failing and passing tests that do not.
-    failing_tests : tuple of str
-        Names of the failing tests that execute it.
-    """
-
-    element: int
-    location: Location
-    function: str
-    score: float
-    rank_best: int
-    rank_average: float
-    rank_worst: int
-    standard_rank: float
-    ef: int
-    ep: int
-    nf: int
-    np: int
-    failing_tests: tuple[str, ...]
-
-    @property
-    def tied(self) -> int:
-        """How many elements share this score."""
-        return self.rank_worst - self.rank_best + 1
 
 
 class Explainer(Protocol):
@@ -188,7 +113,7 @@ class RankedReport:
         candidates, counts = spectrum.candidates, spectrum.counts
         known = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
         ranked = candidates & (counts.ef + counts.ep > 0) if unexecuted_last else candidates
-        level_score, of_ranked = _levels(known[ranked])
+        level_score, of_ranked = levels_of(known[ranked])
         level = np.full(len(candidates), -1, np.int32)
         level[ranked] = of_ranked
         rest = candidates & ~ranked
@@ -493,135 +418,3 @@ class RankedReport:
                 )
             )
         return [*found, *self.notes]
-
-
-def _levels(scores: Floats) -> tuple[Floats, Ints]:
-    """The distinct scores, highest first and none a negative zero, and the number of each one's.
-
-    Neighbours share scores, as statements of one block do: each run of equal ones is looked up once.
-    """
-    if not len(scores):
-        return np.zeros(0), np.zeros(0, np.int64)
-    opens = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
-    levels, of_run = np.unique(-round_significant(scores[opens]), return_inverse=True)
-    return 0.0 - levels, np.repeat(of_run, np.diff(opens, append=len(scores)))
-
-
-def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Floats:
-    """Round to significant decimal digits; zeros and infinities stay.
-
-    Parameters
-    ----------
-    values : ndarray of float64, shape (n,)
-        They stay as they are.
-    digits : int, optional
-        How many to keep.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Numbers closer to 0 than 1e-290 are not rounded.
-
-    Examples
-    --------
-    >>> bool(round_significant(np.array([0.1 + 0.2]))[0] == 0.3)
-    True
-    """
-    values = np.asarray(values, float).copy()
-    plain = np.isfinite(values) & (values != 0)
-    # 1e-290 and smaller would need a power of ten that float64 does not have
-    plain &= np.abs(values) > 1e-290
-    scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values[plain]))))
-    rounded = np.round(values[plain] * scale) / scale
-    values[plain] = np.where(np.isfinite(rounded), rounded, values[plain])
-    return values
-
-
-@dataclass(frozen=True, eq=False)
-class Subgraph:
-    """A suspicious behaviour: control flow that failing tests share.
-
-    Parameters
-    ----------
-    elements : ndarray of int32, shape (k,)
-        The statements it holds, ascending.
-    edges : ndarray of int32, shape (e,)
-        Columns of the spectrum's edges it is made of, ascending; empty for a single node.
-    ef, ep : int
-        Failed and passed tests that traverse all of it.
-    """
-
-    elements: Ints
-    edges: Ints
-    ef: int
-    ep: int
-
-
-@dataclass(frozen=True, eq=False)
-class SubgraphReport(RankedReport):
-    """Ranked subgraphs, and the ranking of elements they imply: each stands where its best subgraph does.
-
-    Parameters
-    ----------
-    subgraphs : tuple of Subgraph
-        Best first.
-    subgraph_level : ndarray of int32, shape (subgraphs,)
-        0 for the subgraphs with the highest score, 1 for the next… The levels of elements are numbered alike; below
-        them stand those in no subgraph, and below these those that no test executes.
-    """
-
-    subgraphs: tuple[Subgraph, ...] = ()
-    subgraph_level: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
-
-    @classmethod
-    def from_subgraphs(
-        cls, technique: Explainer, spectrum: Spectrum, subgraphs: Sequence[Subgraph], scores: Floats
-    ) -> SubgraphReport:
-        """Rank subgraphs by score, highest first; equal scores keep the order they come in.
-
-        Parameters
-        ----------
-        technique : Explainer
-            What made the scores.
-        spectrum : Spectrum
-            What was ranked.
-        subgraphs : sequence of Subgraph
-            May overlap.
-        scores : ndarray of float64, shape (subgraphs,)
-            Suspiciousness of each; NaN is taken as the lowest.
-
-        Returns
-        -------
-        SubgraphReport
-            An element ranks where the best subgraph that holds it does; elements in none come last, together.
-        """
-        rounded = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
-        level_score, level = np.unique(-rounded, return_inverse=True)
-        level_score, level = 0.0 - level_score, level.reshape(-1).astype(np.int32)
-        order = np.argsort(level, kind="stable")
-        nowhere = len(level_score)
-        of_element = np.full(len(spectrum.elements), nowhere, np.int32)
-        for i in order[::-1].tolist():
-            of_element[subgraphs[i].elements] = level[i]
-        counts = spectrum.counts
-        of_element[counts.ef + counts.ep == 0] = nowhere + 1
-        of_element[~spectrum.candidates] = -1
-        lowest = np.min(level_score, initial=0.0)
-        ranked = tuple(subgraphs[i] for i in order.tolist())
-        level_score = np.append(level_score, [lowest, lowest])
-        return cls(technique, spectrum, of_element, level_score, subgraphs=ranked, subgraph_level=level[order])
-
-    def subgraphs_of(self, element: int) -> tuple[int, ...]:
-        """The positions of the subgraphs that hold an element, best first.
-
-        Parameters
-        ----------
-        element : int
-            Its column in the spectrum.
-
-        Returns
-        -------
-        tuple of int
-            Indices into `subgraphs`; empty for an element in none.
-        """
-        return tuple(i for i, graph in enumerate(self.subgraphs) if element in graph.elements)

@@ -1,0 +1,18 @@
+"""Reports: elements in the order in which to look at them, with what explains it."""
+
+from suspectra.report.levels import SIGNIFICANT_DIGITS, round_significant
+from suspectra.report.ranked_report import Explainer, RankedReport, ReportT
+from suspectra.report.subgraph_report import Subgraph, SubgraphReport
+from suspectra.report.suspect import Explanation, Suspect
+
+__all__ = [
+    "SIGNIFICANT_DIGITS",
+    "Explainer",
+    "Explanation",
+    "RankedReport",
+    "ReportT",
+    "Subgraph",
+    "SubgraphReport",
+    "Suspect",
+    "round_significant",
+]

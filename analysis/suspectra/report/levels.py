@@ -1,0 +1,71 @@
+"""Levels: scores in order, where those that are equal on paper are one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suspectra.arrays import Floats, Ints
+
+# Scores that agree to this many significant digits are one score: formulas divide, and two quotients that are
+# equal on paper differ in the last bits.
+SIGNIFICANT_DIGITS = 12
+
+
+def levels_of(scores: Floats) -> tuple[Floats, Ints]:
+    """The distinct scores, highest first, and the level of each score.
+
+    Neighbours share scores, as statements of one block do: each run of equal ones is looked up once.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n,)
+        Not NaN.
+
+    Returns
+    -------
+    level_score : ndarray of float64, shape (levels,)
+        Rounded to significant digits, descending, none a negative zero.
+    level : ndarray of int64, shape (n,)
+        The index of each score's own in `level_score`.
+
+    Examples
+    --------
+    >>> level_score, level = levels_of(np.array([0.5, 1.0, 0.5]))
+    >>> level_score.tolist(), level.tolist()
+    ([1.0, 0.5], [1, 0, 1])
+    """
+    if not len(scores):
+        return np.zeros(0), np.zeros(0, np.int64)
+    opens = np.flatnonzero(np.concatenate([[True], scores[1:] != scores[:-1]]))
+    levels, of_run = np.unique(-round_significant(scores[opens]), return_inverse=True)
+    return 0.0 - levels, np.repeat(of_run, np.diff(opens, append=len(scores)))
+
+
+def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Floats:
+    """Round to significant decimal digits; zeros and infinities stay.
+
+    Parameters
+    ----------
+    values : ndarray of float64, shape (n,)
+        They stay as they are.
+    digits : int, optional
+        How many to keep.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,)
+        Numbers closer to 0 than 1e-290 are not rounded.
+
+    Examples
+    --------
+    >>> bool(round_significant(np.array([0.1 + 0.2]))[0] == 0.3)
+    True
+    """
+    values = np.asarray(values, float).copy()
+    plain = np.isfinite(values) & (values != 0)
+    # 1e-290 and smaller would need a power of ten that float64 does not have
+    plain &= np.abs(values) > 1e-290
+    scale = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values[plain]))))
+    rounded = np.round(values[plain] * scale) / scale
+    values[plain] = np.where(np.isfinite(rounded), rounded, values[plain])
+    return values

@@ -1,0 +1,103 @@
+"""Reports of subgraphs: behaviours in order, and the ranking of elements that they imply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from suspectra.arrays import Floats, Ints
+from suspectra.report.levels import round_significant
+from suspectra.report.ranked_report import Explainer, RankedReport
+from suspectra.spectrum import Spectrum
+
+
+@dataclass(frozen=True, eq=False)
+class Subgraph:
+    """A suspicious behaviour: control flow that failing tests share.
+
+    Parameters
+    ----------
+    elements : ndarray of int32, shape (k,)
+        The statements it holds, ascending.
+    edges : ndarray of int32, shape (e,)
+        Columns of the spectrum's edges it is made of, ascending; empty for a single node.
+    ef, ep : int
+        Failed and passed tests that traverse all of it.
+    """
+
+    elements: Ints
+    edges: Ints
+    ef: int
+    ep: int
+
+
+@dataclass(frozen=True, eq=False)
+class SubgraphReport(RankedReport):
+    """Ranked subgraphs, and the ranking of elements they imply: each stands where its best subgraph does.
+
+    Parameters
+    ----------
+    subgraphs : tuple of Subgraph
+        Best first.
+    subgraph_level : ndarray of int32, shape (subgraphs,)
+        0 for the subgraphs with the highest score, 1 for the next… The levels of elements are numbered alike; below
+        them stand those in no subgraph, and below these those that no test executes.
+    """
+
+    subgraphs: tuple[Subgraph, ...] = ()
+    subgraph_level: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @classmethod
+    def from_subgraphs(
+        cls, technique: Explainer, spectrum: Spectrum, subgraphs: Sequence[Subgraph], scores: Floats
+    ) -> SubgraphReport:
+        """Rank subgraphs by score, highest first; equal scores keep the order they come in.
+
+        Parameters
+        ----------
+        technique : Explainer
+            What made the scores.
+        spectrum : Spectrum
+            What was ranked.
+        subgraphs : sequence of Subgraph
+            May overlap.
+        scores : ndarray of float64, shape (subgraphs,)
+            Suspiciousness of each; NaN is taken as the lowest.
+
+        Returns
+        -------
+        SubgraphReport
+            An element ranks where the best subgraph that holds it does; elements in none come last, together.
+        """
+        rounded = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
+        level_score, level = np.unique(-rounded, return_inverse=True)
+        level_score, level = 0.0 - level_score, level.reshape(-1).astype(np.int32)
+        order = np.argsort(level, kind="stable")
+        nowhere = len(level_score)
+        of_element = np.full(len(spectrum.elements), nowhere, np.int32)
+        for i in order[::-1].tolist():
+            of_element[subgraphs[i].elements] = level[i]
+        counts = spectrum.counts
+        of_element[counts.ef + counts.ep == 0] = nowhere + 1
+        of_element[~spectrum.candidates] = -1
+        lowest = np.min(level_score, initial=0.0)
+        ranked = tuple(subgraphs[i] for i in order.tolist())
+        level_score = np.append(level_score, [lowest, lowest])
+        return cls(technique, spectrum, of_element, level_score, subgraphs=ranked, subgraph_level=level[order])
+
+    def subgraphs_of(self, element: int) -> tuple[int, ...]:
+        """The positions of the subgraphs that hold an element, best first.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        tuple of int
+            Indices into `subgraphs`; empty for an element in none.
+        """
+        return tuple(i for i, graph in enumerate(self.subgraphs) if element in graph.elements)

@@ -1,0 +1,79 @@
+"""Suspects: the entries of a report, and why each stands where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suspectra.location import Location
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a suspect stands where it stands, in words and numbers.
+
+    Parameters
+    ----------
+    headline : str
+        One line: rank, score, technique.
+    sentences : tuple of str
+        The reasons, most important first.
+    formula : str
+        The formula as published.
+    substituted : str
+        The formula with this element's numbers in it.
+    """
+
+    headline: str
+    sentences: tuple[str, ...]
+    formula: str = ""
+    substituted: str = ""
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """One entry of a ranked report.
+
+    Parameters
+    ----------
+    element : int
+        Its column in the spectrum.
+    location : Location
+        File and lines of the statement.
+    function : str
+        Qualified name of the enclosing function, empty at module level.
+    score : float
+        Suspiciousness. Only the order of scores means something.
+    rank_best : int
+        1 + the number of elements with a higher score.
+    rank_average : float
+        The mean of the best and the worst rank.
+    rank_worst : int
+        The number of elements with a higher or an equal score.
+    standard_rank : float
+        #{higher} + #{equal}/2, the element itself among the equal (paper 003, Definition 17).
+    ef, ep : int
+        Failing and passing tests that execute the element.
+    nf, np : int
+        Failing and passing tests that do not.
+    failing_tests : tuple of str
+        Names of the failing tests that execute it.
+    """
+
+    element: int
+    location: Location
+    function: str
+    score: float
+    rank_best: int
+    rank_average: float
+    rank_worst: int
+    standard_rank: float
+    ef: int
+    ep: int
+    nf: int
+    np: int
+    failing_tests: tuple[str, ...]
+
+    @property
+    def tied(self) -> int:
+        """How many elements share this score."""
+        return self.rank_worst - self.rank_best + 1
