@@ -24,6 +24,11 @@ class Problem:
     --------
     >>> print(Problem(".coverage", "", "it holds no contexts", "run pytest with --cov-context=test"))
     .coverage: it holds no contexts. Fix: run pytest with --cov-context=test
+
+    A message of somebody else may bring its own stop:
+
+    >>> print(Problem("", "", "the test run failed: the option is unset.", "set it"))
+    the test run failed: the option is unset. Fix: set it
     """
 
     file: str
@@ -34,7 +39,8 @@ class Problem:
     def __str__(self) -> str:
         where = f"{self.file} ({self.place})" if self.file and self.place else self.file or self.place
         text = f"{where}: {self.cause}" if where else self.cause
-        return f"{text}. Fix: {self.cure}" if self.cure else text
+        stop = "" if text.endswith((".", "!", "?")) else "."  # messages of others may bring their own
+        return f"{text}{stop} Fix: {self.cure}" if self.cure else text
 
     def as_dict(self) -> dict[str, str]:
         """The four fields by name, as the JSON output prints them.
