@@ -1,0 +1,120 @@
+"""What the text of a Python source says of its lines: where each logical one begins, and which may hold decisions.
+
+The text says it sooner than the tree or the tokens, which take as long to read as the whole source to parse.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from suspectra.program.python_source import last_line, start_line
+from suspectra_recorder.instrumentation.source import LogicalLines
+
+FirstLine = Callable[[int], int]
+"""Gives the first line of the logical line that a line is part of."""
+
+# words that a decision inside an expression needs, and the one that suspends a function
+_WORDS = re.compile(r"\b(?:and|or|else|if|yield)\b")
+
+
+@dataclass(frozen=True)
+class WordLines:
+    """The lines of a source on which certain words stand, so that a search in the tree is worth while.
+
+    Parameters
+    ----------
+    deciding : frozenset of int
+        Lines with a word that decisions inside expressions need.
+    deciding_besides : frozenset of int
+        Lines with such a word besides the ``if`` of a statement.
+    suspending : frozenset of int
+        Lines with a ``yield``.
+    """
+
+    deciding: frozenset[int]
+    deciding_besides: frozenset[int]
+    suspending: frozenset[int]
+
+    @classmethod
+    def from_source(cls, text: str) -> WordLines:
+        """Look for the words, in comments and strings too.
+
+        Parameters
+        ----------
+        text : str
+            The whole source.
+
+        Returns
+        -------
+        WordLines
+            The lines of each kind of word.
+        """
+        found: dict[str, list[int]] = {"and": [], "or": [], "else": [], "if": [], "yield": []}
+        line, counted = 1, 0
+        for match in _WORDS.finditer(text):
+            line += text.count("\n", counted, match.start())
+            counted = match.start()
+            found[match.group()].append(line)
+        inside = {*found["and"], *found["or"], *found["else"]}
+        twice = {line for line, next_line in pairwise(found["if"]) if line == next_line}
+        return cls(frozenset(inside.union(found["if"])), frozenset(inside | twice), frozenset(found["yield"]))
+
+
+def first_line(tree: ast.Module, text: str, data: bytes) -> FirstLine:
+    """Find where logical lines begin.
+
+    Parameters
+    ----------
+    tree : ast.Module
+        The source, parsed.
+    text : str
+        The source.
+    data : bytes
+        The source as it is in the file.
+
+    Returns
+    -------
+    callable
+        Gives the first line of the logical line that a line is part of.
+    """
+    firsts = _first_lines(tree, text)
+    if firsts is None:  # the tokens always do, but to read them takes longer than to parse the source
+        return LogicalLines(data).first
+    return lambda line: firsts.get(line, line)
+
+
+def _first_lines(tree: ast.Module, text: str) -> dict[int, int] | None:
+    """The first line of each logical line that takes several, by each of its other lines, as far as nodes stand there.
+
+    None where the tree does not say it: where a logical line holds more than one statement, or goes on behind a
+    backslash, and in a ``match``, whose cases have no line of their own.
+    """
+    firsts: dict[int, int] = {}
+    if "\\\n" in text or text.endswith("\\"):
+        return None
+    lines = text.split("\n")
+    waiting: list[ast.stmt | ast.excepthandler] = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        line = node.lineno
+        column = node.col_offset
+        if isinstance(node, ast.Match) or (column and not lines[line - 1][:column].isspace()):
+            return None
+        decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+        for decorator in decorators:
+            if not lines[decorator.lineno - 1].lstrip().startswith("@"):
+                return None
+            firsts.update(dict.fromkeys(range(decorator.lineno + 1, last_line(decorator) + 1), decorator.lineno))
+        body: list[ast.stmt] = getattr(node, "body", [])
+        last = last_line(node)
+        if body:
+            last = start_line(body[0]) - 1
+            for name in ("body", "handlers", "orelse", "finalbody"):
+                waiting += getattr(node, name, ())
+        if last > line:
+            firsts.update(dict.fromkeys(range(line + 1, last + 1), line))
+    return firsts
