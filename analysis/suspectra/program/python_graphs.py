@@ -14,8 +14,8 @@ from suspectra.program.basic_blocks import join_blocks, scope_graphs
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import FlowGraph, GraphTable
 from suspectra.program.python_flow import PythonFlow, of_expression
-from suspectra.program.scope_flow import Arc
 from suspectra.program.remembered import Remembered
+from suspectra.program.scope_flow import Arc
 from suspectra.spectrum import Edges, Elements
 from suspectra_recorder.instrumentation.source import without_collecting
 
