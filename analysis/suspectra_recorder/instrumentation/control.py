@@ -1,0 +1,223 @@
+"""What the syntax of a block says of control: whether it is left, by which jumps, and what can't raise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+
+
+def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+    """All nodes of a statement outside the statements it holds, and outside its annotations.
+
+    Annotations may be turned into strings or never be evaluated, so nothing is put into them.
+
+    Parameters
+    ----------
+    statement : ast.stmt
+        Any.
+
+    Yields
+    ------
+    ast.AST
+        In no particular order.
+    """
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        for name, value in ast.iter_fields(waiting.pop()):
+            if name in ("annotation", "returns", "type_params"):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and not isinstance(child, ast.stmt):
+                    yield child
+                    waiting.append(child)
+
+
+def constant_test(test: ast.expr) -> bool | None:
+    """The value of a condition that the compiler knows.
+
+    Parameters
+    ----------
+    test : ast.expr
+        The condition.
+
+    Returns
+    -------
+    bool or None
+        None where it is known at run time only.
+    """
+    match test:
+        case ast.Constant(value=value):
+            return bool(value)
+        case ast.Name(id="__debug__"):
+            return __debug__
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            value = constant_test(operand)
+            return None if value is None else not value
+        case ast.BoolOp(op=op, values=operands):
+            values = [constant_test(operand) for operand in operands]
+            if None not in values:
+                return any(values) if isinstance(op, ast.Or) else all(values)
+    return None
+
+
+def leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether control never comes out at the end of a block.
+
+    Parameters
+    ----------
+    body : sequence of ast.stmt
+        The block.
+
+    Returns
+    -------
+    bool
+        True only where that can be seen from its last statement.
+    """
+    match body:
+        case [*_, ast.Return() | ast.Raise() | ast.Break() | ast.Continue()]:
+            return True
+        case [*_, ast.If(body=then, orelse=[_, *_] as other)]:
+            return leaves(then) and leaves(other)
+    return False
+
+
+def has_break(body: Sequence[ast.AST]) -> bool:
+    """Whether a loop's body holds a ``break`` of that loop.
+
+    Parameters
+    ----------
+    body : sequence of ast.AST
+        The body of the loop.
+
+    Returns
+    -------
+    bool
+        False where only loops inside it are left so.
+    """
+    for node in body:
+        if isinstance(node, ast.Break):
+            return True
+        if isinstance(node, DEFINITIONS):
+            continue
+        inner = node.orelse if isinstance(node, LOOPS) else list(ast.iter_child_nodes(node))
+        if not isinstance(node, ast.expr) and has_break(inner):
+            return True
+    return False
+
+
+def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
+    """The jumps that lead out of a block.
+
+    Parameters
+    ----------
+    body : sequence of ast.AST
+        The block.
+    kinds : frozenset of type
+        The kinds that are asked for, of ``return``, ``continue`` and ``break``.
+
+    Yields
+    ------
+    type
+        The kind of each.
+    """
+    for node in body:
+        if type(node) in kinds:
+            yield type(node)
+        elif isinstance(node, LOOPS):
+            yield from exits(node.body, kinds - {ast.Break, ast.Continue})
+            yield from exits(node.orelse, kinds)
+        elif not isinstance(node, (*DEFINITIONS, ast.expr)):
+            yield from exits(list(ast.iter_child_nodes(node)), kinds)
+
+
+def always_matches(case: ast.match_case) -> bool:
+    """Whether a case takes whatever reaches it.
+
+    Parameters
+    ----------
+    case : ast.match_case
+        Of any ``match``.
+
+    Returns
+    -------
+    bool
+        True for a name or ``_`` without a guard.
+    """
+    pattern: ast.pattern | None = case.pattern
+    while isinstance(pattern, ast.MatchOr) or (isinstance(pattern, ast.MatchAs) and pattern.pattern):
+        pattern = pattern.patterns[-1] if isinstance(pattern, ast.MatchOr) else pattern.pattern
+    return case.guard is None and isinstance(pattern, ast.MatchAs)
+
+
+def sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The parameters that stay bound while the function runs.
+
+    Parameters
+    ----------
+    node : ast.FunctionDef or ast.AsyncFunctionDef
+        The function.
+
+    Returns
+    -------
+    frozenset of str
+        Their names.
+    """
+    arguments = node.args
+    names = {a.arg for a in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]}
+    names |= {a.arg for a in (arguments.vararg, arguments.kwarg) if a}
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Del):
+            names.discard(inner.id)
+        elif isinstance(inner, ast.ExceptHandler) and inner.name:
+            names.discard(inner.name)
+    return frozenset(names)
+
+
+def cannot_raise(statement: ast.stmt, sure: frozenset[str] | None) -> bool:
+    """Whether the next statement is reached whenever this one is.
+
+    Parameters
+    ----------
+    statement : ast.stmt
+        Any.
+    sure : frozenset of str or None
+        The local names that are always bound; None at module and class level.
+
+    Returns
+    -------
+    bool
+        True only where that can be seen.
+    """
+    if sure is None:
+        return False  # at module and class level names live in mappings that may be anything
+    match statement:
+        case ast.Pass():
+            return True
+        case ast.Assign(targets=targets, value=value):
+            return all(isinstance(t, ast.Name) for t in targets) and _is_plain(value, sure)
+        case ast.AnnAssign(target=ast.Name(), value=value):
+            return value is None or _is_plain(value, sure)
+    return False
+
+
+def _is_plain(value: ast.expr, sure: frozenset[str]) -> bool:
+    match value:
+        case ast.Constant() | ast.Dict(keys=[]):
+            return True
+        case ast.Name(id=name):
+            return name in sure
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return all(_is_plain(item, sure) for item in items)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float())):
+            return True
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot()], comparators=[right]):
+            return _is_plain(left, sure) and _is_plain(right, sure)
+    return False

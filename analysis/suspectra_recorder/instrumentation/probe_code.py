@@ -1,0 +1,200 @@
+"""The code of probes: statements and expressions that mark cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.cells import CELLS
+from suspectra_recorder.instrumentation.own_syntax import ast
+
+__builtins__ = own.builtins
+
+if TYPE_CHECKING:
+    from typing import TypedDict
+
+    class _Position(TypedDict):
+        lineno: int
+        end_lineno: int
+        col_offset: int
+        end_col_offset: int
+
+
+class ProbeCode:
+    """Makes the code of probes.
+
+    Parameters
+    ----------
+    name : str
+        The string that stands for what has the list of cells.
+    counting : bool
+        Whether cells count how often they are passed.
+    """
+
+    def __init__(self, name: str, counting: bool):
+        self._name = name
+        self._counting = counting
+
+    def store(self, cell: int, line: int) -> ast.stmt:
+        """``cells[cell] = 1``, or ``+= 1``.
+
+        Parameters
+        ----------
+        cell : int
+            Which one.
+        line : int
+            The line to be on, one of the source, so that no trace shows a new one.
+
+        Returns
+        -------
+        ast.stmt
+            The statement.
+        """
+        place = _position(line)
+        target = ast.Subscript(self._cells(place), ast.Constant(cell, **place), ast.Store(), **place)
+        one = ast.Constant(1, **place)
+        return ast.AugAssign(target, ast.Add(), one, **place) if self._counting else ast.Assign([target], one, **place)
+
+    def _cells(self, place: _Position) -> ast.expr:
+        """The list of cells."""
+        return ast.Attribute(ast.Constant(self._name, **place), CELLS, ast.Load(), **place)
+
+    def expression(self, cell: int, line: int, step: int = 1) -> ast.expr:
+        """An expression that sets a cell, or adds to it, and gives None.
+
+        Parameters
+        ----------
+        cell : int
+            Which one.
+        line : int
+            The line to be on.
+        step : int, optional
+            What is added where cells count.
+
+        Returns
+        -------
+        ast.expr
+            The expression.
+        """
+        place = _position(line)
+        cells = self._cells(place)
+        setter = ast.Attribute(cells, "__setitem__", ast.Load(), **place)
+        value: ast.expr = ast.Constant(step, **place)
+        if self._counting:
+            previous = ast.Subscript(cells, ast.Constant(cell, **place), ast.Load(), **place)
+            value = ast.BinOp(previous, ast.Add(), value, **place)
+        return ast.Call(setter, [ast.Constant(cell, **place), value], [], **place)
+
+    def put(self, cell: int, line: int, value: int) -> ast.expr:
+        """An expression that gives a cell a value, whatever it counted.
+
+        Parameters
+        ----------
+        cell : int
+            Which one.
+        line : int
+            The line to be on.
+        value : int
+            The new one.
+
+        Returns
+        -------
+        ast.expr
+            The expression.
+        """
+        place = _position(line)
+        setter = ast.Attribute(self._cells(place), "__setitem__", ast.Load(), **place)
+        return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(value, **place)], [], **place)
+
+    def take_back(self, cell: int, line: int, instead: int) -> ast.stmt:
+        """``if cells[cell]: cells[cell] = 0; cells[instead] = 1``.
+
+        Parameters
+        ----------
+        cell : int
+            The one that is reset.
+        line : int
+            The line to be on.
+        instead : int
+            The one that is set where `cell` was.
+
+        Returns
+        -------
+        ast.stmt
+            The statement.
+        """
+        place = _position(line)
+        is_set = ast.Subscript(self._cells(place), ast.Constant(cell, **place), ast.Load(), **place)
+        reset = ast.Expr(self.put(cell, line, 0), **place)
+        return ast.If(is_set, [reset, self.store(instead, line)], [], **place)
+
+    def before(self, expression: ast.expr, cell: int, line: int) -> ast.BoolOp:
+        """``probe or expression``: the cell is set before the expression is evaluated.
+
+        Parameters
+        ----------
+        expression : ast.expr
+            One of the source.
+        cell : int
+            Which one is set.
+        line : int
+            The line to be on.
+
+        Returns
+        -------
+        ast.BoolOp
+            What takes the place of the expression.
+        """
+        probe = self.expression(cell, line)
+        return ast.copy_location(ast.BoolOp(ast.Or(), [probe, expression]), expression)
+
+    def guarded(self, guard: ast.expr, cell: int, line: int) -> ast.expr:
+        """A guard with the probe of its case in front.
+
+        Where the guard fails a later case's cell stands for this pattern too, so this one must not count it as well:
+        ``probe or guard or probe undone``.
+
+        Parameters
+        ----------
+        guard : ast.expr
+            That of a case.
+        cell : int
+            The one of the case.
+        line : int
+            The line to be on.
+
+        Returns
+        -------
+        ast.expr
+            What takes the place of the guard.
+        """
+        probed = self.before(guard, cell, line)
+        if self._counting:
+            probed.values.append(self.expression(cell, line, -1))
+        return probed
+
+    def after(self, expression: ast.expr, cell: int, line: int) -> ast.expr:
+        """``(expression, probe)[0]``: the cell is set once the expression has been evaluated.
+
+        Parameters
+        ----------
+        expression : ast.expr
+            One of the source.
+        cell : int
+            Which one is set.
+        line : int
+            The line to be on.
+
+        Returns
+        -------
+        ast.expr
+            What takes the place of the expression.
+        """
+        pair = ast.Tuple([expression, self.expression(cell, line)], ast.Load())
+        zero = ast.copy_location(ast.Constant(0), expression)
+        ast.copy_location(pair, expression)
+        return ast.copy_location(ast.Subscript(pair, zero, ast.Load()), expression)
+
+
+def _position(line: int) -> _Position:
+    return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
