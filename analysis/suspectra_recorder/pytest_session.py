@@ -23,11 +23,13 @@ from suspectra_recorder.instrumentation.guard import named
 from suspectra_recorder.instrumentation.own import json, os, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import describe
+from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.options import OPTIONS, Option
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.recorder import Recorder, TestRecord
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
+from suspectra_recorder.tracebacks import Tracebacks
 from suspectra_recorder.verdict import Attempts, failure_message
 
 __builtins__ = own.builtins
@@ -76,7 +78,7 @@ def start(config: pytest.Config) -> None:
         config.pluginmanager.register(_NoRecording(settings, problem), "suspectra-session")
         return
     config.pluginmanager.register(session, "suspectra-session")
-    config.pluginmanager.register(_Reports(session.explanations), "suspectra-reports")
+    config.pluginmanager.register(_Reports(session), "suspectra-reports")
     config.add_cleanup(session.end)
     session.attempt("the start", lambda: recorder.start(launched=bool(asked.environment)))
 
@@ -168,6 +170,8 @@ class _Session:
         self.test_files = TestFiles(recorder)
         self.shared = SharedSetup(recorder)
         self.shares: tuple[str, ...] = ()
+        self.tracebacks = Tracebacks(recorder.scope)
+        self.stack: Stack | None = None
         self.undo = instrument_rewritten(rewrite, recorder.hook, recorder.imports)
         self.explanations = Explanations(recorder)
         in_pytest(self.explanations, rewrite, config)
@@ -288,7 +292,7 @@ class _Session:
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, None]:
         self.recorder.begin()
         self.current, self.attempts, self.setups = item.nodeid, Attempts(), 0
-        self.shares = ()
+        self.shares, self.stack = (), None
         self.explanations.begin()
         outcome = yield
         self.current = ""
@@ -308,6 +312,7 @@ class _Session:
                 self._location(item),
                 self.attempts.flaky,
                 (*self.shares, *explained),
+                self.stack.saying(last.message) if self.stack is not None and last.verdict in _FAILING else None,
             ),
             self._files_of(item),
         )
@@ -316,6 +321,7 @@ class _Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
         self.setups += 1
+        self.stack = None
         if self.setups > 1:
             self.recorder.again()
 
@@ -336,6 +342,14 @@ class _Session:
 
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
         self.shared.gone(fixturedef)
+
+    def failed_phase(self, item: pytest.Item, call: Any, report: pytest.TestReport) -> None:
+        """A phase or a subtest ended by an exception: where the first one was raised is where the test failed."""
+        if self.stack is None and report.failed and item.nodeid == self.current and call.excinfo is not None:
+            error, traceback = call.excinfo.value, call.excinfo.tb
+            said = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
+            assertion = issubclass(type(error), pytest.fail.Exception)
+            self.stack = self.tracebacks.stack(error, traceback, assertion=assertion).saying(said)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.nodeid == self.current:
@@ -404,19 +418,26 @@ class _Session:
 
 
 class _Reports:
-    """Leaves out how failures are reported; where nothing failed it does nothing, as it is called six times a test."""
+    """Leaves out how failures are reported, and keeps where tests failed.
 
-    def __init__(self, explanations: Explanations):
-        self.explanations = explanations
+    Where nothing failed it does nothing, as it is called six times a test.
+    """
+
+    def __init__(self, session: _Session):
+        self.explanations = session.explanations
+        self.session = session
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, None]:
         skipped = call.excinfo is not None and issubclass(call.excinfo.type, pytest.skip.Exception)
         if skipped or (call.excinfo is None and not getattr(item, "_excinfo", None)):  # the latter is unittest's
             yield
         else:
             with self.explanations.of():
-                yield
+                outcome = yield
+            if outcome.excinfo is None:
+                report = outcome.get_result()
+                self.session.attempt("pytest_runtest_makereport", self.session.failed_phase, item, call, report)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> Iterator[None]:

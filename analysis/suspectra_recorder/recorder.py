@@ -18,6 +18,7 @@ from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import FOLDER, RECORDING
 from suspectra_recorder.unseen import modules_before, reason
@@ -59,6 +60,7 @@ class TestRecord:
     location: tuple[str, int] | None = None
     flaky: bool = False
     shares: tuple[str, ...] = ()
+    stack: Stack | None = None
 
     def head(self, ended: int) -> dict[str, Any]:
         """Make the JSON of the frame.
@@ -83,6 +85,7 @@ class TestRecord:
             "flaky": self.flaky,
             "time": ended,
             "shares": self.shares,
+            **({} if self.stack is None else {"stack": self.stack.as_dict()}),
         }
 
 

@@ -25,10 +25,12 @@ from suspectra_recorder.hook_errors import HookErrors
 from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.log.collection import CollectionError, describe, one_line
+from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.progress import Progress
 from suspectra_recorder.recorder import Recorder, TestRecord
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import VARIABLE, Settings, recording_folder, remove_env
+from suspectra_recorder.tracebacks import Tracebacks
 
 PATTERNS = ("test*.py", "*_test.py")
 _MAX_MESSAGE = 500
@@ -60,14 +62,23 @@ def start() -> None:
 class _Outcome:
     """How one test ends, as its result object is told."""
 
-    def __init__(self) -> None:
+    def __init__(self, stack_of: Callable[..., Stack | None]) -> None:
         self.verdict = ""
         self.message = ""
+        self.stack: Stack | None = None
+        self._stack_of = stack_of
 
     def take(self, verdict: str, message: str = "") -> None:
         """One thing the result object was told; a failure stays one."""
         if self.verdict not in ("failed", "error"):
             self.verdict, self.message = verdict, one_line(message, _MAX_MESSAGE)
+
+    def fail(self, error: Any, *, assertion: bool = False, subtest: Any = None) -> None:
+        """The result object was told of an exception; the first one is where the test failed."""
+        message = _message(error)
+        if self.verdict not in ("failed", "error"):
+            self.stack = self._stack_of(error, message, assertion=assertion)
+        self.take("failed", f"{subtest._subDescription()} {message}" if subtest is not None else message)
 
     def listen(self, result: Any, explanations: Explanations) -> Callable[[], None]:
         """Hear what a result object is told from now on, and take out what explains that.
@@ -79,12 +90,12 @@ class _Outcome:
         """
         hear: dict[str, Callable[..., None]] = {
             "addSuccess": lambda test: self.take("passed"),
-            "addFailure": lambda test, error: self.take("failed", _message(error)),
-            "addError": lambda test, error: self.take("failed", _message(error)),
+            "addFailure": lambda test, error: self.fail(error, assertion=True),
+            "addError": lambda test, error: self.fail(error),
             "addSkip": lambda test, reason: self.take("skipped", str(reason)),
             "addExpectedFailure": lambda test, error: self.take("xfailed", _message(error)),
             "addUnexpectedSuccess": lambda test: self.take("failed", "it passed although a failure was expected"),
-            "addSubTest": lambda test, subtest, error: self.take("failed", _subtest(subtest, error)) if error else None,
+            "addSubTest": lambda test, subtest, error: self.fail(error, subtest=subtest) if error else None,
         }
         return _listen(result, hear, explanations)
 
@@ -126,10 +137,6 @@ def _message(error: Any) -> str:
     return f"{kind.__name__}: {first}" if first else kind.__name__
 
 
-def _subtest(subtest: Any, error: Any) -> str:
-    return f"{subtest._subDescription()} {_message(error)}"
-
-
 class _Session:
     """One process that runs tests of unittest."""
 
@@ -151,6 +158,7 @@ class _Session:
         self.teardowns = {name for name in recorded if name.rpartition("::")[2] in _TEARDOWNS}
         self.progress = Progress(settings.progress)
         self.explanations = Explanations(recorder)
+        self.tracebacks = Tracebacks(recorder.scope)
         self.new = 0
 
     def install(self) -> None:
@@ -256,21 +264,33 @@ class _Session:
         """Hear of setups and teardowns of classes and modules that fail or skip all tests."""
         attempt = self.errors.attempt
 
-        def hear(verdict: str, test: Any, message: str) -> None:
+        def hear(verdict: str, test: Any, message: str, error: Any = None) -> None:
             if not self.running and isinstance(test, suites._ErrorHolder):  # type: ignore[attr-defined] # private
                 what, _, where = test.id().partition(" (")
-                self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _MAX_MESSAGE))
+                stack = self._stack(error, message) if error is not None else None
+                self._ended_around(verdict, what, where.rstrip(")"), classes, one_line(message, _MAX_MESSAGE), stack)
 
         return _listen(
             result,
             {
-                "addError": lambda test, error: attempt("addError", hear, "error", test, _message(error)),
+                "addError": lambda test, error: attempt("addError", hear, "error", test, _message(error), error),
                 "addSkip": lambda test, reason: attempt("addSkip", hear, "skipped", test, str(reason)),
             },
             self.explanations,
         )
 
-    def _ended_around(self, verdict: str, what: str, where: str, classes: dict[str, list[Any]], message: str) -> None:
+    def _stack(self, error: Any, message: str, *, assertion: bool = False) -> Stack | None:
+        """Where an exception was raised; None where that can't be told."""
+
+        def stack() -> Stack:
+            return self.tracebacks.stack(error[1], error[2], assertion=assertion).saying(message)
+
+        found: Stack | None = self.errors.attempt("the traceback", stack)
+        return found
+
+    def _ended_around(
+        self, verdict: str, what: str, where: str, classes: dict[str, list[Any]], message: str, stack: Stack | None
+    ) -> None:
         """Record the tests of a class or a module whose setup failed or skipped them, or that its teardown failed."""
         self.setups.append(self.recorder.hook.harvest())
         tests = [t for name, own in classes.items() if name == where or name.startswith(f"{where}.") for t in own]
@@ -284,7 +304,7 @@ class _Session:
             for rows in self.setups:
                 self.recorder.hook.mark(*rows)
             location, files = (self._location(test), self._files(test)) if test is not None else (None, ())
-            self.recorder.test(TestRecord(name, verdict, phases, message, 0.0, location), files)
+            self.recorder.test(TestRecord(name, verdict, phases, message, 0.0, location, stack=stack), files)
             if test is not None:
                 self.progress.ended(failed=verdict == "error")
         self.setups.clear()
@@ -310,7 +330,7 @@ class _Session:
         for rows in self.setups:
             self.recorder.hook.mark(*rows)
         self.setups.clear()
-        outcome, began = _Outcome(), time.perf_counter()
+        outcome, began = _Outcome(self._stack), time.perf_counter()
         self.explanations.begin()
         undo = outcome.listen(result, self.explanations)
         try:
@@ -340,6 +360,7 @@ class _Session:
                 self._location(test),
                 False,
                 (*(shared[0] for shared in shares if shared), *explained),
+                outcome.stack,
             ),
             self._files(test),
         )

@@ -87,6 +87,9 @@ def test_details_of_a_test_are_recorded(kinds):
     assert test.location.file == "tests/test_kinds.py"
     assert tests["tests/test_kinds.py::test_passes"][0].message == ""
     assert tests["tests/test_kinds.py::test_setup_error"][0].phases["setup"] == "failed"
+    stack = evidence.stacks["tests/test_kinds.py::test_raises"]
+    assert (stack.what, [frame.function for frame in stack.frames]) == (test.message, ["body"])
+    assert evidence.stacks["tests/test_kinds.py::test_always_fails"].assertion
     error, _ = tests["tests/test_kinds.py::test_teardown_error"]
     assert error.phases == {"setup": "passed", "call": "passed", "teardown": "failed"}
     assert "tests/test_kinds.py::TestClass::TestInner::test_nested" in tests

@@ -55,6 +55,10 @@ def lines(folder):
     }
 
 
+def stacks(folder):
+    return dict(RecordingSource(folder).read().stacks)
+
+
 EXPECTED = {
     "TestPrice::test_two": "passed",
     "TestPrice::test_three": "failed",
@@ -96,12 +100,19 @@ def test_every_kind_of_test_has_its_verdict_and_what_it_ran_without_pytest(shop,
 
 def test_names_verdicts_and_lines_are_those_of_pytest(shop, bare, tmp_path_factory):
     record(shop, bare, "python", "-m", "unittest")
-    mine, ran = verdicts(shop), lines(shop)
+    mine, ran, failed = verdicts(shop), lines(shop), stacks(shop)
     record(shop, sys.executable, "pytest", "-q", "-p", "no:cacheprovider")
-    theirs, theirs_ran = verdicts(shop), lines(shop)
+    theirs, theirs_ran, theirs_failed = verdicts(shop), lines(shop), stacks(shop)
     # pytest has no name for a teardown that fails: the last test of the class has it
     own = {"tests/test_shop.py::TestTearDown::tearDownClass", "tests/test_shop.py::TestTearDown::test_a"}
     assert {n: v for n, v in mine.items() if n not in own} == {n: v for n, v in theirs.items() if n not in own}
+    told = own | {"tests/test_shop.py::TestPrice::test_unexpected"}  # no exception, but pytest makes one of it
+    assert {n: s for n, s in failed.items() if n not in told} == {
+        n: s for n, s in theirs_failed.items() if n not in told
+    }
+    assert str(failed["tests/test_shop.py::TestBroken::test_b"]).startswith(
+        "ZeroDivisionError: division by zero at shop.py:"
+    )
     # what a setup that fails executed is evidence of every test that it kept from running; pytest gives it to the first
     own |= {"tests/test_shop.py::TestBroken::test_b"}
     assert {n: r for n, r in ran.items() if n not in own} == {n: r for n, r in theirs_ran.items() if n not in own}

@@ -10,7 +10,8 @@ kind    payload
 ====== ======================================================================================
 RUN     JSON: run, worker, started, python, pytest, arguments, root
 FILE    u32 length, JSON: path, digest, is_test, whether it has probes; then the compressed map of them
-TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, flaky, time, what it shares; rows
+TEST    u32 length, JSON: name, verdict, phases, message, seconds, location, flaky, time, what it shares, where it
+        failed; rows
 OUTSIDE rows of what ran outside of any test, mostly imports
 SCOPE   compressed JSON: files collected as a whole, each with the names of its tests; and all that was tried
 PROBLEM JSON: file, place, cause, cure

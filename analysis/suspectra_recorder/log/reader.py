@@ -14,6 +14,7 @@ from suspectra_recorder.errors import Problem
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import DAMAGE, Frame, FrameKind, LogDamage, frames, inside, read_json, split_json
 from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.log.stack import Stack
 
 
 class Run(NamedTuple):
@@ -104,6 +105,8 @@ class Outcome(NamedTuple):
         Whether it ended differently when it was run again.
     location : (str, int) or None
         File and line.
+    stack : Stack or None
+        Where it failed; None for a test that passed, and where that is not known.
     """
 
     verdict: str
@@ -112,6 +115,7 @@ class Outcome(NamedTuple):
     seconds: float
     flaky: bool
     location: tuple[str, int] | None
+    stack: Stack | None
 
 
 class RecordedTest(NamedTuple):
@@ -166,6 +170,7 @@ class RecordedTest(NamedTuple):
         if (place := head.get("location")) is not None:
             file, line = place
             location = inside(file), int(line)
+        stack = head.get("stack")
         return Outcome(
             str(head["verdict"]),
             {str(phase): str(outcome) for phase, outcome in dict(head["phases"]).items()},
@@ -173,6 +178,7 @@ class RecordedTest(NamedTuple):
             float(head["seconds"]),
             bool(head["flaky"]),
             location,
+            Stack.from_dict(stack) if stack is not None else None,
         )
 
 

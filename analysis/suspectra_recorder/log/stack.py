@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from suspectra_recorder.instrumentation import own
 from suspectra_recorder.log.collection import MAX_NAME, one_line
 from suspectra_recorder.log.frames import inside
+
+__builtins__ = own.builtins
 
 MAX_FRAMES = 32
 MAX_MESSAGE = 500
@@ -80,6 +83,21 @@ class Stack:
         place = f"at {self.frames[-1]}" if self.frames else ""
         return " ".join(part for part in (self.what, place) if part)
 
+    def saying(self, message: str) -> Stack:
+        """The same stack with a message, if it has none.
+
+        Parameters
+        ----------
+        message : str
+            As for :func:`make_stack`.
+
+        Returns
+        -------
+        Stack
+            With its first line.
+        """
+        return self if self.message else replace(self, message=_first_line(message, self.exception))
+
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, as a recording holds them.
 
@@ -133,7 +151,7 @@ def make_stack(
     exception : str, optional
         The name of the exception's type.
     message : str, optional
-        As many lines as there are; the first one counts.
+        As many lines as there are. The first one counts, without the name of the exception's type before it.
     assertion : bool, optional
         Whether an assertion ended the test.
     omitted : int, optional
@@ -150,5 +168,15 @@ def make_stack(
     if len(kept) > MAX_FRAMES:
         omitted += len(kept) - MAX_FRAMES
         kept = [*kept[:_HALF], *kept[-_HALF:]]
+    message = _first_line(message, exception)
+    return Stack(tuple(kept), one_line(exception, MAX_NAME), message, assertion, max(omitted, 0))
+
+
+def _first_line(message: str, exception: str) -> str:
+    """The first line of a message, without the name of the exception's type before it."""
     first = next((line for line in message[: 8 * MAX_MESSAGE].splitlines() if line.strip()), "")
-    return Stack(tuple(kept), one_line(exception, MAX_NAME), one_line(first, MAX_MESSAGE), assertion, max(omitted, 0))
+    head, _, rest = first.partition(": ")
+    name = exception.partition("[")[0]  # of a group, without those in it
+    if name and (head == name or head.endswith(f".{name}")):
+        first = rest
+    return one_line(first, MAX_MESSAGE)

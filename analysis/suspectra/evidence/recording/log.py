@@ -16,7 +16,7 @@ from suspectra.location import Location
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, LogDamage
 from suspectra_recorder.log.history import WholeFiles
-from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
+from suspectra_recorder.log.reader import LogReader, Outcome, RecordedTest, Run, Shared, Source
 
 _MAX_LOG = 1 << 30
 
@@ -118,7 +118,9 @@ class Log(LogReader):
 
     def on_test(self, test: RecordedTest) -> None:
         """Keep its record, with the rows packed."""
-        self.records.append(Record(_test_result(test), test.time, self.sections[-1], test.rows))
+        outcome = test.outcome()
+        result = _test_result(test.name, outcome)
+        self.records.append(Record(result, test.time, self.sections[-1], test.rows, outcome.stack))
 
     def on_outside(self, rows: bytes) -> None:
         """Keep it."""
@@ -147,14 +149,13 @@ class Log(LogReader):
         self._damage.append(Problem(self._name, f"frame that ends at byte {end}", cause, RUN_AGAIN))
 
 
-def _test_result(test: RecordedTest) -> TestResult:
-    outcome = test.outcome()
+def _test_result(name: str, outcome: Outcome) -> TestResult:
     location = None
     if outcome.location is not None:
         file, line = outcome.location
         location = Location(file, line, line)
     return TestResult(
-        name=test.name,
+        name=name,
         verdict=Verdict(outcome.verdict),
         location=location,
         phases=outcome.phases,

@@ -12,6 +12,7 @@ from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.stack import Stack
 
 EMPTY = np.zeros(0, np.int32)
 RUN_AGAIN = "run the tests again"
@@ -60,6 +61,8 @@ class Record:
         The run it is of.
     rows : bytes
         As they are in the log.
+    stack : Stack or None
+        Where it failed, in the lines of the sources as they were.
     decoded : Rows or None
         In the columns of the present layout, once they were asked for.
     """
@@ -68,6 +71,7 @@ class Record:
     time: int
     section: Section
     rows: bytes
+    stack: Stack | None = None
     decoded: Rows | None = None
 
     @cached_property

@@ -29,6 +29,7 @@ from suspectra.evidence.recording.live import LiveRecords
 from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.records import EMPTY, RUN_AGAIN, Record, Rows, Section, damaged
 from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.evidence.recording.stacks import Stacks
 from suspectra.evidence.sources import SourceReader
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import (
@@ -92,6 +93,7 @@ class RecordingSource:
         self._laid_out: list[tuple[Section, int]] = []
         self._plans: dict[Section, Decoder] = {}
         self._live = LiveRecords()
+        self._stacks = Stacks()
         self._decoded: dict[tuple[str, int], Rows] = {}
         self._odd: dict[str, Rows] = {}
         self._import: tuple[object, Row, list[Problem]] = (None, EMPTY, [])
@@ -151,6 +153,7 @@ class RecordingSource:
             problems=tuple(dict.fromkeys(problems)),
             runs=tuple(records),
             collection_errors=self._collection_errors(),
+            stacks=self._stacks.update(records, self._layout),
         )
 
     def _collection_errors(self) -> tuple[CollectionError, ...]:

@@ -1,0 +1,76 @@
+"""The stacks of failing tests, in the lines of the present versions of the sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from suspectra.evidence.recording.layout import Layout
+from suspectra.evidence.recording.records import Record
+from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.evidence.recording.versions import remapped
+from suspectra_recorder.log.stack import Stack, StackFrame
+
+
+class Stacks:
+    """Places what was recorded of failures in a layout, record by record."""
+
+    def __init__(self) -> None:
+        self._placed: dict[Record, tuple[Layout, Stack]] = {}
+
+    def update(self, records: Iterable[Record], layout: Layout) -> dict[str, Stack]:
+        """The stacks of some records, by the name of the test.
+
+        Parameters
+        ----------
+        records : iterable of Record
+            Those that count.
+        layout : Layout
+            The versions of the sources.
+
+        Returns
+        -------
+        dict of str to Stack
+            Frames in lines that are gone are left out. What did not change is the same objects.
+        """
+        before, self._placed = self._placed, {}
+        for record in records:
+            if record.stack is not None:
+                known, stack = before.get(record, (None, record.stack))
+                if known is not layout:
+                    placed = _placed(record.stack, _versions(record), layout)
+                    stack = stack if placed == stack else placed
+                self._placed[record] = layout, stack
+        return {record.result.name: stack for record, (_, stack) in self._placed.items()}
+
+
+def _versions(record: Record) -> dict[str, SourceMap]:
+    """The sources as the process that ran the test had them."""
+    return {m.measured.path: m for m in record.section.maps if m is not None and m.traced}
+
+
+def _placed(stack: Stack, old: dict[str, SourceMap], layout: Layout) -> Stack:
+    frames = (_moved(frame, old.get(frame.file), layout.versions.get(frame.file)) for frame in stack.frames)
+    return replace(stack, frames=tuple(frame for frame in frames if frame is not None))
+
+
+def _moved(frame: StackFrame, old: SourceMap | None, new: SourceMap | None) -> StackFrame | None:
+    """A frame in the lines of the newer version, None where its statement is not there."""
+    if old is None or new is None:
+        return None
+    measured = old.measured
+    at = np.flatnonzero((measured.line <= frame.line) & (frame.line <= measured.end_line))
+    if not len(at):
+        return None
+    statement, line = int(at[-1]), frame.line  # the innermost of those that hold the line begins last
+    if old is not new:
+        there = int(remapped(old, new).statement[statement])
+        if there < 0:
+            return None
+        first, last = int(new.measured.line[there]), int(new.measured.end_line[there])
+        line = min(first + line - int(measured.line[statement]), last)
+        measured, statement = new.measured, there
+    function = int(measured.function[statement])
+    return StackFrame(frame.file, line, measured.functions[function][0] if function >= 0 else frame.function)

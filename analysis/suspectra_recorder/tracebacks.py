@@ -1,0 +1,149 @@
+"""Where tests fail: from the exceptions that end them.
+
+Classes of exceptions are the program's, and may replace what every exception has: ``__cause__``, ``__class__``, a name.
+So everything is asked of :class:`BaseException` itself, and no text is made of an exception: its message is what the
+runner says.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import sys
+from suspectra_recorder.log.stack import MAX_FRAMES, Stack, StackFrame, make_stack
+from suspectra_recorder.scope import Scope
+
+__builtins__ = own.builtins
+
+_MAX_CAUSES = 20
+_MAX_LEAVES = 100
+_MAX_KINDS = 3
+_base = vars(BaseException)
+_traceback, _cause, _context = (_base[name].__get__ for name in ("__traceback__", "__cause__", "__context__"))
+_suppresses_context = _base["__suppress_context__"].__get__
+_qualified_name = vars(type)["__qualname__"].__get__
+_GROUP = getattr(builtins, "BaseExceptionGroup", None)  # not in Python 3.10, which has a package for it
+
+
+class Tracebacks:
+    """Makes stacks of exceptions.
+
+    Parameters
+    ----------
+    scope : Scope
+        Which files are recorded. Only frames in these are kept.
+    """
+
+    def __init__(self, scope: Scope):
+        self._scope = scope
+        self._known: dict[str, tuple[str, bool]] = {}  # by path: the name, empty for others, and whether it is ranked
+
+    def stack(self, error: BaseException, traceback: TracebackType | None, *, assertion: bool = False) -> Stack:
+        """Where an exception was raised.
+
+        Where it was not raised in ranked code itself, the exception that led to it tells more if that one was: its
+        innermost frame follows. A group is followed into the first of its exceptions that was raised there.
+
+        Parameters
+        ----------
+        error : BaseException
+            What ended a test.
+        traceback : TracebackType or None
+            Its frames, the outermost first.
+        assertion : bool
+            Whether the runner says that an assertion failed; one that failed by itself counts anyway.
+
+        Returns
+        -------
+        Stack
+            Without a message.
+        """
+        error, traceback = _of_doctest(error, traceback)
+        name = _qualified_name(type(error))
+        frames, omitted, ranked = self._frames(traceback)
+        if (leaves := list(_leaves(error))) and not ranked:
+            name = _name_of_group(name, leaves)
+            frames += self._first_ranked(leaves)
+        elif not ranked:
+            frames += self._first_ranked(_causes(error))[-1:]
+        return make_stack(frames, name, "", assertion or issubclass(type(error), AssertionError), omitted)
+
+    def _first_ranked(self, errors: Iterator[BaseException] | list[BaseException]) -> list[StackFrame]:
+        """The frames of the first exception that was raised in ranked code."""
+        for error in errors:
+            frames, _, ranked = self._frames(_traceback(error))
+            if ranked:
+                return frames
+        return []
+
+    def _frames(self, traceback: TracebackType | None) -> tuple[list[StackFrame], int, bool]:
+        """The frames in recorded code, how many in the middle are left out, and whether the innermost is ranked."""
+        frames: list[StackFrame] = []
+        omitted, ranked = 0, False
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            name, ranked = self._file(code.co_filename)
+            if name:
+                frames.append(StackFrame(name, traceback.tb_lineno or 0, getattr(code, "co_qualname", code.co_name)))
+                if len(frames) > 2 * MAX_FRAMES:  # a recursion may be deep
+                    del frames[MAX_FRAMES // 2]
+                    omitted += 1
+            traceback = traceback.tb_next
+        return frames, omitted, ranked
+
+    def _file(self, path: str) -> tuple[str, bool]:
+        known = self._known.get(path)
+        if known is None:
+            name = self._scope(path) or ""
+            known = self._known[path] = name, bool(name) and not self._scope.is_test_code(path)
+        return known
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions that led to one, as Python prints them, the nearest first."""
+    seen = {id(error)}
+    for _ in range(_MAX_CAUSES):
+        before = _cause(error)
+        if before is None and not _suppresses_context(error):
+            before = _context(error)
+        if before is None or id(before) in seen:
+            return
+        seen.add(id(before))
+        yield before
+        error = before
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The exceptions of a group and of the groups in it; none of any other exception."""
+    group = _GROUP or getattr(sys.modules.get("exceptiongroup"), "BaseExceptionGroup", None)
+    if group is None or not issubclass(type(error), group):
+        return
+    inner = vars(group)["exceptions"].__get__
+    left, found = [error], 0
+    while left and found < _MAX_LEAVES:
+        one = left.pop(0)
+        if issubclass(type(one), group):
+            left[:0] = inner(one)[:_MAX_LEAVES]
+        else:
+            found += 1
+            yield one
+
+
+def _name_of_group(name: str, leaves: list[BaseException]) -> str:
+    kinds = list(dict.fromkeys(_qualified_name(type(leaf)) for leaf in leaves))
+    return f"{name}[{', '.join(kinds[:_MAX_KINDS])}{', …' if len(kinds) > _MAX_KINDS else ''}]"
+
+
+def _of_doctest(error: BaseException, traceback: TracebackType | None) -> tuple[BaseException, TracebackType | None]:
+    """The exception that an example of a doctest raised, out of those that report it."""
+    inner: Any = error
+    if type(inner).__name__ == "MultipleDoctestFailures" and type(inner).__module__ == "_pytest.doctest":
+        inner = next(iter(inner.failures), inner)
+    doctest = sys.modules.get("doctest")
+    if doctest is not None and type(inner) is getattr(doctest, "UnexpectedException", None):
+        return inner.exc_info[1], inner.exc_info[2]
+    return error, traceback

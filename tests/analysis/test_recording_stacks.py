@@ -1,0 +1,131 @@
+"""Where tests failed, as real runs of pytest and unittest record it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from suspectra.evidence.recording import RecordingSource
+from suspectra_recorder.log.stack import MAX_FRAMES, MAX_MESSAGE
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "stacks"
+EXPECTED = {
+    "test_raises": "Unbalanced: off by 1; post check",
+    "test_assertion": "AssertionError: assert 1 == 2; (assertion)",
+    "test_assertion_inside": "AssertionError: it is not balanced; insist (assertion)",
+    "test_in_a_library": "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1);"
+    " parse",
+    "test_wrapped_by_a_library": "Wrapped: it failed; check",
+    "test_hidden_by_a_library": "Wrapped: it failed;",
+    "test_in_a_handler_of_a_library": "KeyError: 'missing'; check",
+    "test_reported_by_the_test": "Failed: it should be balanced; check (assertion)",
+    "test_group": "ExceptionGroup[Unbalanced]: unhandled errors in a TaskGroup (2 sub-exceptions); "
+    "all_later later check",
+    "test_exit": "SystemExit: 3; leave",
+    "test_hostile": "Hostile: <exception str() failed>; be_hostile",
+    "test_circle_of_causes": "ValueError: first; go_round",
+    "test_code_without_a_file": "Unbalanced: off by 4; post check",
+    "test_setup": "Unbalanced: off by 5; post check",
+    "test_teardown": "Unbalanced: off by 6; post check",
+    "test_twice": "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1); parse",
+    "test_subtests": "Unbalanced: off by 7; post check",
+    "TestUnit::test_unit": "Unbalanced: off by 9; post check",
+    "TestUnit::test_unit_assertion": "AssertionError: 1 != 2; (assertion)",
+    "TestUnit::test_unit_subtests": "Unbalanced: off by 7; post check",
+    "TestSetUp::test_nothing": "Unbalanced: off by 10; post check",
+}
+
+
+def run(folder, *arguments, recorded=True, file="tests"):
+    switch = ["-p", "suspectra"] if recorded else []
+    command = [sys.executable, "-m", "pytest", "-q", *switch, *arguments, file]
+    environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=120, check=False)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The same tests plainly and recorded, in folders of the same length."""
+    folders = {}
+    for name in ("plain", "taken"):
+        folders[name] = tmp_path_factory.mktemp(name) / "project"
+        shutil.copytree(FIXTURE, folders[name])
+        run(folders[name], f"--junitxml={folders[name] / 'junit.xml'}", recorded=name == "taken")
+    return folders
+
+
+@pytest.fixture(scope="module")
+def evidence(runs):
+    return RecordingSource(runs["taken"]).read()
+
+
+def stack_of(evidence, test):
+    return evidence.stacks[f"tests/test_journal.py::{test}"]
+
+
+@pytest.mark.parametrize("test", EXPECTED)
+def test_where_a_test_failed(evidence, test):
+    stack = stack_of(evidence, test)
+    words = [frame.function for frame in stack.frames] + ["(assertion)"] * stack.assertion
+    assert f"{stack.what}; {' '.join(words)}".rstrip() == EXPECTED[test]
+    assert {frame.file for frame in stack.frames} <= {"journal.py"}
+
+
+def test_lines_are_those_of_the_source(evidence):
+    lines = (FIXTURE / "journal.py").read_text().splitlines()
+    assert [lines[frame.line - 1].strip() for frame in stack_of(evidence, "test_raises").frames] == [
+        "check(entry)",
+        "raise Unbalanced(",
+    ]
+
+
+def test_only_tests_that_count_as_failed_have_one(evidence):
+    others = {"test_passes", "test_expected", "test_unexpected", "test_skipped", "TestUnit::test_unit_expected"}
+    names = {test.name.partition("::")[2] for test in evidence.tests}
+    without = {name for name in names if f"tests/test_journal.py::{name}" not in evidence.stacks}
+    assert without == {*others, "test_what_was_called"}
+    assert evidence.problems == ()
+
+
+def test_a_recursion_is_kept_at_both_ends(evidence):
+    stack = stack_of(evidence, "test_recursion")
+    assert (stack.exception, len(stack.frames)) == ("RecursionError", MAX_FRAMES)
+    assert stack.omitted > 500
+
+
+def test_a_long_message_is_bounded_and_shows_as_text(evidence):
+    message = stack_of(evidence, "test_long_message").message
+    assert (message[:6], len(message)) == ("[31mre", MAX_MESSAGE)
+    assert message.isprintable()
+
+
+def test_outcomes_reports_and_what_they_call_are_as_without(runs):
+    def said(name):
+        text = (runs[name] / "junit.xml").read_text("utf-8").replace(str(runs[name]), "")
+        return re.sub(r' (time|timestamp|hostname)="[^"]*"|0x[0-9a-f]+|plain\d|taken\d', "", text)
+
+    assert "__str__" in said("plain")
+    assert said("taken") == said("plain")
+
+
+def test_lines_follow_the_source_and_stacks_stay_the_same_objects(runs, tmp_path):
+    folder = tmp_path / "project"
+    shutil.copytree(runs["taken"], folder)
+    source = RecordingSource(folder)
+    before = source.read().stacks
+    assert all(stack is before[name] for name, stack in source.read().stacks.items())
+    text = (folder / "journal.py").read_text()
+    text = text.replace("import asyncio\n", "# a comment\n\nimport asyncio\n", 1).replace(
+        "json.loads(text)", "len(text)"
+    )
+    (folder / "journal.py").write_text(text)
+    run(folder, file="tests/test_journal.py::test_passes")
+    evidence = source.read()
+    lines = text.splitlines()
+    assert lines[stack_of(evidence, "test_raises").innermost.line - 1].strip() == "raise Unbalanced("
+    assert stack_of(evidence, "test_in_a_library").frames == ()  # the statement is another one
+    assert stack_of(evidence, "test_assertion") is before["tests/test_journal.py::test_assertion"]  # it has no frames
