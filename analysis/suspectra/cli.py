@@ -8,52 +8,37 @@ on the status of the tests unless they passed and nothing could be recorded, `re
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from fnmatch import fnmatchcase
-from functools import reduce
-from operator import add
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO, TypedDict
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from suspectra import __version__
 from suspectra.console import (
-    build_options,
-    declared,
-    evidence_options,
-    localize,
-    only_option,
-    options,
-    place,
-    progress_option,
+    BAD_INPUT,
+    INTERNAL_ERROR,
+    INTERRUPTED,
+    NOTHING_TO_RANK,
+    parse_location,
     say,
-    technique_options,
     warn,
-    workspace_option,
     written,
 )
-from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
+from suspectra.errors import NothingToRank, SuspectraError
 from suspectra.evaluation.cli import register as register_evaluation
+from suspectra.localization import evidence_options, localize, technique_options
 from suspectra.markov_command import register as register_markov
-from suspectra_recorder.options import OPTIONS
+from suspectra.record_commands import RECORD_COMMANDS
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.c_recording.run import CRun
-    from suspectra.c_recording.suites import CSuite
-    from suspectra.console import Localized, RankingOptions
-    from suspectra.evidence.evidence import TestResult
+    from suspectra.localization import Localized, RankingOptions
     from suspectra.output.ranking import Listing
 
-NOTHING_TO_RANK, BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 1, 2, 70, 130
 TABLE_TOP = 20
 _DEBUG = "SUSPECTRA_DEBUG"
 _FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown"])
@@ -134,9 +119,6 @@ def cli(debug: bool) -> None:
         os.environ[_DEBUG] = "1"
 
 
-# --------------------------------------------------------------------------------------------------- commands
-
-
 @cli.command()
 @evidence_options
 @technique_options
@@ -196,7 +178,7 @@ def explain(where: str, workspace: Path, **chosen: Unpack[RankingOptions]) -> No
     from suspectra.output.explanation import write_explanation
 
     localized = localize(workspace, **chosen)
-    file, line = place(workspace, where)
+    file, line = parse_location(workspace, where)
     write_explanation(localized.report, file, line, sys.stdout, Sources(workspace))
     warn(localized.problems)
 
@@ -209,108 +191,6 @@ def techniques(form: str) -> None:
 
     write = catalogue.write_json if form == "json" else catalogue.write_table
     write(sys.stdout)
-
-
-@cli.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@workspace_option
-@click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
-@options(*map(declared, OPTIONS))
-@click.option("--failed-and-affected", is_flag=True, help="Only tests that failed, are new, or that changes can reach.")
-@click.option("--since", metavar="REV", help="With it: changes since this git revision, too.")
-@only_option
-@progress_option
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
-def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOptions]) -> int:
-    """Run the tests and record what each executes.
-
-    For example: suspectra record -- pytest tests -x
-    """
-    from suspectra.c_recording import ctest_command
-    from suspectra.recording import launch
-
-    if ctest_command.runs_ctest(command):
-        return _record_ctest(workspace, command, chosen)
-    return launch.run(command, workspace, **chosen)
-
-
-@cli.command()
-@workspace_option
-@click.option("--since", metavar="REV", help="Changes since this git revision, too.")
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
-def affected(workspace: Path, since: str | None, form: str) -> None:
-    """List the tests that failed or that a change can reach, with the reasons, and run none.
-
-    They are what `suspectra record --failed-and-affected` runs, with those that are new.
-    """
-    from suspectra.output.affected import write_json, write_table
-    from suspectra.selection.selection import select
-
-    write = write_json if form == "json" else write_table
-    write(select(str(workspace), since), sys.stdout)
-
-
-@cli.command("record-c")
-@workspace_option
-@click.option("--make", metavar="COMMAND", help="Build with this first, in the workspace.")
-@click.option("--ctest", type=_PATH, metavar="BUILD", help="The tests of a CMake build folder.")
-@click.option("--config", metavar="NAME", help="The configuration CTest is to run, such as Debug.")
-@click.option("--gtest", type=_PATH, multiple=True, metavar="PROGRAM", help="A GoogleTest program (repeatable).")
-@click.option("--catch2", type=_PATH, multiple=True, metavar="PROGRAM", help="A Catch2 program (repeatable).")
-@click.option("--command", "template", metavar="TEXT", help="A command for each test, which {test} stands for.")
-@click.option("--tests", metavar="GLOB|FILE", help="With --command: files that are tests, or a file that lists tests.")
-@click.option("--shell", type=_PATH, metavar="FILE", help="A list of shell commands: name, tab, command.")
-@click.option("--expect-stdout", type=_PATH, metavar="DIR", help="Expected outputs of --command and --shell.")
-@click.option("--junit", type=_PATH, metavar="FILE", help="Believe this JUnit XML, not the exit codes.")
-@build_options
-@click.option("--select", multiple=True, metavar="NAME", help="Only tests of this name or glob (repeatable).")
-@only_option
-@progress_option
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds a test may take.  [default: 300]")
-@click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, help="Tests at the same time.")
-@click.option("--no-crash-handler", is_flag=True, help="Do not load the handler that keeps the profile of crashes.")
-def record_c(
-    workspace: Path,
-    make: str | None,
-    ctest: Path | None,
-    config: str | None,
-    gtest: tuple[Path, ...],
-    catch2: tuple[Path, ...],
-    template: str | None,
-    tests: str | None,
-    shell: Path | None,
-    expect_stdout: Path | None,
-    **chosen: Unpack[_RecordCOptions],
-) -> int:
-    """Run the tests of a C or C++ program and record what each executes.
-
-    The program must be built with --coverage. For example: suspectra record-c --ctest build
-    """
-    from suspectra.c_recording import run as c_tests
-    from suspectra.recording.watchdog import Watchdog
-
-    with Watchdog(os.environ):  # the build and the tests end with this program, also if that is killed
-        if make is not None:
-            _make(make, workspace)
-        suite = _c_suite(workspace, ctest, config, gtest, catch2, template, tests, shell, expect_stdout)
-        return _record_c(c_tests.record_c, workspace, suite, chosen)
-
-
-@cli.command()
-@click.argument("out", type=_PATH)
-@click.argument("inputs", type=_PATH, nargs=-1, required=True, metavar="IN...")
-def merge(out: Path, inputs: tuple[Path, ...]) -> None:
-    """Combine recordings of shards and re-runs into the folder OUT.
-
-    Inputs are folders of recordings, or projects that hold one. Of each test the newest record counts. For example:
-    suspectra merge .suspectra/recording shard-1 shard-2
-    """
-    from suspectra.recording import merging
-
-    merged = merging.merge(out, inputs)
-    warn(merged.problems)
-    tests = f"{merged.tests} test{'s' * (merged.tests != 1)}"
-    older = f", {merged.replaced} older records left out" if merged.replaced else ""
-    click.echo(f"suspectra: merged {tests} of {merged.runs} run{'s' * (merged.runs != 1)}{older} in {merged.folder}")
 
 
 @cli.command()
@@ -331,185 +211,6 @@ def server(
     named = {"--tcp": tcp, "--ws": ws, "--unix": unix, "--token-file": token_file}
     arguments = [word for name, value in named.items() if value for word in (name, value)]
     return language_server.main([*arguments, *["--trusted"] * trusted])
-
-
-# ----------------------------------------------------------------------------------------------------- stages
-
-
-def _make(command: str, workspace: Path) -> None:
-    """Build; what the build says goes where the tests' progress goes."""
-    done = subprocess.run(command, shell=True, cwd=workspace, stdout=2, check=False)
-    if done.returncode:
-        cause = f"the build ended with status {done.returncode}, so no test was run"
-        raise UsageError(Problem(command, "", cause, "fix what the build complains about"))
-
-
-def _c_suite(
-    workspace: Path,
-    ctest: Path | None,
-    config: str | None,
-    gtest: Sequence[Path],
-    catch2: Sequence[Path],
-    template: str | None,
-    tests: str | None,
-    shell: Path | None,
-    expect_stdout: Path | None,
-) -> CSuite:
-    """The tests that the options name, all of them together."""
-    from suspectra.c_recording import suites as c_suites
-
-    if (template is None) != (tests is None):
-        raise click.UsageError("--command and --tests go together.")
-    if config and not ctest:
-        raise click.UsageError("--config goes with --ctest.")
-    if expect_stdout and not (template or shell):
-        raise click.UsageError("--expect-stdout goes with --command or --shell.")
-    expected = expect_stdout and expect_stdout.absolute()
-    suites = []
-    if ctest:
-        suites.append(c_suites.ctest_suite(workspace, ctest.absolute(), config))
-    if gtest:
-        suites.append(c_suites.gtest_suite(workspace, [program.absolute() for program in gtest]))
-    if catch2:
-        suites.append(c_suites.catch2_suite(workspace, [program.absolute() for program in catch2]))
-    if template and tests:
-        suites.append(c_suites.command_suite(workspace, template, tests, expected))
-    if shell:
-        suites.append(c_suites.shell_suite(workspace, shell.absolute(), expected))
-    if not suites:
-        raise click.UsageError("Say what the tests are: --ctest, --gtest, --catch2, --command or --shell.")
-    return reduce(add, suites)
-
-
-class _RecordOptions(TypedDict):
-    """The values of the options of `record`."""
-
-    python: str | None
-    sources: tuple[str, ...]
-    include_tests: bool
-    counts: bool
-    children: bool
-    recorder: str | None
-    failed_and_affected: bool
-    since: str | None
-    only: Path | None
-    progress: Path | None
-
-
-def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOptions) -> int:
-    """The tests that a command of CTest chooses, as `record-c` records them."""
-    from suspectra.c_recording import run as c_tests
-    from suspectra.c_recording.ctest_command import ctest_command
-    from suspectra.recording.watchdog import Watchdog
-
-    usable = {"only", "progress", "children"}
-    if unusable := next((name for name, value in chosen.items() if value and name not in usable), None):
-        option = "--source" if unusable == "sources" else f"--{unusable.replace('_', '-')}"
-        cause = "it is for tests of Python; what a change in C or C++ can reach is not known"
-        if unusable not in ("failed_and_affected", "since"):
-            cause = "it is for tests of Python, and ctest runs others"
-        raise UsageError(Problem(option, "", cause, "leave it out; `ctest -R NAME` chooses tests by name"))
-    with Watchdog(os.environ):
-        asked = ctest_command(command, workspace)
-        chosen_c: _RecordCOptions = {
-            "junit": None,
-            "build": (),
-            "mapping": (),
-            "select": tuple(asked.select or ()),
-            "only": chosen["only"],
-            "progress": chosen["progress"],
-            "no_crash_handler": False,
-            "jobs": asked.jobs,
-            "timeout": asked.timeout,
-        }
-        return _record_c(c_tests.record_c, workspace, asked.suite, chosen_c)
-
-
-class _RecordCOptions(TypedDict):
-    """The values of the options of `record-c`, but for those that say what the tests are."""
-
-    junit: Path | None
-    build: tuple[Path, ...]
-    mapping: tuple[str, ...]
-    select: tuple[str, ...]
-    only: Path | None
-    progress: Path | None
-    no_crash_handler: bool
-    jobs: int
-    timeout: float | None
-
-
-def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chosen: _RecordCOptions) -> int:
-    from suspectra.evidence.source_paths import parse_mapping
-    from suspectra.output.progress import Progress
-    from suspectra.recording.launch import named_tests
-    from suspectra_recorder.progress import Progress as ProgressFile
-
-    stop = threading.Event()
-    select, only, progress, junit = chosen["select"], chosen["only"], chosen["progress"], chosen["junit"]
-    shown, told = Progress(sys.stderr), ProgressFile(str(progress.absolute()) if progress else "")
-    names = [case.name for case in suite.cases]
-    if only is not None:
-        wanted = set(named_tests(only))
-        names = [name for name in names if name in wanted]
-
-    def ended(done: int, total: int, test: TestResult) -> None:
-        if done == 1:
-            told.collected(total)
-        told.ended(test.verdict.failing)
-        shown(done, total, test)
-
-    with _stopped_by_signals(stop), shown:
-        run = record(
-            workspace,
-            suite,
-            build=[folder.absolute() for folder in chosen["build"]],
-            junit=junit and junit.absolute(),
-            select=_matching(select, names) if select else names if only is not None else None,
-            mapping=parse_mapping(chosen["mapping"]),
-            crash_handler=not chosen["no_crash_handler"],
-            progress=ended,
-            cancel=stop,
-            jobs=chosen["jobs"],
-            timeout=chosen["timeout"],
-        )
-    warn(run.problems)
-    failed = sum(test.verdict.failing for test in run.tests)
-    word = "interrupted; recorded" if run.cancelled else "recorded"
-    count = f"{len(run.tests)} test{'s' * (len(run.tests) != 1)}"
-    click.echo(f"suspectra: {word} {count}, {failed} failed, in {run.seconds:.1f} s in {run.folder}", err=True)
-    if run.readers:
-        click.echo(f"suspectra: profiles read by {' and '.join(run.readers)}", err=True)
-    return INTERRUPTED if run.cancelled else int(failed > 0)
-
-
-def _matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The names that were selected; a pattern that fits none stays, and is complained about as a name."""
-    chosen: dict[str, None] = {}
-    for pattern in patterns:
-        fitting = [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
-        chosen.update(dict.fromkeys(fitting or [pattern]))
-    return list(chosen)
-
-
-@contextmanager
-def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """The first interrupt ends the run in good order, a second one ends it."""
-
-    def act(number: int, _: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals are the main thread's
-        return
-    before = {number: signal.signal(number, act) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _ranking(localized: Localized, top: int | None) -> Listing:
@@ -543,5 +244,7 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
         write_markdown(ranking, out, Sources(workspace))
 
 
+for command in RECORD_COMMANDS:
+    cli.add_command(command)
 register_evaluation(cli)
 register_markov(cli)

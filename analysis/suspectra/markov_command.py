@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from suspectra.console import declared, evidence_options, localize, options, place, technique_options, warn, written
+from suspectra.console import declared, options, parse_location, warn, written
 from suspectra.errors import NothingToRank, Problem, UsageError
+from suspectra.localization import evidence_options, localize, technique_options
 from suspectra.options import CALLS, CONTROL_FLOW, P_JUMP, SAME_FUNCTION
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.console import RankingOptions
     from suspectra.evidence.sources import Sources
+    from suspectra.localization import RankingOptions
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.output.moves import Steps
     from suspectra.report import RankedReport
@@ -69,7 +70,7 @@ def register(cli: click.Group) -> None:
         """
         if svg is not None and around is None:
             raise click.UsageError("--svg draws the chain around a place: give --around, too.")
-        where = place(workspace, around) if around else None
+        where = parse_location(workspace, around) if around else None
         localized = localize(workspace, edges=True, **chosen)
 
         from suspectra.evidence.sources import Sources

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, TextIO, TypedDict
 
 import click
 
-from suspectra.console import declared, evidence_options, localize, technique_options, warn, written
+from suspectra.console import declared, warn, written
+from suspectra.localization import evidence_options, localize, technique_options
 from suspectra.options import CLONE_FAILED, P_JUMP
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from suspectra.console import Localized, RankingOptions
     from suspectra.evaluation.appraisal import Appraisal
     from suspectra.evaluation.config import StudyConfig
     from suspectra.evaluation.study import StudyResult
+    from suspectra.localization import Localized, RankingOptions
     from suspectra.markov.debugging_model import DebuggingModel
 
 _PATH = click.Path(path_type=Path)
