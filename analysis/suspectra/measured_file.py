@@ -37,6 +37,23 @@ class MeasuredFile:
     functions: tuple[tuple[str, int, int], ...]
     is_test: bool = False
 
+    def function_at(self, line: int) -> str:
+        """The name of the innermost function that a line is in.
+
+        Parameters
+        ----------
+        line : int
+            Counted from 1.
+
+        Returns
+        -------
+        str
+            Qualified; empty at module level, and where no statement holds the line.
+        """
+        at = np.flatnonzero((self.line <= line) & (line <= self.end_line))
+        function = int(self.function[at[-1]]) if len(at) else -1
+        return self.functions[function][0] if function >= 0 else ""
+
     def functions_at(self, index: int) -> tuple[Function, ...]:
         """Its functions, where it is the file of that index: the same objects as when that was asked last.
 

@@ -48,6 +48,8 @@ class TestRecord:
         Whether an earlier attempt ended differently.
     shares : tuple of str
         The names of what others executed for it; see `Recorder.share`.
+    stack : Stack, optional
+        Where it failed.
     """
 
     __test__ = False

@@ -5,10 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra_recorder.log.stack import MAX_FRAMES, MAX_MESSAGE
 
@@ -49,12 +51,13 @@ def run(folder, *arguments, recorded=True, file="tests"):
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same tests plainly and recorded, in folders of the same length."""
+    """The same tests plainly, recorded, and measured by coverage.py."""
     folders = {}
-    for name in ("plain", "taken"):
+    for name in ("plain", "taken", "measured"):
         folders[name] = tmp_path_factory.mktemp(name) / "project"
         shutil.copytree(FIXTURE, folders[name])
-        run(folders[name], f"--junitxml={folders[name] / 'junit.xml'}", recorded=name == "taken")
+        more = ["-p", "pytest_cov", "--cov=journal", "--cov-context=test"] if name == "measured" else []
+        run(folders[name], f"--junitxml={folders[name] / 'junit.xml'}", *more, recorded=name == "taken")
     return folders
 
 
@@ -110,6 +113,18 @@ def test_outcomes_reports_and_what_they_call_are_as_without(runs):
 
     assert "__str__" in said("plain")
     assert said("taken") == said("plain")
+
+
+def test_a_junit_report_tells_the_same(runs, evidence):
+    source = CoverageSource(runs["measured"], Path(".coverage"), Path("junit.xml"))
+    reported = source.read().stacks
+    assert all(stack is reported[name] for name, stack in source.read().stacks.items())
+    different = {"test_group", "test_long_message", "test_recursion"}  # pytest cuts these
+    for name, stack in evidence.stacks.items():
+        if name.partition("::")[2] not in different:
+            assert reported[name] == stack, name
+    group = stack_of(evidence, "test_group")
+    assert reported["tests/test_journal.py::test_group"] == replace(group, exception="ExceptionGroup")
 
 
 def test_lines_follow_the_source_and_stacks_stay_the_same_objects(runs, tmp_path):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from suspectra.evidence.coverage_data import (
     parallel_files,
 )
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
+from suspectra.evidence.failure_text import Failure
 from suspectra.evidence.junit import Case, Matching, address, is_node_id, match, node_id_of, read_junit
 from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature
 from suspectra.evidence.test_code import TestCode
@@ -28,6 +30,7 @@ from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.program.python_source import PythonSource
 from suspectra.spectrum import Edges
+from suspectra_recorder.log.stack import Stack, StackFrame
 
 T = TypeVar("T")
 _PHASES = ("setup", "run", "teardown")
@@ -109,13 +112,14 @@ class CoverageSource:
                 raise EvidenceError(Problem(self.name, "", cause, HOW_TO_SWITCH_CONTEXTS_ON))
             report = read_junit(self.junit, junit_name)
             matching = match(report.cases, contexts.tests)
-            tests, row_of = self._tests(report.cases, matching, contexts.tests)
+            tests, row_of, failures = self._tests(report.cases, matching)
             problems = [
                 *self._leftovers(),
                 *report.problems,
                 *_mismatches(matching, report.cases, junit_name, self.name),
             ]
-            hits = self._hits(data, contexts.rows(row_of), len(tests) + 1, problems)
+            paths = _Paths(self.workspace, [path for _, path in data.files])
+            hits = self._hits(data, paths, contexts.rows(row_of), len(tests) + 1, problems)
         if not report.cases:
             raise EvidenceError(
                 Problem(junit_name, "", "it holds no test case", "run the tests again with --junit-xml")
@@ -136,12 +140,13 @@ class CoverageSource:
             rows[_IMPORT],
             replace(hits.edges(), source_of=SourceReader(self.workspace)) if data.has_arcs else None,
             tuple(problems),
+            stacks=_stacks(failures, paths, files),
         )
 
     def _tests(
-        self, cases: Sequence[Case], matching: Matching, known: Sequence[str]
-    ) -> tuple[list[TestResult], dict[str, int]]:
-        """The tests of the run in its order, and the row of each test of the coverage data."""
+        self, cases: Sequence[Case], matching: Matching
+    ) -> tuple[list[TestResult], dict[str, int], dict[str, Failure]]:
+        """The tests of the run in its order, the row of each test of the coverage data, and where tests failed."""
         name_of = {case.key: name for name, found in matching.found.items() for case in found}
         merged: dict[str, Case] = {}
         left_out = {case.key for case, _ in matching.ambiguous} | {
@@ -160,7 +165,8 @@ class CoverageSource:
         ]
         matched = set(matching.found)
         row_of = {test.name: row for row, test in enumerate(tests, 1) if test.name in matched}
-        return tests, row_of
+        failures = {name: case.failure for name, case in merged.items() if case.verdict.failing and case.failure}
+        return tests, row_of, failures
 
     def _location(self, name: str, case: Case) -> Location | None:
         if not case.line or not case.file:
@@ -194,9 +200,10 @@ class CoverageSource:
         )
         return [Problem(self.name, "", cause, "run `coverage combine --append`")]
 
-    def _hits(self, data: CoverageData, row_of_context: _RowOf, rows: int, problems: list[Problem]) -> _Hits:
+    def _hits(
+        self, data: CoverageData, paths: _Paths, row_of_context: _RowOf, rows: int, problems: list[Problem]
+    ) -> _Hits:
         """Go through the measured files one by one, so that memory is bounded by the largest and by the result."""
-        paths = _Paths(self.workspace, [path for _, path in data.files])
         hits = _Hits(rows)
         by_path: dict[str, list[int]] = {}
         for identifier, raw in data.files:
@@ -252,7 +259,8 @@ class CoverageSource:
         same_files = len(files) == len(before.files) and all(a is b for a, b in zip(files, before.files, strict=True))
         if same_files:
             files = before.files
-        shared = replace(evidence, files=files)
+        stacks = {name: _same_stack(before.stacks.get(name), stack) for name, stack in evidence.stacks.items()}
+        shared = replace(evidence, files=files, stacks=stacks)
         if not same_files:
             return shared
         old_rows = {test.name: row for test, row in zip(before.tests, before.rows, strict=True)}
@@ -262,6 +270,26 @@ class CoverageSource:
         )
         at_import = _same_or(before.at_import, evidence.at_import, np.array_equal)
         return replace(shared, rows=rows, at_import=at_import, edges=_shared_edges(before, evidence, names))
+
+
+def _stacks(failures: Mapping[str, Failure], paths: _Paths, files: Iterable[MeasuredFile]) -> dict[str, Stack]:
+    """Where tests failed, in measured files; pytest does not always name the functions."""
+    measured = {file.path: file for file in files}
+
+    @cache
+    def resolve(path: str) -> tuple[str, bool] | None:
+        name = paths.named(path)
+        return (name, not measured[name].is_test) if name in measured else None
+
+    def named(frame: StackFrame) -> StackFrame:
+        return frame._replace(function=measured[frame.file].function_at(frame.line) or frame.function)
+
+    stacks = {name: failure.stack(resolve) for name, failure in failures.items()}
+    return {name: replace(stack, frames=tuple(map(named, stack.frames))) for name, stack in stacks.items()}
+
+
+def _same_stack(before: Stack | None, now: Stack) -> Stack:
+    return before if before == now else now
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,12 +518,22 @@ class _Paths:
     def resolve(self, raw: str) -> str | None:
         """The workspace-relative path, None outside the workspace."""
         path = self._here(raw)
-        if path is None and self._root is not None and _parts(raw)[: len(self._root)] == self._root:
-            path = self._boundary.relative("/".join(_parts(raw)[len(self._root) :]))
+        if path is None:
+            path = self._there(raw)
             self._elsewhere += path is not None
         if path is None:
             self._outside.append(raw)
         return path
+
+    def named(self, raw: str) -> str | None:
+        """The same for a path that something else than the data names."""
+        path = self._here(raw)
+        return self._there(raw) if path is None else path
+
+    def _there(self, raw: str) -> str | None:
+        if self._root is None or _parts(raw)[: len(self._root)] != self._root:
+            return None
+        return self._boundary.relative("/".join(_parts(raw)[len(self._root) :]))
 
     def problems(self, name: str) -> list[Problem]:
         found = []

@@ -19,6 +19,7 @@ from defusedxml.ElementTree import ParseError, XMLParser
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
+from suspectra.evidence.failure_text import MAX_TEXT, Failure, python_failure
 from suspectra.evidence.sources import reason
 
 MAX_REPORT = 2**30
@@ -57,6 +58,8 @@ class Case:
         It was run again and passed.
     crashed : bool
         The process that ran it died, so what it executed is lost.
+    failure : Failure or None
+        Where the first failure was raised, as far as the report's text tells.
     """
 
     classname: str
@@ -69,6 +72,7 @@ class Case:
     seconds: float = 0.0
     flaky: bool = False
     crashed: bool = False
+    failure: Failure | None = None
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -103,6 +107,7 @@ class Case:
             # only a second run reports a passed test twice: the first one failed, which is not in the report
             flaky=self.flaky or other.flaky or passed,
             crashed=self.crashed or other.crashed,
+            failure=self.failure or other.failure,
         )
 
 
@@ -195,7 +200,8 @@ class _Builder:
         self.cases: list[Case] = []
         self.is_report = False
         self._case: Case | None = None
-        self._text: list[str] | None = None  # the text of a failure, as long as its first line is not known
+        self._text: _Text | None = None  # of the first failure
+        self._attributes: dict[str, str] = {}
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition("}")[2]
@@ -207,16 +213,19 @@ class _Builder:
             change = _CHILDREN.get(tag)
             if change:
                 self._case = self._case.merged(change(replace(self._case, seconds=0.0), attributes))
-                self._text = [] if tag in ("failure", "error") and not self._case.message else None
+                first = self._case.failure is None and tag in ("failure", "error")
+                self._text, self._attributes = (_Text(), attributes) if first else (None, {})
 
     def data(self, text: str) -> None:
-        if self._text is not None and sum(map(len, self._text)) < _MAX_MESSAGE:
-            self._text.append(text)
+        if self._text is not None:
+            self._text.add(text)
 
     def end(self, tag: str) -> None:
         tag = tag.rpartition("}")[2]
         if self._text is not None and self._case is not None:
-            self._case = replace(self._case, message=_first_line("".join(self._text)))
+            text, said = str(self._text), self._attributes
+            failure = python_failure(text, said.get("message", ""), said.get("type", ""))
+            self._case = replace(self._case, message=self._case.message or _first_line(text), failure=failure)
             self._text = None
         if tag == "testcase" and self._case is not None:
             self.cases.append(self._case if self._case.phases else replace(self._case, phases=dict(_ALL_PASSED)))
@@ -224,6 +233,25 @@ class _Builder:
 
     def close(self) -> None:
         """All is in `cases`."""
+
+
+class _Text:
+    """The beginning and the end of a text that comes in parts."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._size = 0
+
+    def add(self, part: str) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > 4 * MAX_TEXT:
+            text = str(self)
+            self._parts = [text[: MAX_TEXT // 2], "\n", text[-MAX_TEXT // 2 :]]
+            self._size = MAX_TEXT
+
+    def __str__(self) -> str:
+        return "".join(self._parts)
 
 
 def _open_case(attributes: dict[str, str]) -> Case:

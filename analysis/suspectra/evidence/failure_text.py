@@ -1,0 +1,242 @@
+"""Where a test failed, out of what runners, assertions and sanitizers print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from suspectra_recorder.log.stack import Stack, StackFrame, make_stack
+
+MAX_TEXT = 1 << 17
+"""Characters of a text that are read: the first half and the last one."""
+
+_MAX_LINE = 1000
+_ANOTHER = re.compile(
+    r"^The above exception was the direct cause of the following exception:$"
+    r"|^During handling of the above exception, another exception occurred:$"
+)
+_SECOND_OF_GROUP = re.compile(r"^\s*\+-+ 2 -+$")
+_PYTEST = re.compile(
+    r"^(?![E>] )(?P<file>[A-Za-z]:[\\/][^:]+|\S[^:]*):(?P<line>\d+):(?: (?:in (?P<function>\S.*)|(?P<kind>[\w.]+))?)?$"
+)
+_PYTHON = re.compile(r'^[\s|+]*File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>.+))?$')
+_KIND = re.compile(r'^(?:failed on \w+ with ")?(?P<kind>[^\W\d][\w.]*)(?:: |"?$)')
+_ASSERTIONS = ("AssertionError", "Failed")
+
+_FRAME = re.compile(
+    r"^\s*#(?P<number>\d+)\s+(?:0x[0-9a-fA-F]+ )?in (?P<function>.+) (?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?$"
+)
+_SANITIZER = re.compile(r"ERROR: (?:Address|Leak|Memory|Thread|HWAddress)Sanitizer: (?P<kind>[\w-]+)")
+_FILE = r"(?P<file>[^\s:()][^:()]*):(?P<line>\d+)"
+_PLACES = (  # what a line must hold, whether it is an assertion, and how it looks
+    ("runtime error: ", False, re.compile(rf"^{_FILE}(?::\d+)?: runtime error: (?P<message>.*)$")),
+    (
+        "Assertion ",
+        True,
+        re.compile(rf"^(?:[^:]*: )?{_FILE}: (?:(?P<function>.*): )?Assertion [`'](?P<message>.*)' failed"),
+    ),
+    (
+        "Assertion failed: ",
+        True,
+        re.compile(r"^Assertion failed: (?P<message>.*) \((?P<file>[^:()]+): (?P<function>[^:]+): (?P<line>\d+)\)"),
+    ),
+    (
+        "Assertion failed: ",
+        True,
+        re.compile(
+            r"^Assertion failed: \((?P<message>.*)\), function (?P<function>[^,]+), file (?P<file>[^,]+),"
+            r" line (?P<line>\d+)"
+        ),
+    ),
+    (": Failure", True, re.compile(rf"^{_FILE}: Failure$")),  # GoogleTest
+    (": FAILED:", True, re.compile(rf"^{_FILE}: FAILED:$")),  # Catch2
+    ("ERROR: ", True, re.compile(rf"^{_FILE}: (?:FATAL )?ERROR: (?P<message>.*)$")),  # doctest
+    (":FAIL", True, re.compile(rf"^{_FILE}:(?P<function>\w+):FAIL:? ?(?P<message>.*)$")),  # Unity
+    (": error: ", True, re.compile(rf"^(?:\[ *ERROR *\] --- )?{_FILE}: error: (?P<message>.*)$")),  # cmocka
+    (":", True, re.compile(rf"^{_FILE}:[FE]:[^:]*:(?P<function>[^:]*):\d+: (?P<message>.*)$")),  # Check
+    (
+        "error: in ",
+        True,
+        re.compile(
+            r'^(?P<file>[^\s()]+)\((?P<line>\d+)\): (?:fatal )?error: in "(?P<function>[^"]*)": (?P<message>.*)$'
+        ),
+    ),  # Boost.Test
+    ("at ", True, re.compile(rf"^at {_FILE}$")),  # Catch2 in XML
+    (":", True, re.compile(rf"^{_FILE}$")),  # GoogleTest in XML
+)
+
+Resolve = Callable[[str], tuple[str, bool] | None]
+"""The name in the workspace of a path, and whether it holds code that may be suspected; None for any other path."""
+
+
+class Place(NamedTuple):
+    """A line that a text names.
+
+    Parameters
+    ----------
+    path : str
+        As it is written.
+    line : int
+        Counted from 1.
+    function : str
+        Empty where it is not said.
+    """
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a text says of a failure.
+
+    Parameters
+    ----------
+    raised : tuple of tuple of Place
+        For each exception, the one that ended the test last, the calls that were under way, the outermost first.
+    exception : str
+        The name of its type; empty where it is not said.
+    message : str
+        What it says.
+    assertion : bool
+        Whether an assertion failed.
+    """
+
+    raised: tuple[tuple[Place, ...], ...]
+    exception: str = ""
+    message: str = ""
+    assertion: bool = False
+
+    def stack(self, resolve: Resolve) -> Stack:
+        """The calls in the workspace.
+
+        Parameters
+        ----------
+        resolve : callable
+            What the paths are here.
+
+        Returns
+        -------
+        Stack
+            Where the exception was not raised in code that may be suspected but one that led to it was, that place
+            follows as the innermost one.
+        """
+        frames: list[StackFrame] = []
+        for number, places in enumerate(reversed(self.raised)):
+            found = [(place, resolve(place.path)) for place in places]
+            here = [StackFrame(there[0], place.line, place.function) for place, there in found if there is not None]
+            ranked = bool(found) and found[-1][1] is not None and found[-1][1][1]
+            if number == 0:
+                frames = here
+            elif ranked:
+                frames += here[-1:]
+            if ranked:
+                break
+        return make_stack(frames, self.exception, self.message, self.assertion)
+
+
+def python_failure(text: str, message: str = "", kind: str = "") -> Failure | None:
+    """What a report of pytest or unittest says of a failure.
+
+    Parameters
+    ----------
+    text : str
+        A traceback, as Python prints it or in one of pytest's styles ``long`` and ``short``.
+    message : str, optional
+        What the report says besides.
+    kind : str, optional
+        The name of the exception's type, if the report says.
+
+    Returns
+    -------
+    Failure or None
+        None where the text names no line.
+    """
+    raised: list[list[Place]] = [[]]
+    said = ""
+    for line in _lines(text):
+        if _ANOTHER.match(line):
+            raised.append([])
+        elif _SECOND_OF_GROUP.match(line):
+            break
+        elif match := _PYTHON.match(line) or _PYTEST.match(line):
+            raised[-1].append(Place(match["file"], _number(match["line"]), match["function"] or ""))
+            said = match.groupdict().get("kind") or said
+    chain = tuple(tuple(places) for places in raised if places)
+    if not chain:
+        return None
+    found = _KIND.match(message.partition("\n")[0])
+    kind = (said or kind or (found["kind"] if found else "")).rpartition(".")[2]
+    message = re.sub(r'^failed on \w+ with "(.*)"$', r"\1", message, flags=re.DOTALL)
+    return Failure(chain, kind, message, kind.endswith(_ASSERTIONS))
+
+
+def c_failure(text: str, calls: Sequence[Place] = (), kind: str = "") -> Failure | None:
+    """What a program of C or C++ and what runs its tests say of a failure.
+
+    Parameters
+    ----------
+    text : str
+        What was printed: by sanitizers, by ``assert()``, by GoogleTest, Catch2, doctest, Unity, cmocka, Check or
+        Boost.Test.
+    calls : sequence of Place, optional
+        The calls that were under way when the program crashed, the innermost first.
+    kind : str, optional
+        The signal that ended it.
+
+    Returns
+    -------
+    Failure or None
+        None where no line is named.
+    """
+    lines = list(_lines(text))
+    frames = list(_first_stack(lines))
+    sanitizer = next((match["kind"] for line in lines if (match := _SANITIZER.search(line))), "")
+    place, assertion, message = _first_place(lines)
+    kind = sanitizer or kind
+    if innermost_first := frames or list(calls):
+        return Failure((tuple(reversed(innermost_first)),), kind, message, assertion and not sanitizer)
+    if place is None:
+        return None
+    return Failure(((place,),), kind, message, assertion)
+
+
+def _first_stack(lines: Iterable[str]) -> Iterator[Place]:
+    """The calls of the first stack that a sanitizer prints, the innermost first."""
+    before = -1
+    for line in lines:
+        numbered = re.match(r"^\s*#(\d+) ", line)
+        if numbered is None:
+            continue
+        number = _number(numbered[1])
+        if number <= before:
+            return
+        before = number
+        if match := _FRAME.match(line):
+            yield Place(match["file"], _number(match["line"]), match["function"])
+
+
+def _first_place(lines: Sequence[str]) -> tuple[Place | None, bool, str]:
+    """The first line that says what is wrong and where; whether an assertion says it, and what it says."""
+    for number, line in enumerate(lines):
+        for part, assertion, pattern in _PLACES:
+            if part in line and (match := pattern.match(line)):
+                said = match.groupdict()
+                after = " ".join(other.strip() for other in lines[number + 1 : number + 4]).strip()
+                place = Place(said["file"], _number(said["line"]), said.get("function") or "")
+                return place, assertion, said.get("message") or after
+    return None, False, ""
+
+
+def _lines(text: str) -> Iterator[str]:
+    if len(text) > MAX_TEXT:
+        text = f"{text[: MAX_TEXT // 2]}\n{text[-MAX_TEXT // 2 :]}"
+    return (line[:_MAX_LINE] for line in text.splitlines())
+
+
+def _number(digits: str) -> int:
+    """The number of a line; 0, which no line has, for one that is too long to be any."""
+    return int(digits) if len(digits) < 9 else 0
