@@ -27,6 +27,13 @@ class MeasuredFile:
         Qualified name, first and last line of each function.
     is_test : bool
         Test code: measured, but not a suspect unless asked for.
+
+    Examples
+    --------
+    >>> lines = np.array([1, 3], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, 0], np.int32), (("total", 2, 3),))
+    >>> cart.functions_at(4)
+    (Function(file=4, name='total', line=2, end_line=3),)
     """
 
     path: str

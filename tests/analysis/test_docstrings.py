@@ -17,11 +17,16 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_examples_run(module):
-    found = doctest.testmod(importlib.import_module(module), optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
-    assert found.attempted
-    assert not found.failed
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_run(name, tmp_path):
+    module = importlib.import_module(name)
+    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
+    for number, docstring in enumerate(doctest.DocTestFinder().find(module)):
+        docstring.globs["folder"] = tmp_path / str(number)
+        docstring.globs["folder"].mkdir()
+        runner.run(docstring)
+    assert runner.tries
+    assert not runner.failures
 
 
 @pytest.mark.parametrize(

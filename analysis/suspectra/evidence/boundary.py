@@ -26,6 +26,16 @@ class Boundary:
     Notes
     -----
     The answers are of this moment: whoever can change the workspace while it is read can put a link there afterwards.
+
+    Examples
+    --------
+    >>> (folder / "src").mkdir()
+    >>> (folder / "etc").symlink_to("/etc")
+    >>> boundary = Boundary(folder)
+    >>> boundary.relative("src/cart.py"), boundary.relative("etc/passwd"), boundary.may_look(folder / "etc")
+    ('src/cart.py', None, False)
+    >>> sorted(boundary.existing(["src", "cart.py"]))
+    ['src']
     """
 
     def __init__(self, workspace: str | os.PathLike[str]):
@@ -164,6 +174,11 @@ def inside(workspace: Path, path: str | Path) -> str | None:
     -------
     str or None
         None for the workspace itself, too.
+
+    Examples
+    --------
+    >>> inside(folder, folder / "src" / ".." / "cart.py"), inside(folder, "../cart.py")
+    ('cart.py', None)
     """
     return Boundary(workspace).relative(path)
 
@@ -182,6 +197,11 @@ def shown(workspace: Path, path: str | Path) -> str:
     -------
     str
         For messages; not meant to be opened.
+
+    Examples
+    --------
+    >>> shown(folder, folder / "cart.py"), shown(folder, "/etc/passwd")
+    ('cart.py', '/etc/passwd')
     """
     return inside(workspace, path) or str(path)
 

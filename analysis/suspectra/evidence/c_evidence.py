@@ -32,6 +32,13 @@ class TestProfile:
         What tells this profile from others of the test.
     counters : mapping of str to ndarray of int
         By the name of the object: ndarray of int64, shape (counters of the object,).
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import Verdict
+    >>> profile = TestProfile(TestResult("sum", Verdict.PASSED), 1, {"cart.gcno": np.array([3, 1])})
+    >>> profile.counters["cart.gcno"].tolist()
+    [3, 1]
     """
 
     __test__ = False
@@ -50,6 +57,14 @@ class CAssembler:
     ----------
     paths : SourcePaths
         What the compiler's paths are here.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import Verdict
+    >>> profiles = [TestProfile(TestResult("sum", Verdict.PASSED), 1, {})]
+    >>> evidence = CAssembler(SourcePaths(folder)).evidence("by hand", {}, {}, profiles, [])
+    >>> [test.name for test in evidence.tests], len(evidence.elements)
+    (['sum'], 0)
     """
 
     def __init__(self, paths: SourcePaths):
@@ -141,6 +156,12 @@ def merged(problems: Iterable[Problem], most: int = 3) -> list[Problem]:
     -------
     list of Problem
         In the order of their first.
+
+    Examples
+    --------
+    >>> problems = [Problem(f"{name}.c", "", "it changed after it was built", "build it again") for name in "abcde"]
+    >>> len(merged(problems)), len(merged(problems[:2]))
+    (1, 2)
     """
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in dict.fromkeys(problems):

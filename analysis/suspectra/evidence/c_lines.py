@@ -27,6 +27,12 @@ class CLineTables:
     ----------
     paths : SourcePaths
         Which sources are the workspace's.
+
+    Examples
+    --------
+    >>> recording = CRecording(folder)
+    >>> CLineTables(SourcePaths(folder)).evidence(recording, {}, None, {}, []).tests
+    ()
     """
 
     def __init__(self, paths: SourcePaths):

@@ -42,6 +42,12 @@ class CRecordingSource:
     ------
     EvidenceError
         From :meth:`read`: there is no recording, or nothing of it can be used.
+
+    Examples
+    --------
+    >>> CRecordingSource(folder).read()
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: .suspectra/recording-c/tests.log: there is no recording of C or C++ tests. Fix: …
     """
 
     recorded_by: ClassVar[str] = "record-c"

@@ -58,6 +58,11 @@ class StoredObject:
         SHA-256 of its content.
     sources : mapping of str to str
         SHA-256 of its sources, by path in the workspace, where they were those that were compiled.
+
+    Examples
+    --------
+    >>> StoredObject("build/cart.gcno", "9f86d081", {"cart.c": "60303ae2"}).path
+    'build/cart.gcno'
     """
 
     path: str
@@ -85,6 +90,12 @@ class StoredTest:
         The files of gcovr's report, packed with zlib; empty where the counters were read here.
     sources : mapping of str to str
         With a table: SHA-256 of its sources, by path in the workspace, where they were those that were compiled.
+
+    Examples
+    --------
+    >>> test = StoredTest("sum", {"verdict": "passed"}, (0,), zlib.compress(bytes(16)), (40, 1))
+    >>> len(unpacked(test.counters, 1000)) // 8
+    2
     """
 
     name: str
@@ -118,6 +129,17 @@ class CRecording:
         Whether something that is not a whole record follows there.
     odd : int
         Records of a kind that is not known.
+
+    Examples
+    --------
+    >>> with CRecorder(folder, {"mapping": []}) as recorder:
+    ...     number = recorder.add_object("build/cart.gcno", b"notes", {})
+    ...     recorder.end([])
+    >>> recording = CRecording(recorder.folder)
+    >>> recording.update(), recording.update()
+    (True, False)
+    >>> recording.notes(recording.objects[number].digest), recording.run
+    (b'notes', {'mapping': []})
     """
 
     folder: Path
@@ -260,6 +282,15 @@ class CRecorder:
     ------
     UsageError
         Another process is recording.
+
+    Examples
+    --------
+    >>> with CRecorder(folder, {}) as recorder:
+    ...     number = recorder.add_object("build/cart.gcno", b"notes", {})
+    ...     fields = {"verdict": "passed", "problems": []}
+    ...     recorder.add_test("sum", fields, [number], [bytes(8)])
+    >>> recorder.recording.update(), recorder.recording.tests["sum"].objects
+    (True, (0,))
     """
 
     def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, Any]):
@@ -467,6 +498,14 @@ def unpacked(data: bytes, most: int) -> bytes:
     ------
     ValueError
         When it is damaged, cut off, or more than that.
+
+    Examples
+    --------
+    >>> unpacked(zlib.compress(b"counters"), 100)
+    b'counters'
+    >>> unpacked(zlib.compress(b"counters"), 5)
+    Traceback (most recent call last):
+    ValueError: it unpacks to more than 5 bytes
     """
     stream = zlib.decompressobj()
     try:

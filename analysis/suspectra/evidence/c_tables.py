@@ -37,6 +37,12 @@ class Measured:
         How often each of them was traversed.
     conserved : bool
         Whether its flow added up: what enters a block leaves it.
+
+    Examples
+    --------
+    >>> measured = Measured(np.array([0, 2]), np.array([1]), np.array([6]), conserved=True)
+    >>> dict(zip(measured.edge_row.tolist(), measured.edge_counts.tolist()))
+    {1: 6}
     """
 
     row: Row
@@ -80,6 +86,18 @@ class CTables:
     graphs : tuple of FlowGraph
         One for each function. Inline functions that several objects share are one if their control flow is.
     problems : tuple of Problem
+
+    Examples
+    --------
+    >>> from suspectra.program.c_object import Compiler
+    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
+    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
+    >>> notes = CObject("a.gcno", Compiler("gcc", 14, 2), 1, str(folder), (loop,))
+    >>> tables = CTables({"a.gcno": notes}, SourcePaths(folder), {})
+    >>> [(file.path, file.line.tolist()) for file in tables.files], len(tables.graphs)
+    ([('a.c', [2, 3])], 1)
+    >>> [one.edge_counts.tolist() for one in tables.measure([{"a.gcno": np.array([1, 6])}])]
+    [[1, 6, 1, 6]]
     """
 
     def __init__(
@@ -267,6 +285,11 @@ def optimised(path: str, place: str) -> Problem:
     -------
     Problem
         Lines and edges may be wrong, but are shown.
+
+    Examples
+    --------
+    >>> print(optimised("build/cart.gcno", "built with -O2").place)
+    built with -O2
     """
     cause = (
         "it was built with optimisation, so lines of inlined functions count with their callers, and code that was "
@@ -295,6 +318,17 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
         0 for functions that differ.
     changed : list of str
         Functions of the later build that differ, and count as not executed.
+
+    Examples
+    --------
+    >>> from suspectra.program.c_object import Compiler
+    >>> def build(line):
+    ...     loop = CFunction(1, 1, "loop", False, "a.c", line, line + 3, 4,
+    ...         ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", line + 1), (3, "a.c", line + 2)))
+    ...     return CObject("a.gcno", Compiler("gcc", 14, 2), line, "", (loop,))
+    >>> counters, changed = fitted(np.array([1, 6]), build(1), build(7))
+    >>> counters.tolist(), changed
+    ([1, 6], [])
     """
     old = {_shape(function): function for function in recorded.functions}
     result = np.zeros(present.counters, np.int64)
@@ -335,6 +369,12 @@ def read_objects(
         Of the objects that can be used.
     problems : list of Problem
         One for each object that can't.
+
+    Examples
+    --------
+    >>> tables, problems = read_objects({}, SourcePaths(folder), {})
+    >>> tables.files, problems
+    ((), [])
     """
     try:
         return CTables(notes, paths, digests, exclusions), []

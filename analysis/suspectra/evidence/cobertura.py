@@ -27,6 +27,15 @@ class CoberturaSource(LineSource):
     ------
     EvidenceError
         Also when `location` is a single report: a run over all tests says nothing about any one of them.
+
+    Examples
+    --------
+    >>> report = '<coverage><class filename="a.c"><lines><line number="3" hits="2"/></lines></class></coverage>'
+    >>> _ = (folder / "sum.xml").write_text(report)
+    >>> _ = (folder / "outcomes.json").write_text('{"sum": "failed"}')
+    >>> evidence = CoberturaSource(folder, folder).read()
+    >>> evidence.tests[0].name, evidence.files[0].line.tolist()
+    ('sum', [3])
     """
 
     suffixes = (".xml",)

@@ -84,6 +84,19 @@ class CoverageData:
     ------
     EvidenceError
         When the file can't be read, is not coverage data or is damaged.
+
+    Examples
+    --------
+    >>> import coverage
+    >>> data = coverage.CoverageData(basename=str(folder / ".coverage"))
+    >>> data.set_context("test_sum")
+    >>> data.add_lines({"cart.py": [1, 2]})
+    >>> data.write()
+    >>> with CoverageData(folder / ".coverage", ".coverage") as data:
+    ...     (number, path), = data.files
+    ...     (contexts, lines), = data.lines(number)
+    >>> path, lines.tolist(), [data.contexts[context] for context in contexts]
+    ('cart.py', [1, 2], ['test_sum', 'test_sum'])
     """
 
     def __init__(self, path: Path, name: str):
@@ -279,6 +292,12 @@ def parallel_files(path: Path) -> list[Path]:
     -------
     list of Path
         Sorted; empty where the folder can't be read.
+
+    Examples
+    --------
+    >>> (folder / ".coverage.host.1234.XabcdefX").touch()
+    >>> [path.name for path in parallel_files(folder / ".coverage")]
+    ['.coverage.host.1234.XabcdefX']
     """
     try:
         return sorted(found for found in path.parent.glob(f"{path.name}.*.*") if _is_file(found))

@@ -53,6 +53,15 @@ class CoverageSource:
     Notes
     -----
     Reading again hands over the same objects for what is the same, and the whole evidence when no file changed.
+
+    Examples
+    --------
+    >>> source = CoverageSource(folder, Path(".coverage"), Path("results.xml"))
+    >>> [os.path.basename(path) for path in source.watched()]
+    ['.coverage', 'results.xml']
+    >>> source.read()
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: .coverage: there is no such file. Fix: …
     """
 
     def __init__(self, workspace: Path, coverage: Path, junit: Path):

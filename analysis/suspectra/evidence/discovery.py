@@ -58,6 +58,14 @@ def find_source(
     -----
     Only the choice is made here: the evidence is read by the source that is returned. What nobody named is looked for
     inside the workspace alone: links that lead out of it are left alone.
+
+    Examples
+    --------
+    >>> find_source(folder, recording="old").watched() == [str(folder / "old")]
+    True
+    >>> find_source(folder)
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: there is no evidence in … Fix: …
     """
     workspace = Path(workspace)
     boundary = Boundary(workspace)
@@ -131,6 +139,12 @@ def foreign_c_source(
     ------
     UsageError
         When `mapping` is not of that form.
+
+    Examples
+    --------
+    >>> source = foreign_c_source(folder, "lcov", "all.info", outcomes="results.xml")
+    >>> [os.path.basename(path) for path in source.watched()]
+    ['all.info', 'results.xml']
     """
     from suspectra.evidence.source_paths import parse_mapping
 
@@ -172,6 +186,13 @@ def find_junit(workspace: Path) -> Path | None:
     -------
     Path or None
         None where there is none.
+
+    Examples
+    --------
+    >>> (folder / "reports").mkdir()
+    >>> _ = (folder / "reports" / "results.xml").write_text("<testsuite/>")
+    >>> find_junit(folder).name
+    'results.xml'
     """
     return max((path for path in _reports(Boundary(workspace)) if _is_junit(path)), key=_modified, default=None)
 
@@ -264,5 +285,10 @@ def recorded_by(source: EvidenceSource | None) -> str:
     -------
     str
         Empty as well for None.
+
+    Examples
+    --------
+    >>> recorded_by(find_source(folder, recording="old")), recorded_by(None)
+    ('record', '')
     """
     return getattr(source, "recorded_by", "")

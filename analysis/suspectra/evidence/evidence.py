@@ -28,6 +28,11 @@ class Verdict(str, Enum):
     """How a test ended. Only PASSED, XPASSED, FAILED and ERROR say something about the code.
 
     The values are as recordings have them.
+
+    Examples
+    --------
+    >>> Verdict("error").failing, Verdict.SKIPPED.counted
+    (True, False)
     """
 
     PASSED = "passed"
@@ -68,6 +73,12 @@ class TestResult:
         How long it took; 0 where the evidence does not say.
     flaky : bool
         The test was run again in the same session and ended differently.
+
+    Examples
+    --------
+    >>> result = TestResult("tests/test_cart.py::test_sum", Verdict.FAILED, Location("tests/test_cart.py", 4, 6))
+    >>> result.verdict.failing, str(result.location)
+    (True, 'tests/test_cart.py:4-6')
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -245,7 +256,19 @@ class Evidence:
 
 
 class EvidenceSource(Protocol):
-    """A place evidence comes from, read again whenever it changes."""
+    """A place evidence comes from, read again whenever it changes.
+
+    Examples
+    --------
+    >>> class ByHand:
+    ...     def watched(self):
+    ...         return []
+    ...     def read(self):
+    ...         return Evidence("by hand", (TestResult("test_all", Verdict.PASSED),), (), (), np.zeros(0, np.int32))
+    >>> source: EvidenceSource = ByHand()
+    >>> source.read().source
+    'by hand'
+    """
 
     def watched(self) -> Sequence[str]:
         """Absolute paths of the files and folders to watch.
@@ -320,6 +343,15 @@ def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
     -------
     Elements
         The same object for the same files, as long as few others were asked for since.
+
+    Examples
+    --------
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> lines, outside = np.array([1, 2], np.int32), np.array([-1, -1], np.int32)
+    >>> files = tuple(MeasuredFile(path, None, lines, lines, outside, ()) for path in ("a.py", "b.py"))
+    >>> elements = join_files(files)
+    >>> elements.file.tolist(), elements.line.tolist()
+    ([0, 0, 1, 1], [1, 2, 1, 2])
     """
     sizes = [len(file.line) for file in files]
     functions: list[Function] = []

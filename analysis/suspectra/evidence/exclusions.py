@@ -21,6 +21,16 @@ class Exclusions:
         Left out as a whole.
     why : str
         Who said so, and what for.
+
+    Examples
+    --------
+    >>> exclusions = Exclusions({"cart.c": frozenset({3, 9})}, frozenset({"made.c", "old.c"}), "markers in the source")
+    >>> exclusions.holds("cart.c", 3), exclusions.holds("cart.c", 4), exclusions.holds("made.c", 1)
+    (True, False, True)
+    >>> Exclusions.from_fields(exclusions.fields()) == exclusions
+    True
+    >>> exclusions.problem("recording").cause
+    '2 files and 2 lines of 1 files are not ranked: markers in the source'
     """
 
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)

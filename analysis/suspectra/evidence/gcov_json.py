@@ -27,6 +27,14 @@ class GcovJsonSource(LineSource):
     """Reader of gcov's JSON, a file or folder for each test.
 
     The layout is that of :class:`~suspectra.evidence.line_tables.LineSource`.
+
+    Examples
+    --------
+    >>> file = {"file": "a.c", "functions": [], "lines": [{"line_number": 3, "count": 2, "branches": []}]}
+    >>> _ = (folder / "sum.gcov.json").write_text(json.dumps({"format_version": "2", "files": [file]}))
+    >>> _ = (folder / "outcomes.json").write_text('{"sum": "failed"}')
+    >>> GcovJsonSource(folder, folder).read().files[0].line.tolist()
+    [3]
     """
 
     suffixes = (".gcov.json.gz", ".gcov.json")
@@ -66,6 +74,13 @@ def read_gcov_file(file: Mapping[str, Any], into: FileLines) -> None:
         One entry of ``files``.
     into : FileLines
         What is added to.
+
+    Examples
+    --------
+    >>> lines = FileLines()
+    >>> read_gcov_file({"file": "a.c", "lines": [{"line_number": 3, "count": 2}]}, lines)
+    >>> lines.lines
+    {3: 2}
     """
     for function in file.get("functions", ()):
         name = str(function.get("demangled_name") or demangled(function["name"]))
@@ -89,6 +104,13 @@ class shaped:
         Where in it, as a message names it.
     cure : str
         What to do about it.
+
+    Examples
+    --------
+    >>> with shaped(Path("sum.gcov.json"), "file 1", "run gcov again"):
+    ...     {"file": "a.c"}["lines"]
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: sum.gcov.json (file 1): field 'lines' is missing. Fix: …
     """
 
     def __init__(self, path: Path, place: str, cure: str):
@@ -122,6 +144,12 @@ def load_json(path: Path, cure: str) -> Any:
     ------
     EvidenceError
         It is empty, cut off, not JSON, or unpacks to more than a gigabyte.
+
+    Examples
+    --------
+    >>> _ = (folder / "sum.json.gz").write_bytes(gzip.compress(b'{"files": []}'))
+    >>> load_json(folder / "sum.json.gz", "write it again")
+    {'files': []}
     """
     try:
         data = path.read_bytes()

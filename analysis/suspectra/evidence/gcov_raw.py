@@ -51,6 +51,12 @@ class GcovRawSource:
     ------
     EvidenceError
         From :meth:`read`: there are no profiles, or none that can be used.
+
+    Examples
+    --------
+    >>> source = GcovRawSource(folder, "profiles", outcomes={})
+    >>> source.watched() == [str(folder / "profiles")]
+    True
     """
 
     def __init__(
@@ -168,6 +174,14 @@ class NotesFolder:
         Maps the folders of another machine.
     build : sequence of path
         Folders besides the workspace where notes may be read.
+
+    Examples
+    --------
+    >>> notes = NotesFolder(SourcePaths(folder, [("/build", "obj")]))
+    >>> (folder / "obj").mkdir()
+    >>> (folder / "obj" / "cart.gcno").touch()
+    >>> notes.path("/build/cart.gcda") == str(folder / "obj" / "cart.gcno")
+    True
     """
 
     def __init__(self, paths: SourcePaths, build: Sequence[str | os.PathLike[str]] = ()):
@@ -287,6 +301,13 @@ def profile_files(folder: str | os.PathLike[str]) -> list[str]:
     -------
     list of str
         Paths.
+
+    Examples
+    --------
+    >>> (folder / "obj").mkdir()
+    >>> (folder / "obj" / "cart.gcda").touch()
+    >>> profile_files(folder) == [str(folder / "obj" / "cart.gcda")]
+    True
     """
     return [path for path, _ in sorted(_marked_profiles(os.fspath(folder)))]
 
@@ -321,6 +342,11 @@ def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[
         By path in the workspace.
     problems : list of Problem
         Sources that are missing, or changed since the build.
+
+    Examples
+    --------
+    >>> source_digests({}, SourcePaths(folder))
+    ({}, [])
     """
     built: dict[str, int] = {}
     for path, compiled in objects.items():
@@ -355,7 +381,7 @@ _PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]*? -O([1-9sz]|fast)?(?=[ \0
 
 
 def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
-    """What the objects' debug information says about optimisation.
+    r"""What the objects' debug information says about optimisation.
 
     An object compiled with ``-g`` names the compiler's options. Without it, only functions that were visibly inlined
     tell (:attr:`~suspectra.program.c_object.CObject.inlined`).
@@ -369,6 +395,12 @@ def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
     -------
     list of Problem
         One for each object that was built with optimisation.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.o").write_bytes(b"GNU C17 14.2.0 -mtune=generic -O2 --coverage\0")
+    >>> [problem.place for problem in optimisation_problems({str(folder / "cart.gcno"): None})]
+    ['built with -O2']
     """
     problems = []
     for path in objects:
@@ -394,6 +426,15 @@ def mark_of(path: str | os.PathLike[str]) -> Mark:
     -------
     Mark
         Its inode, size and time of modification in nanoseconds.
+
+    Examples
+    --------
+    >>> path = folder / "cart.gcda"
+    >>> _ = path.write_bytes(b"oncg")
+    >>> before = mark_of(path)
+    >>> _ = path.write_bytes(b"oncg and more")
+    >>> mark_of(path) == before
+    False
     """
     stat = os.stat(path)
     return stat.st_ino, stat.st_size, stat.st_mtime_ns

@@ -24,6 +24,15 @@ class GcovrSource(LineSource):
     """Reader of gcovr's JSON, a file or folder for each test.
 
     The layout is that of :class:`~suspectra.evidence.line_tables.LineSource`.
+
+    Examples
+    --------
+    >>> import json
+    >>> file = {"file": "a.c", "lines": [{"line_number": 3, "count": 2, "branches": []}]}
+    >>> _ = (folder / "sum.json").write_text(json.dumps({"gcovr/format_version": "0.6", "files": [file]}))
+    >>> source = GcovrSource(folder, folder, outcomes={})
+    >>> source.parse(folder / "sum.json")[""]["a.c"].lines
+    {3: 2}
     """
 
     suffixes = (".json", ".json.gz")
@@ -70,6 +79,14 @@ def gcovr_table(files: Sequence[Any], paths: SourcePaths, path: Path) -> dict[st
     ------
     EvidenceError
         They are not of that form.
+
+    Examples
+    --------
+    >>> cart = {"file": "cart.c", "lines": [{"line_number": 3, "count": 2}]}
+    >>> header = {"file": "/usr/include/math.h", "lines": []}
+    >>> table = gcovr_table([cart, header], SourcePaths(folder), Path("sum.json"))
+    >>> {path: file.lines for path, file in table.items()}
+    {'cart.c': {3: 2}}
     """
     table: dict[str, FileLines] = {}
     for at, file in enumerate(files):

@@ -14,10 +14,18 @@ _AGAIN = "capture it again with lcov --capture --test-name NAME"
 
 
 class LcovSource(LineSource):
-    """Tracefiles: one that holds all tests by ``TN:``, or one for each test.
+    r"""Tracefiles: one that holds all tests by ``TN:``, or one for each test.
 
     lcov allows letters, digits and underscores only in ``TN:`` and turns others into underscores; outcomes are
     looked up under either form of a name.
+
+    Examples
+    --------
+    >>> records = ["TN:sum", "SF:a.c", "DA:3,2", "end_of_record", "TN:empty", "SF:a.c", "DA:3,0", "end_of_record"]
+    >>> _ = (folder / "all.info").write_text("\n".join(records))
+    >>> tables = LcovSource(folder, "all.info", outcomes={}).parse(folder / "all.info")
+    >>> {test: table["a.c"].lines for test, table in tables.items()}
+    {'sum': {3: 2}, 'empty': {3: 0}}
     """
 
     suffixes = (".info", ".lcov")

@@ -33,6 +33,14 @@ class FileLines:
         How often each outcome of the branches on a line was taken; numbered from 0 within the line.
     functions : dict of str to (line, end_line)
         `end_line` is 0 where the format does not say.
+
+    Examples
+    --------
+    >>> file = FileLines()
+    >>> file.add(3, 2)
+    >>> file.add(3, 1)
+    >>> file.lines
+    {3: 3}
     """
 
     lines: dict[int, int] = field(default_factory=dict)
@@ -66,6 +74,13 @@ class TableRow:
         How it ended.
     table : LineTable
         The same object as long as its file is unchanged.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import Verdict
+    >>> row = TableRow(TestResult("sum", Verdict.FAILED), {"a.c": FileLines({3: 2, 4: 0})})
+    >>> row.table["a.c"].lines
+    {3: 2, 4: 0}
     """
 
     result: TestResult
@@ -82,6 +97,14 @@ class LineAssembler:
     ----------
     paths : SourcePaths
         What the paths of the evidence are here.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import Verdict
+    >>> rows = [TableRow(TestResult("sum", Verdict.FAILED), {"a.c": FileLines({3: 2, 4: 0})})]
+    >>> evidence = LineAssembler(SourcePaths(folder)).evidence("by hand", rows, [])
+    >>> evidence.files[0].line.tolist(), evidence.rows[0].tolist()
+    ([3, 4], [0])
     """
 
     def __init__(self, paths: SourcePaths):
@@ -200,6 +223,17 @@ class LineSource:
     ------
     EvidenceError
         From :meth:`read`: nothing could be read.
+
+    Examples
+    --------
+    >>> class Plain(LineSource):
+    ...     suffixes = (".txt",)
+    ...     def parse(self, path):
+    ...         return {"": {"a.c": FileLines({int(line): 1 for line in path.read_text().split()})}}
+    >>> _ = (folder / "sum.txt").write_text("3 4")
+    >>> _ = (folder / "outcomes.json").write_text('{"sum": "failed"}')
+    >>> Plain(folder, folder).read().files[0].line.tolist()
+    [3, 4]
     """
 
     suffixes: tuple[str, ...] = ()
@@ -394,6 +428,12 @@ def measured_file(
     -------
     MeasuredFile
         Of this file.
+
+    Examples
+    --------
+    >>> file = measured_file("a.c", [2, 3, 7], {"total": (1, 4), "main": (6, 0)}, is_test=False)
+    >>> file.function.tolist(), file.functions
+    ([0, 0, 1], (('total', 1, 4), ('main', 6, 7)))
     """
     line = np.array(lines, np.int32)
     spans = sorted((max(first, 1), last, name) for name, (first, last) in functions.items())

@@ -36,7 +36,7 @@ _WORDS = {
 
 
 def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
-    """Read the outcomes of a run.
+    r"""Read the outcomes of a run.
 
     Parameters
     ----------
@@ -54,6 +54,12 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
     ------
     EvidenceError
         The file can't be read, or says something that is not a verdict.
+
+    Examples
+    --------
+    >>> _ = (folder / "outcomes.txt").write_text("passed sum\nfailed empty")
+    >>> {name: result.verdict.value for name, result in read_outcomes(folder / "outcomes.txt").items()}
+    {'sum': 'passed', 'empty': 'failed'}
     """
     path = Path(path)
     try:
@@ -88,6 +94,14 @@ def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Ele
     ------
     EvidenceError
         It is not XML, or declares entities.
+
+    Examples
+    --------
+    >>> parse_xml("<testsuite/>", "results.xml", "run the tests again").tag
+    'testsuite'
+    >>> parse_xml("<testsuite>", "results.xml", "run the tests again")
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: results.xml: it is not XML: no element found: line 1, column 11. Fix: …
     """
     try:
         return ElementTree.fromstring(data)

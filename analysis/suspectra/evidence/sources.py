@@ -37,6 +37,12 @@ def signature(path: Path | str) -> Signature | None:
     -------
     Signature or None
         Times in nanoseconds, size and inode.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.py").write_text("total = 0")
+    >>> signature(folder / "cart.py")[2], signature(folder / "tax.py")
+    (9, None)
     """
     try:
         return signature_of(os.stat(path))
@@ -56,6 +62,11 @@ def signature_of(found: os.stat_result) -> Signature:
     -------
     Signature
         Times in nanoseconds, size and inode.
+
+    Examples
+    --------
+    >>> signature_of(os.stat(folder)) == signature(folder)
+    True
     """
     # the time of the last change can be set by anybody, that of the last change of the entry by nobody
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
@@ -63,7 +74,7 @@ def signature_of(found: os.stat_result) -> Signature:
 
 @dataclass(frozen=True, eq=False)
 class SourceText:
-    """One source file as it is now.
+    r"""One source file as it is now.
 
     Parameters
     ----------
@@ -74,6 +85,12 @@ class SourceText:
         replaced.
     data : bytes
         As they are on disk.
+
+    Examples
+    --------
+    >>> source = SourceText("cart.py", "total = 0\nitems = []", b"total = 0\nitems = []")
+    >>> source.line(2), source.line(99), source.digest[:8]
+    ('items = []', '', 'a8081dee')
     """
 
     path: str
@@ -113,6 +130,12 @@ class SourceUnreadable(Exception):
     ----------
     problem : Problem
         Why, and what to do; kept as an attribute.
+
+    Examples
+    --------
+    >>> raise SourceUnreadable(Problem("cart.py", "", "it was deleted after the tests ran", "run the tests again"))
+    Traceback (most recent call last):
+    suspectra.evidence.sources.SourceUnreadable: cart.py: it was deleted after the tests ran. Fix: …
     """
 
     def __init__(self, problem: Problem):
@@ -127,6 +150,15 @@ class Sources:
     ----------
     workspace : Path
         Sources outside it are not read.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.py").write_text("total = 0")
+    >>> sources = Sources(folder)
+    >>> sources.line("cart.py", 1), sources.get("cart.py") is sources.get("cart.py")
+    ('total = 0', True)
+    >>> sources.change("cart.py", "60303ae2").cause
+    'it was changed after the tests ran, so line numbers may be off'
     """
 
     def __init__(self, workspace: Path):
@@ -244,6 +276,13 @@ class SourceReader:
     ----------
     workspace : Path
         Sources outside it are not read.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.py").write_text("total = 0")
+    >>> read = SourceReader(folder)
+    >>> read("cart.py"), read("../cart.py")
+    (b'total = 0', None)
     """
 
     workspace: Path
@@ -282,6 +321,12 @@ def read_regular(path: Path, limit: int) -> bytes:
         When it can't be read.
     ValueError
         When it is not a regular file (a pipe would block for ever), or too large.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.py").write_text("total = 0")
+    >>> read_regular(folder / "cart.py", 100)
+    b'total = 0'
     """
     with open_regular(path) as file:
         data = file.read(limit + 1)
@@ -309,6 +354,16 @@ def open_regular(path: Path) -> BinaryIO:
         When it can't be opened.
     ValueError
         When it is not a regular file.
+
+    Examples
+    --------
+    >>> _ = (folder / "cart.py").write_text("total = 0")
+    >>> with open_regular(folder / "cart.py") as file:
+    ...     file.read(5)
+    b'total'
+    >>> open_regular(Path(os.devnull))
+    Traceback (most recent call last):
+    ValueError: it is not a regular file
     """
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 - whoever asked closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -318,7 +373,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def decode(data: bytes, path: str) -> str:
-    """A source as text, Python by the encoding it declares; whatever does not fit is replaced.
+    r"""A source as text, Python by the encoding it declares; whatever does not fit is replaced.
 
     Parameters
     ----------
@@ -331,6 +386,11 @@ def decode(data: bytes, path: str) -> str:
     -------
     str
         UTF-8 unless declared otherwise, Latin-1 where that fails.
+
+    Examples
+    --------
+    >>> decode("# coding: latin-1\nname = 'Zoë'".encode("latin-1"), "cart.py")
+    "# coding: latin-1\nname = 'Zoë'"
     """
     try:
         if not path.endswith((".py", ".pyw", ".pyi")):
