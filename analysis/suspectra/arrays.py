@@ -35,6 +35,12 @@ def dense_product(matrix: sparse.sparray[ScalarT, tuple[int, int]], dense: NDArr
     -------
     ndarray, shape (n,) or (n, k)
         Of the matrix's kind of numbers.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> dense_product(sparse.csr_array([[0.0, 2.0], [1.0, 0.0]]), np.array([3.0, 4.0])).tolist()
+    [8.0, 3.0]
     """
     product = matrix @ dense
     assert isinstance(product, np.ndarray)

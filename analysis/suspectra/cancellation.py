@@ -25,7 +25,14 @@ T = TypeVar("T")
 
 
 class Cancelled(Exception):
-    """Work found that nobody waits for its result any more."""
+    """Work found that nobody waits for its result any more.
+
+    Examples
+    --------
+    >>> raise Cancelled
+    Traceback (most recent call last):
+    suspectra.cancellation.Cancelled
+    """
 
 
 class Token:
@@ -35,6 +42,15 @@ class Token:
     ----------
     cancelled : bool
         May be set in any thread.
+
+    Examples
+    --------
+    >>> token = Token()
+    >>> token.check()
+    >>> token.cancelled = True
+    >>> token.check()
+    Traceback (most recent call last):
+    suspectra.cancellation.Cancelled
     """
 
     def __init__(self) -> None:
@@ -64,6 +80,16 @@ def cancellable(token: Token) -> Iterator[None]:
     ----------
     token : Token
         Set `cancelled` on it, from any thread, to stop what runs inside.
+
+    Examples
+    --------
+    >>> token = Token()
+    >>> with cancellable(token):
+    ...     check()
+    ...     token.cancelled = True
+    ...     check()
+    Traceback (most recent call last):
+    suspectra.cancellation.Cancelled
     """
     before = _token.set(token)
     try:
@@ -79,6 +105,16 @@ def check() -> None:
     ------
     Cancelled
         When the token that the work runs under was cancelled.
+
+    Examples
+    --------
+    >>> token = Token()
+    >>> token.cancelled = True
+    >>> check()
+    >>> with cancellable(token):
+    ...     check()
+    Traceback (most recent call last):
+    suspectra.cancellation.Cancelled
     """
     if _token.get().cancelled:
         raise Cancelled
@@ -101,6 +137,11 @@ def checked(items: Iterable[T]) -> Iterator[T]:
     ------
     Cancelled
         Before the next item, when the work at hand was cancelled.
+
+    Examples
+    --------
+    >>> list(checked(range(3)))
+    [0, 1, 2]
     """
     token = _token.get()
     for item in items:

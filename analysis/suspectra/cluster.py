@@ -28,7 +28,13 @@ _CHUNK = 4_000_000  # indices of rows that one task counts
 
 
 class Lost(Exception):
-    """A task whose workers were lost again and again."""
+    """A task whose workers were lost again and again.
+
+    Examples
+    --------
+    >>> str(Lost("the worker died three times"))
+    'the worker died three times'
+    """
 
 
 class Cluster:
@@ -145,6 +151,11 @@ class RowPart(NamedTuple):
         Whether each test failed.
     columns : int
         Of the whole spectrum.
+
+    Examples
+    --------
+    >>> RowPart(np.array([0, 1, 0]), np.array([2, 1]), np.array([True, False]), columns=2).sizes.tolist()
+    [2, 1]
     """
 
     joined: Row
@@ -165,6 +176,12 @@ def count_part(part: RowPart) -> Counts:
     -------
     Counts
         Over the columns of the whole spectrum.
+
+    Examples
+    --------
+    >>> part = RowPart(np.array([0, 1, 0]), np.array([2, 1]), np.array([True, False]), columns=2)
+    >>> count_part(part).ef.tolist(), count_part(part).ep.tolist()
+    ([1, 1], [1, 0])
     """
     return Counts.from_rows(np.split(part.joined, np.cumsum(part.sizes)[:-1]), part.failed, part.columns)
 

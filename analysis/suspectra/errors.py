@@ -8,8 +8,22 @@ __all__ = ["EvidenceError", "NothingToRank", "Problem", "SuspectraError", "Usage
 
 
 class EvidenceError(SuspectraError):
-    """Evidence that can't be read at all (command line: exit status 2)."""
+    """Evidence that can't be read at all (command line: exit status 2).
+
+    Examples
+    --------
+    >>> raise EvidenceError(Problem("results.xml", "line 3", "it is cut off", "run the tests again"))
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: results.xml (line 3): it is cut off. Fix: …
+    """
 
 
 class NothingToRank(SuspectraError):
-    """Readable evidence that gives no ranking, for example because no test failed (exit status 1)."""
+    """Readable evidence that gives no ranking, for example because no test failed (exit status 1).
+
+    Examples
+    --------
+    >>> raise NothingToRank(Problem("", "", "no test failed", "record a run in which a test fails"))
+    Traceback (most recent call last):
+    suspectra.errors.NothingToRank: no test failed. Fix: …
+    """

@@ -160,6 +160,14 @@ def require_suspects(report: RankedReport) -> None:
     ------
     NothingToRank
         When nothing that may be a suspect was measured, or no failing test executes any of it.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[0, 0], [0, 1]], failed=[True, False])
+    >>> require_suspects(make_technique("ochiai").localize(spectrum))
+    Traceback (most recent call last):
+    suspectra.errors.NothingToRank: no failing test executes a measured statement that may be a suspect. Fix: …
     """
     if not len(report):
         cause = "no statement of the workspace was measured that may be a suspect"

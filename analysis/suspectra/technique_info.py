@@ -7,7 +7,13 @@ from enum import Enum
 
 
 class Need(str, Enum):
-    """A kind of evidence that a technique can't do without."""
+    """A kind of evidence that a technique can't do without.
+
+    Examples
+    --------
+    >>> Need("edges") in EDGES, Need("edges") in LINES
+    (True, False)
+    """
 
     LINES = "lines"
     """Which lines each test executes."""
@@ -48,6 +54,12 @@ class TechniqueInfo:
         When to use it.
     group : str
         Formulas of one group rank a single fault alike (paper 004, Table 1); empty when in none.
+
+    Examples
+    --------
+    >>> info = TechniqueInfo("hits", "Hits", "formula", "nobody", "ef", needs=EDGES)
+    >>> info.name, info.wants_edges
+    ('hits', True)
     """
 
     name: str

@@ -21,7 +21,15 @@ _KEPT = 1_000  # entries of a report that are kept
 
 
 class Explainer(Protocol):
-    """What a report asks of the technique that made it."""
+    """What a report asks of the technique that made it.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> technique: Explainer = make_technique("ochiai")
+    >>> technique.name, technique.clone_failed
+    ('ochiai', False)
+    """
 
     @property
     def name(self) -> str:

@@ -25,6 +25,12 @@ class Subgraph:
         Columns of the spectrum's edges it is made of, ascending; empty for a single node.
     ef, ep : int
         Failed and passed tests that traverse all of it.
+
+    Examples
+    --------
+    >>> graph = Subgraph(np.array([3, 4], np.int32), np.array([7], np.int32), ef=2, ep=0)
+    >>> graph.elements.tolist()
+    [3, 4]
     """
 
     elements: Ints
@@ -44,6 +50,15 @@ class SubgraphReport(RankedReport):
     subgraph_level : ndarray of int32, shape (subgraphs,)
         0 for the subgraphs with the highest score, 1 for the next… The levels of elements are numbered alike; below
         them stand those in no subgraph, and below these those that no test executes.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> graphs = [Subgraph(np.array([0]), np.array([0]), 1, 1), Subgraph(np.array([0, 1]), np.array([0, 1]), 1, 0)]
+    >>> report = SubgraphReport.from_subgraphs(make_technique("sbbfl"), spectrum, graphs, np.array([0.5, 1.0]))
+    >>> report.order.tolist(), report.subgraphs_of(0)
+    ([0, 1, 2], (0, 1))
     """
 
     subgraphs: tuple[Subgraph, ...] = ()

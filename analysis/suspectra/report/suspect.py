@@ -21,6 +21,11 @@ class Explanation:
         The formula as published.
     substituted : str
         The formula with this element's numbers in it.
+
+    Examples
+    --------
+    >>> Explanation("Suspect 1 of 3: Ochiai 1", ("All 2 failing tests execute this line.",)).formula
+    ''
     """
 
     headline: str
@@ -57,6 +62,14 @@ class Suspect:
         Failing and passing tests that do not.
     failing_tests : tuple of str
         Names of the failing tests that execute it.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> suspect = make_technique("ochiai").localize(spectrum).suspect(0)
+    >>> str(suspect.location), suspect.rank_best, suspect.tied, suspect.failing_tests
+    ('program:2', 1, 1, ('t1',))
     """
 
     element: int

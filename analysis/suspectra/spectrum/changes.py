@@ -56,6 +56,12 @@ def rows_by_identity(rows: Sequence[Row], failed: Bools) -> dict[object, int]:
     -------
     dict
         The index of each row.
+
+    Examples
+    --------
+    >>> row = np.array([0, 1], np.int32)
+    >>> sorted(rows_by_identity([row, row.copy()], np.array([True, False])).values())
+    [0, 1]
     """
     marks = (np.fromiter(map(id, rows), np.uint64, len(rows)) << np.uint64(1) | failed).tolist()
     found: dict[object, int] = dict(zip(marks, range(len(marks)), strict=True))
@@ -80,6 +86,12 @@ def not_in(
     -------
     list of (ndarray of int32, bool)
         Rows of the first, each with whether its test failed.
+
+    Examples
+    --------
+    >>> rows, failed = [np.array([0, 1]), np.array([0, 2])], np.array([True, False])
+    >>> [(row.tolist(), bad) for row, bad in not_in({"a": 0, "b": 1}, {"a": 0}, rows, failed)]
+    [([0, 2], False)]
     """
     return [(rows[i], bool(failed[i])) for mark, i in index.items() if mark not in other]
 
@@ -98,6 +110,13 @@ def changed_columns(before: Counts, after: Counts, changed: Iterable[tuple[Ints,
     -------
     ndarray of int64, shape (k,)
         Ascending.
+
+    Examples
+    --------
+    >>> before = Counts(np.array([1, 1, 0]), np.array([0, 0, 0]), failed=1, passed=0)
+    >>> row = np.array([0, 2])
+    >>> changed_columns(before, before.updated([], [(row, False)]), [(row, False)]).tolist()
+    [0, 2]
     """
     rows = [row for row, _ in changed]
     if not rows:
@@ -121,6 +140,12 @@ def same_files(previous: Sequence[object], current: Sequence[object]) -> tuple[I
     -------
     previous, current : ndarray of int64, shape (k,)
         Their numbers in each of the tables.
+
+    Examples
+    --------
+    >>> cart, tax, order = object(), object(), object()
+    >>> [numbers.tolist() for numbers in same_files([cart, tax], [order, cart])]
+    [[0], [1]]
     """
     number = {id(version): i for i, version in enumerate(previous)}
     old = np.array([number.get(id(version), -1) for version in current], np.int64)
@@ -140,6 +165,12 @@ class MovedFiles:
         The columns of files that are not the same.
     spans : list of ndarray of int32, shape (2,)
         Where these begin and end, file by file.
+
+    Examples
+    --------
+    >>> moved = MovedFiles.between(np.array([0, 2, 3]), np.array([0, 1, 3]), np.array([0]), np.array([1]))
+    >>> moved.new_column.tolist(), moved.other.tolist()
+    ([1, 2, -1], [True, False, False])
     """
 
     new_column: Ints

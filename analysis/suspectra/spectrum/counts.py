@@ -26,6 +26,14 @@ class Counts:
         Failed and passed tests that execute the column.
     failed, passed : int
         All failed and all passed tests (F and P of the papers).
+
+    Examples
+    --------
+    >>> counts = Counts.from_rows([np.array([0, 1]), np.array([0, 2])], np.array([True, False]), 3)
+    >>> counts.ef.tolist(), counts.ep.tolist(), counts.nf.tolist(), counts.np.tolist()
+    ([1, 1, 0], [1, 0, 1], [0, 0, 1], [0, 1, 0])
+    >>> counts.updated(removed=[(np.array([0, 2]), False)], added=[]).ep.tolist()
+    [0, 0, 0]
     """
 
     ef: Ints

@@ -12,7 +12,13 @@ from suspectra.arrays import Bools, Ints
 
 
 class EdgeKind(str, Enum):
-    """What the two ends of an edge are."""
+    """What the two ends of an edge are.
+
+    Examples
+    --------
+    >>> EdgeKind("arc") is EdgeKind.ARC
+    True
+    """
 
     ARC = "arc"  # two lines, as coverage.py has it: a negative one is entry or exit of the code that starts there
     BLOCK = "block"  # two basic blocks of one function
@@ -44,6 +50,13 @@ class Edges:
         For each file the conditions inside expressions, whose outcomes are edges too, where the evidence tells them:
         first line and column, last line and column behind. Columns are characters, from 0. An outcome leads from the
         line of its statement to `FIRST_OUTCOME` + 2 × the number of the condition, + 1 where it is true.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(2, np.int32)
+    >>> edges = Edges(zeros, np.array([2, 2]), np.array([3, 4]), zeros)
+    >>> len(edges), edges.kind.value, edges.is_outcome.tolist()
+    (2, 'arc', [False, False])
     """
 
     file: Ints

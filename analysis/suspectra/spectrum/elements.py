@@ -118,6 +118,13 @@ class Elements:
         -------
         slice
             First column and the one behind the last.
+
+        Examples
+        --------
+        >>> file, lines = np.array([0, 1, 1], np.int32), np.array([3, 1, 2], np.int32)
+        >>> elements = Elements(("cart.py", "tax.py"), file, lines, lines, np.full(3, -1, np.int32), ())
+        >>> elements.of_file("tax.py"), elements.of_file("order.py")
+        (slice(1, 3, None), slice(0, 0, None))
         """
         index = self._file_index.get(path)
         if index is None:

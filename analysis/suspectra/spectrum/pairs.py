@@ -28,6 +28,13 @@ class Pairs:
         The :func:`pair_key` of each pair, ascending.
     number : ndarray of int32, shape (pairs,)
         The number of the pair that has each of these keys.
+
+    Examples
+    --------
+    >>> counts = Counts(np.array([1, 1, 0]), np.array([0, 0, 2]), failed=1, passed=2)
+    >>> pairs = Pairs.among(counts, np.array([True, True, True]))
+    >>> pairs.of.tolist(), pairs.ef.tolist(), pairs.ep.tolist(), pairs.size.tolist()
+    ([1, 1, 0], [0, 1], [2, 0], [1, 2])
     """
 
     of: Ints
@@ -140,6 +147,12 @@ def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
         The number of each column's pair.
     ef, ep : ndarray of int64, shape (pairs,)
         The counts of each pair.
+
+    Examples
+    --------
+    >>> counts = Counts(np.array([1, 1, 0]), np.array([0, 0, 2]), failed=1, passed=2)
+    >>> [column.tolist() for column in distinct_pairs(counts)]
+    [[1, 1, 0], [0, 1], [2, 0]]
     """
     base = counts.passed + 1
     key = counts.ef.astype(np.int64) * base + counts.ep

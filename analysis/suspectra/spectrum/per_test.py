@@ -130,6 +130,12 @@ def batches(spectrum: Spectrum) -> Iterator[slice]:
     -------
     iterator of slice
         Of row numbers, ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> list(batches(Spectrum.from_matrix(np.ones((70, 1)), failed=np.ones(70, bool))))
+    [slice(0, 64, None), slice(64, 128, None)]
     """
     return checked(slice(start, start + _BATCH) for start in range(0, len(spectrum.rows), _BATCH))
 

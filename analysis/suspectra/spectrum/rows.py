@@ -14,7 +14,23 @@ IntsT = TypeVar("IntsT", bound=Ints, covariant=True)
 
 
 class Derived(Sequence[IntsT], ABC):
-    """Arrays, one for each test, that are worked out from others when they are asked for."""
+    """Arrays, one for each test, that are worked out from others when they are asked for.
+
+    Examples
+    --------
+    >>> class Doubled(Derived):
+    ...     def __init__(self, rows):
+    ...         self.rows = rows
+    ...     @property
+    ...     def source(self):
+    ...         return self.rows
+    ...     def __len__(self):
+    ...         return len(self.rows)
+    ...     def __getitem__(self, test):
+    ...         return 2 * self.rows[test]
+    >>> Doubled([np.array([0, 2])])[0].tolist()
+    [0, 4]
+    """
 
     @property
     @abstractmethod
@@ -23,7 +39,26 @@ class Derived(Sequence[IntsT], ABC):
 
 
 class DerivedRows(Derived[Row]):
-    """Rows that are worked out when they are asked for, and need not be worked out whole."""
+    """Rows that are worked out when they are asked for, and need not be worked out whole.
+
+    Examples
+    --------
+    >>> class Shifted(DerivedRows):
+    ...     def __init__(self, rows):
+    ...         self.rows = rows
+    ...     @property
+    ...     def source(self):
+    ...         return self.rows
+    ...     def __len__(self):
+    ...         return len(self.rows)
+    ...     def __getitem__(self, test):
+    ...         return self.rows[test] + 1
+    ...     def among(self, wanted, tests):
+    ...         return (row[wanted[row]] for row in map(self.__getitem__, tests))
+    >>> wanted = np.array([False, True, False, False])
+    >>> [row.tolist() for row in Shifted([np.array([0, 2])]).among(wanted, [0])]
+    [[1]]
+    """
 
     @abstractmethod
     def among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
@@ -80,6 +115,11 @@ def holds(row: Row, columns: Ints) -> Bools:
     -------
     ndarray of bool, shape (n,)
         True for each column that the row holds.
+
+    Examples
+    --------
+    >>> holds(np.array([1, 4, 6], np.int32), np.array([6, 5, 1])).tolist()
+    [True, False, True]
     """
     if not len(row):
         return np.zeros(len(columns), bool)

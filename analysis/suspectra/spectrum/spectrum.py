@@ -244,6 +244,12 @@ class Spectrum:
         -------
         tuple of str
             Empty where only passing tests execute it, or none.
+
+        Examples
+        --------
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False], tests=["test_a", "test_b"])
+        >>> spectrum.failing_tests(1), spectrum.failing_tests(2)
+        (('test_a',), ())
         """
         return self.failing_tests_of([element])[0]
 
@@ -286,6 +292,11 @@ class Spectrum:
         -------
         ndarray of int64, shape (k,)
             Ascending.
+
+        Examples
+        --------
+        >>> Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]).tests_executing(0).tolist()
+        [0, 1]
         """
         wanted = np.array([element], np.int32)
         return np.array([i for i, row in enumerate(self.rows) if holds(row, wanted)[0]], np.int64)
@@ -326,6 +337,13 @@ class Spectrum:
         -------
         Spectrum
             It has the elements, the candidates and the edges of this one.
+
+        Examples
+        --------
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> after = spectrum.with_rows(("t1",), spectrum.failed[:1], spectrum.rows[:1])
+        >>> after.counts.ep.tolist()
+        [0, 0, 0]
         """
         after = Spectrum(
             tests, failed, self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts, runs, raised

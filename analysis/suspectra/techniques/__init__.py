@@ -29,6 +29,11 @@ def technique_infos() -> tuple[TechniqueInfo, ...]:
     -------
     tuple of TechniqueInfo
         Formulas first.
+
+    Examples
+    --------
+    >>> {info.name: info.family for info in technique_infos()}["cp"]
+    'control flow'
     """
     return tuple(spec.info for spec in FORMULAS.values()) + tuple(entry.info for entry in CATALOGUE.values())
 

@@ -31,6 +31,22 @@ class Branch(Technique):
 
     A block has the score of the most suspicious edge into or out of it. An edge is scored by Ochiai over the tests that
     traverse it (Santelices, Jones, Yu & Harrold 2009; as peer of CP in paper 000, §5).
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
+    ... )
+    >>> report = Branch().localize(spectrum, Program((), (graph,)))
+    >>> print(report.explain(0).sentences[1])
+    The most suspicious edge here leads from line 1 to line 2; 1 of 1 failing and 0 of 1 passing tests traverse it.
     """
 
     info = INFO

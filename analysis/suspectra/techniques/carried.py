@@ -18,7 +18,16 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 class Solution(Protocol):
-    """Numbers for the edges and blocks of a control flow, found from the counts of the edges."""
+    """Numbers for the edges and blocks of a control flow, found from the counts of the edges.
+
+    Examples
+    --------
+    >>> from dataclasses import make_dataclass
+    >>> Found = make_dataclass("Found", ["flow", "counts"])
+    >>> previous: Solution = Found(ControlFlow(()), Counts(np.zeros(0), np.zeros(0), 1, 1))
+    >>> Carried(previous.flow, previous.counts, previous).graphs.tolist()
+    []
+    """
 
     @property
     def flow(self) -> ControlFlow:
@@ -44,6 +53,19 @@ class Carried:
         Of the spectrum's edges, now.
     previous : Solution or None
         None carries nothing.
+
+    Examples
+    --------
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.techniques.flow_report import EdgeScores
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
+    >>> flow, counts = ControlFlow((graph.table,)), Counts(np.array([1, 1]), np.array([0, 1]), 1, 1)
+    >>> found = EdgeScores(flow, counts, np.array([1.0, 1.0, 0.7]), np.array([1.0, 0.7]))
+    >>> carried = Carried(flow, counts, found)
+    >>> carried.graphs.tolist(), carried.of_edges(found.edge_score, np.float64).tolist()
+    ([], [1.0, 0.7])
+    >>> Carried(flow, Counts(np.array([1, 0]), counts.ep, 1, 1), found).graphs.tolist()
+    [0]
     """
 
     flow: ControlFlow

@@ -23,6 +23,11 @@ class Entry:
         Its description, known without loading it.
     place : str
         Module and class, as ``module:Class``.
+
+    Examples
+    --------
+    >>> CATALOGUE["cp"].info.title, CATALOGUE["cp"].load().__name__
+    ('CP', 'CP')
     """
 
     info: TechniqueInfo

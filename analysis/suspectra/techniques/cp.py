@@ -60,6 +60,15 @@ class Propagation:
         Suspiciousness of each block; NaN for one that no edge touches.
     trouble : ndarray of uint8, shape (blocks,)
         What had to be handled at a block, bits in the order of `TROUBLE`.
+
+    Examples
+    --------
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (0, 2, 1)], [(0, 0), (1, 1), (2, 2)])
+    >>> flow, counts = ControlFlow((graph.table,)), Counts(np.array([1, 0]), np.array([0, 1]), 1, 1)
+    >>> solution = CP().propagate(flow, counts)
+    >>> solution.delta.tolist(), solution.br.tolist()
+    ([1.0, -1.0], [0.0, 1.0, -1.0])
     """
 
     flow: ControlFlow
@@ -141,6 +150,21 @@ class CP(Technique):
         graphs: the exit that compilers add behind it is a block without a statement. False keeps it a block of its
         own; every score of a function is then a multiple of the suspiciousness of leaving it, and 0 in functions that
         every run leaves.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], [1, 1, 0]], failed=[True, False, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4]), np.array([0, 1, 3])),
+    ... )
+    >>> CP().localize(spectrum, Program((), (graph,))).scores.round(3).tolist()
+    [0.333, -0.667, -1.0]
     """
 
     merge_exit: bool = True

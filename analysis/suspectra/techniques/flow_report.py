@@ -29,6 +29,14 @@ class FlowReport(RankedReport):
     ----------
     details : object
         What the technique keeps for explaining, and for the next state.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> scores = np.array([0.5, np.nan, 0.7])
+    >>> FlowReport.from_flow_scores(make_technique("ochiai"), spectrum, scores).order.tolist()
+    [2, 0, 1]
     """
 
     details: object = None
@@ -91,6 +99,17 @@ def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
     ------
     TypeError
         When a technique made it that keeps something else, or nothing.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum, technique = Spectrum.from_matrix([[1, 1, 0]], failed=[True]), make_technique("ochiai")
+    >>> report = FlowReport.from_flow_scores(technique, spectrum, np.ones(3), details={"seed": 7})
+    >>> details_of(report, dict)
+    {'seed': 7}
+    >>> details_of(report, list)
+    Traceback (most recent call last):
+    TypeError: ochiai keeps no list
     """
     details = own_report(report, FlowReport).details
     if not isinstance(details, kind):
@@ -114,6 +133,14 @@ def previous_details(technique: Technique, previous: RankedReport | None, kind: 
     -------
     DetailsT or None
         None where another technique made the ranking, or the same one with other hyper-parameters.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum, technique = Spectrum.from_matrix([[1, 1, 0]], failed=[True]), make_technique("ochiai")
+    >>> report = FlowReport.from_flow_scores(technique, spectrum, np.ones(3), details={"seed": 7})
+    >>> previous_details(technique, report, dict), previous_details(make_technique("dstar"), report, dict)
+    ({'seed': 7}, None)
     """
     return details_of(previous, kind) if previous is not None and previous.technique == technique else None
 
@@ -137,6 +164,12 @@ def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
     ------
     NothingToRank
         When the evidence tells only whether an edge was traversed.
+
+    Examples
+    --------
+    >>> require_counts("SOBER", Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
+    Traceback (most recent call last):
+    suspectra.errors.NothingToRank: SOBER compares how often branches were taken, and … Fix: …
     """
     if spectrum.edge_counts is not None:
         return spectrum.edge_counts
@@ -157,6 +190,11 @@ def hits_of_edges(spectrum: Spectrum) -> float:
     -------
     float
         0 where nothing is known of edges.
+
+    Examples
+    --------
+    >>> hits_of_edges(Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
+    0.0
     """
     if spectrum.edge_rows is None:
         return 0.0
@@ -178,6 +216,14 @@ class EdgeScores:
         The best score of the edges at each block; NaN where no edge has one.
     edge_score : ndarray of float64, shape (edges of the flow,)
         NaN for an edge without a score.
+
+    Examples
+    --------
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
+    >>> flow, counts = ControlFlow((graph.table,)), Counts(np.array([1, 1]), np.array([0, 1]), 1, 1)
+    >>> EdgeScores(flow, counts, np.array([1.0, 1.0, 0.7]), np.array([1.0, 0.7])).edge_at(0)
+    0
     """
 
     flow: ControlFlow
@@ -221,6 +267,14 @@ def headline(report: RankedReport, suspect: Suspect) -> str:
     -------
     str
         Such as ``Suspect 1 of 20, tied with 2 more: Ochiai 0.71``.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> report = make_technique("ochiai").localize(spectrum)
+    >>> headline(report, report.suspect(1))
+    'Suspect 2 of 3: Ochiai 0.7071'
     """
     tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
     return f"Suspect {suspect.rank_best} of {len(report)}{tie}: {report.technique.info.title} {suspect.score:.4g}"
@@ -240,6 +294,11 @@ def traversed(counts: Counts, edge: int) -> str:
     -------
     str
         The end of a sentence, without its stop.
+
+    Examples
+    --------
+    >>> traversed(Counts(np.array([2]), np.array([1]), failed=2, passed=5), 0)
+    '2 of 2 failing and 1 of 5 passing tests traverse it'
     """
     return (
         f"{counts.ef[edge]} of {counts.failed} failing and {counts.ep[edge]} of {counts.passed} passing tests"
@@ -263,6 +322,14 @@ def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
     -------
     str
         Its lines, or which block of its function it is where it has none.
+
+    Examples
+    --------
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 2, 0), (2, 1, 1)], [(2, 0), (2, 1)])
+    >>> spectrum, flow = Spectrum.from_matrix([[1, 1]], failed=[True]), ControlFlow((graph.table,))
+    >>> where(flow, 2, spectrum), where(flow, 0, spectrum)
+    ('lines 1-2', 'the entry')
     """
     elements = flow.elements_of(block)
     if len(elements):
@@ -291,6 +358,13 @@ def by_distance(flow: ControlFlow, seeds: Ints, elements: int) -> Floats:
     -------
     ndarray of float64, shape (elements,)
         -d/(d+1) at distance d; NaN for what can't be reached.
+
+    Examples
+    --------
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(0, 0), (1, 1), (2, 2)])
+    >>> by_distance(ControlFlow((graph.table,)), seeds=np.array([2]), elements=4).round(3).tolist()
+    [-0.75, -0.667, -0.0, nan]
     """
     # statements and blocks are nodes; a block is a step of its own, so statements of one block are one step apart
     block = flow.member_block + elements

@@ -35,6 +35,12 @@ class Four:
         Failing and passing tests that do not.
     F, P : float
         All failing and all passing tests.
+
+    Examples
+    --------
+    >>> four = Four.from_counts(Counts(np.array([2]), np.array([1]), failed=2, passed=5), clone_failed=True)
+    >>> four.ef.tolist(), four.F, four.P
+    ([5.0], 5.0, 5)
     """
 
     ef: Floats
@@ -80,6 +86,11 @@ class FormulaSpec:
         From the four counts, suspiciousness of every column.
     parameters : dict of str to float
         Defaults of its own parameters by name.
+
+    Examples
+    --------
+    >>> FORMULAS["dstar"].info.formula, FORMULAS["dstar"].parameters
+    ('ef^exponent / (nf + ep)', {'exponent': 2.0})
     """
 
     info: TechniqueInfo
@@ -116,6 +127,15 @@ def formula(
     -------
     callable
         A decorator that gives the function back.
+
+    Examples
+    --------
+    >>> @formula("only-failing", "Only failing", "ef - ep", "nobody")
+    ... def only_failing(n):
+    ...     return n.ef - n.ep
+    >>> make_formula("only-failing").score(Counts(np.array([2]), np.array([5]), failed=2, passed=5)).tolist()
+    [-3.0]
+    >>> del FORMULAS["only-failing"]
     """
 
     def register(score: Score) -> Score:
@@ -542,6 +562,13 @@ class Formula(Technique):
         by c = P/F, a rational number that is not rounded.
     parameters : tuple of (str, float)
         Values for the formula's own parameters, such as DStar's ``exponent``.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> report = Formula(FORMULAS["jaccard"]).localize(spectrum)
+    >>> report.explain(0).substituted
+    '1 / (1 + 0 + 0) = 1'
     """
 
     spec: FormulaSpec
@@ -658,6 +685,11 @@ def in_words(ef: int, ep: int, counts: Counts) -> str:
     -------
     str
         With its stop.
+
+    Examples
+    --------
+    >>> in_words(2, 1, Counts(np.array([2]), np.array([1]), failed=2, passed=5))
+    'All 2 failing and 1 of 5 passing tests execute this line.'
     """
     if not ef and not ep:
         return "No test executes this line."
@@ -682,6 +714,12 @@ def require_failure(spectrum: Spectrum) -> None:
     ------
     NothingToRank
         When no test failed.
+
+    Examples
+    --------
+    >>> require_failure(Spectrum.from_matrix([[1, 1, 0]], failed=[False]))
+    Traceback (most recent call last):
+    suspectra.errors.NothingToRank: no test failed (1 passed), so there is nothing to localize. Fix: …
     """
     if spectrum.counts.failed:
         return

@@ -42,6 +42,12 @@ class Neighbours:
     ----------
     of_run : dict of int to (int, int)
         By failed run, where there is any, the nearest passed one, and how many blocks must be moved to reach it.
+
+    Examples
+    --------
+    >>> passed, moved = Neighbours({0: (3, 2)}).of_run[0]
+    >>> passed, moved
+    (3, 2)
     """
 
     of_run: dict[int, tuple[int, int]]
@@ -58,6 +64,22 @@ class NearestNeighbour(Technique):
     ----------
     candidates : int
         How many passed runs to compare, those first that execute most nearly the same blocks; 0 for all.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 1], [1, 1, 1]], failed=[True, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 2,
+    ...     edge_counts=(np.array([9, 2, 7, 2, 7]), np.array([9, 5, 4, 5, 4])),
+    ... )
+    >>> report = NearestNeighbour().localize(spectrum, Program((), (graph,)))
+    >>> [suspect.location.line for suspect in report.suspects() if suspect.score > 0]
+    [2]
     """
 
     candidates: int = 100
@@ -195,6 +217,20 @@ def block_counts(flow: ControlFlow, spectrum: Spectrum) -> IntMatrix:
     Notes
     -----
     Only edges into a block count, so the entry block, which nothing enters, has none.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 1]), np.array([1, 2]), np.zeros(2, int)
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1]], failed=[True]), edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1]),), edge_counts=(np.array([4, 4]),),
+    ... )
+    >>> block_counts(ControlFlow((graph.table,)), spectrum).toarray().tolist()
+    [[0, 4, 4]]
     """
     known = np.flatnonzero(flow.edge >= 0)
     edges, all_rows = spectrum.require_edges()

@@ -64,6 +64,22 @@ class Predicates:
         The statement that decides, -1 where it is not known.
     edges : Edges
         Those of the spectrum.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
+    ... )
+    >>> predicates = Predicates.from_flow(ControlFlow((graph.table,)), spectrum)
+    >>> predicates.column.tolist(), predicates.true(spectrum.edge_rows).toarray().tolist()
+    ([1, 2], [[1.0, 0.0], [0.0, 1.0]])
     """
 
     flow: ControlFlow
@@ -359,7 +375,24 @@ class _Truth:
 
 @dataclass(frozen=True)
 class CBI(Technique):
-    """Cooperative bug isolation, every predicate sampled on every evaluation."""
+    """Cooperative bug isolation, every predicate sampled on every evaluation.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0]] * 5 + [[1, 0, 1]] * 5, failed=[True] * 5 + [False] * 5),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]),) * 5 + (np.array([0, 2, 4]),) * 5,
+    ... )
+    >>> report = CBI().localize(spectrum, Program((), (graph,)))
+    >>> print(report.explain(0).sentences[1])
+    The decision at line 1 that goes to line 2 is what separates failing from passing runs.
+    """
 
     info = CBI_INFO
 
@@ -440,6 +473,21 @@ class Sober(Technique):
     """Compare how often predicates are true in failed runs with how often in passed ones.
 
     A run that does not evaluate a predicate speaks neither for true nor for false: its bias is one half.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix(np.ones((4, 3)), failed=[True, True, False, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 4,
+    ...     edge_counts=tuple(np.array([10, a, 10 - a, a, 10 - a]) for a in (8, 9, 5, 4)),
+    ... )
+    >>> Sober().localize(spectrum, Program((), (graph,))).suspect(0).location.line
+    1
     """
 
     info = SOBER_INFO

@@ -53,6 +53,22 @@ class SBBFL(Technique):
     ------
     UsageError
         For a measure that does not exist, or a number below 1.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
+    ... )
+    >>> report = SBBFL(walks=10).localize(spectrum, Program((), (graph,)))
+    >>> report.subgraphs[0].elements.tolist(), report.subgraphs[0].ef, report.subgraphs[0].ep
+    ([0, 1], 1, 0)
     """
 
     measure: str = "relative-f1"

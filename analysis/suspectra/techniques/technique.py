@@ -11,7 +11,20 @@ from suspectra.technique_info import TechniqueInfo
 
 
 class Technique(ABC):
-    """A frozen object of hyper-parameters. Data comes in the call, so one object serves any spectrum."""
+    """A frozen object of hyper-parameters. Data comes in the call, so one object serves any spectrum.
+
+    Examples
+    --------
+    >>> class Hits(Technique):
+    ...     info = TechniqueInfo("hits", "Hits", "formula", "nobody", "ef")
+    ...     def localize(self, spectrum, program=None, previous=None):
+    ...         return RankedReport.from_scores(self, spectrum, spectrum.counts.ef.astype(float))
+    ...     def explain(self, report, position):
+    ...         return Explanation(f"{report.suspect(position).ef} failing tests execute it", ())
+    >>> report = Hits().localize(Spectrum.from_matrix([[0, 1, 0], [1, 0, 1]], failed=[True, False]))
+    >>> report.suspect(0).location.line, report.explain(0).headline
+    (2, '1 failing tests execute it')
+    """
 
     @property
     @abstractmethod
@@ -92,6 +105,17 @@ def own_report(report: RankedReport, kind: type[ReportT]) -> ReportT:
     ------
     TypeError
         When another technique made it.
+
+    Examples
+    --------
+    >>> from suspectra.report import SubgraphReport
+    >>> from suspectra.techniques import make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 0]], failed=[True]))
+    >>> own_report(report, RankedReport) is report
+    True
+    >>> own_report(report, SubgraphReport)
+    Traceback (most recent call last):
+    TypeError: a report of ochiai is no SubgraphReport
     """
     if not isinstance(report, kind):
         raise TypeError(f"a report of {report.technique.name} is no {kind.__name__}")

@@ -21,6 +21,14 @@ class TieBrokenReport(RankedReport):
     ----------
     first, second : RankedReport
         The ranking whose ties are broken, and the one that breaks them.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> report = make_technique("ochiai", break_ties="dstar").localize(spectrum)
+    >>> report.first.technique.name, report.second.technique.name
+    ('ochiai', 'dstar')
     """
 
     first: RankedReport
@@ -39,6 +47,15 @@ class TieBroken(Technique):
         Whose scores are shown.
     breaker : Technique
         What orders statements of equal score.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0], [0, 0, 1]], failed=[True, True, False])
+    >>> tarantula = make_technique("tarantula").localize(spectrum)
+    >>> both = TieBroken(tarantula.technique, make_technique("ochiai")).localize(spectrum)
+    >>> tarantula.rank_worst.tolist(), both.rank_worst.tolist(), both.technique.name
+    ([2, 2, 3], [1, 2, 3], 'tarantula+ochiai')
     """
 
     technique: Technique
