@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from itertools import groupby
 
 from check_docstrings import EXPORTED
 from numpydoc.docscrape import NumpyDocString, Parameter
-from public_names import ROOT, PublicName, inherited, public_names
-
-ROOMS = (
-    ("Evidence", ("evidence", "measured_file")),
-    ("Spectra", ("spectrum", "arrays")),
-    ("Techniques", ("techniques", "technique_info")),
-    ("Reports", ("report", "localizer", "location", "errors")),
-    ("The Markov debugging model", ("markov",)),
-    ("What is known of programs", ("program",)),
-    ("Evaluation", ("evaluation",)),
-    ("Long work", ("cancellation", "cluster")),
-)
-INNER = ("suspectra.evidence.recording.", "suspectra.evaluation.cli")
+from public_names import ROOMS, ROOT, PublicName, inherited, public_names
 
 
 def api_page() -> str:
@@ -40,15 +27,9 @@ def api_page() -> str:
     ]
     for title, modules in ROOMS:
         parts.append(f"## {title}")
-        parts += [_module(module, list(own)) for module, own in groupby(_of(modules, names), lambda name: name.module)]
+        own = [name for name in names if name.room in modules]
+        parts += [_module(module, list(inside)) for module, inside in groupby(own, lambda name: name.module)]
     return "\n\n".join(parts) + "\n"
-
-
-def _of(modules: tuple[str, ...], names: list[PublicName]) -> Iterator[PublicName]:
-    for name in names:
-        parts = name.module.split(".")
-        if parts[0] == "suspectra" and len(parts) > 1 and parts[1] in modules and not name.module.startswith(INNER):
-            yield name
 
 
 def _module(module: str, names: list[PublicName]) -> str:

@@ -13,6 +13,20 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = (ROOT / "analysis" / "suspectra", ROOT / "analysis" / "suspectra_recorder")
 Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
+ROOMS = (
+    ("Evidence", ("evidence", "measured_file")),
+    ("Spectra", ("spectrum", "arrays")),
+    ("Techniques", ("techniques", "technique_info")),
+    ("Reports", ("report", "localizer", "location", "errors")),
+    ("The Markov debugging model", ("markov",)),
+    ("What is known of programs", ("program",)),
+    ("Evaluation", ("evaluation",)),
+    ("Long work", ("cancellation", "cluster")),
+)
+"""The sections of the API reference: a title, and the modules and packages of `suspectra` that are in it."""
+
+_INNER = ("suspectra.evidence.recording.", "suspectra.evaluation.cli")  # parts of these that are left out
+
 
 @dataclass(frozen=True, eq=False)
 class PublicName:
@@ -39,6 +53,14 @@ class PublicName:
     def full_name(self) -> str:
         """The module, the class if any, and the name."""
         return ".".join((self.module, *([self.owner.name] if self.owner else []), self.node.name))
+
+    @property
+    def room(self) -> str:
+        """The module or package of `suspectra` by which the API reference has it; empty where it is not there."""
+        package, _, rest = self.module.partition(".")
+        first = rest.partition(".")[0]
+        listed = package == "suspectra" and any(first in modules for _, modules in ROOMS)
+        return first if listed and not self.module.startswith(_INNER) else ""
 
     @property
     def is_class(self) -> bool:

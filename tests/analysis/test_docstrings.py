@@ -29,6 +29,10 @@ def test_the_examples_run(name, tmp_path):
     assert not runner.failures
 
 
+WHOLE = "Halve.\n\nParameters\n----------\nvalue : int\n    Even.\n\nReturns\n-------\nint\n    Half.\n"
+RAISES = "\nRaises\n------\nValueError\n    When it is odd.\n"
+
+
 @pytest.mark.parametrize(
     ("docstring", "found"),
     [
@@ -36,10 +40,10 @@ def test_the_examples_run(name, tmp_path):
         ("Halve.", "PR01"),
         ("Halve.\n\nParameters\n----------\nvalue : int\n", "PR07"),
         ("Halve.\n\nParameters\n----------\nvalue : int\n    Even.\n", "RT01"),
-        (
-            "Halve.\n\nParameters\n----------\nvalue : int\n    Even.\n\nReturns\n-------\nint\n    Half.\n",
-            "ValueError",
-        ),
+        (WHOLE, "ValueError"),
+        (WHOLE.replace("value", "value, value") + RAISES, "twice"),
+        (WHOLE + RAISES, "example"),
+        (WHOLE + RAISES + "\nExamples\n--------\n>>> halve(4)\n2\n", None),
     ],
 )
 def test_what_a_docstring_lacks_is_found(docstring, found, monkeypatch, tmp_path):
@@ -51,5 +55,5 @@ def test_what_a_docstring_lacks_is_found(docstring, found, monkeypatch, tmp_path
     )
     function = ast.parse(module.read_text()).body[0]
     function.body[:0] = [ast.Expr(ast.Constant(docstring))] if docstring else []
-    wrong = list(check.problems(check.PublicName("module", module, function, None)))
-    assert any(found in one for one in wrong), wrong
+    wrong = list(check.problems(check.PublicName("suspectra.report", module, function, None)))
+    assert any(found in one for one in wrong) if found else not wrong, wrong

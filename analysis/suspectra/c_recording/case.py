@@ -44,9 +44,12 @@ class CCase:
         JUnit or GoogleTest XML that the test itself writes; ``{scratch}`` as above.
     location : Location or None
         Where the test is defined, if that is known.
-    depends, setup, required, cleanup, locks : tuple of str
-        Tests that run before; fixtures; resources that one test at a time may use.
-    serial, disabled : bool
+    depends : tuple of str
+        Tests that run before.
+    setup, required, cleanup : tuple of str
+        Fixtures that it sets up, needs and cleans up.
+    locks : tuple of str
+        Resources that one test at a time may use.
     serial : bool
         No other test may run beside it.
     disabled : bool

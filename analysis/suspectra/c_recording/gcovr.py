@@ -200,7 +200,6 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
 
     Parameters
     ----------
-    notes, profile : str
     notes : str
         The ``.gcno`` file.
     profile : str

@@ -37,6 +37,12 @@ class FaultRank:
         debugging model was not asked.
     expected_steps : float or None
         Steps until a reader gets there; infinite where none does, None where the model was not asked.
+
+    Examples
+    --------
+    >>> rank = FaultRank("cart.py:12", 0.71, 2, 2.5, 3, 2.0, 2.5, expected_steps=float("inf"))
+    >>> rank.as_dict()["expected_steps"] is None, "ht_rank" in rank.as_dict()
+    (True, False)
     """
 
     location: str
@@ -75,6 +81,15 @@ class Appraisal:
         Locality Information Loss of the whole ranking, in nats.
     steimann_of_steps : tuple of float
         HT_Rank in Steimann's form, which counts that any fault of a tie will do; empty where no model was asked.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> report = make_technique("ochiai").localize(spectrum)
+    >>> appraisal = Appraisal.from_report(report, [np.array([0])])
+    >>> appraisal.faults[0].rank_best, round(appraisal.figures()["EXAM"]["first"], 3), appraisal.top()[1]
+    (2, 0.667, (0, 0, 0))
     """
 
     n: int

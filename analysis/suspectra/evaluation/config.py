@@ -66,6 +66,13 @@ class EvidenceSubject:
         The list of faults.
     include_tests : bool
         Whether test code may be suspected.
+
+    Examples
+    --------
+    >>> coverage, faults = folder / ".coverage", folder / "faults.txt"
+    >>> subject = EvidenceSubject("shop", "shop 17", folder, None, coverage, None, faults)
+    >>> subject.files() == [coverage, faults]
+    True
     """
 
     family: str
@@ -135,13 +142,20 @@ def read_any(subject: AnySubject) -> Subject:
     -------
     Subject
         With the spectrum and the elements of its faults.
+
+    Examples
+    --------
+    >>> _ = (folder / "shop-17.npz").write_bytes(b"not an archive")
+    >>> read_any(SubjectFile("shop", "shop-17", folder / "shop-17.npz"))
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: shop-17.npz (shop-17): it is damaged: File is not a zip file. Fix: …
     """
     return subject.read() if isinstance(subject, EvidenceSubject) else read_subject(subject)
 
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """What a study file says.
+    r"""What a study file says.
 
     Parameters
     ----------
@@ -153,6 +167,14 @@ class StudyConfig:
         Rows of corpora that name no subject.
     results : Path, optional
         Where results of single subjects are kept.
+
+    Examples
+    --------
+    >>> _ = (folder / "index.csv").write_text("family,subject,path\nshop,shop-17,shop-17.npz\n")
+    >>> _ = (folder / "study.toml").write_text('[study]\ntechniques = ["ochiai"]\ncorpus = ["."]\n')
+    >>> config = StudyConfig.read(folder / "study.toml")
+    >>> [choice.name for choice in config.plan.choices], [subject.name for subject in config.subjects]
+    (['ochiai'], ['shop-17'])
     """
 
     plan: Plan
@@ -190,7 +212,7 @@ class StudyConfig:
 
 
 def read_corpora(folders: Sequence[Path]) -> tuple[list[SubjectFile], list[Problem]]:
-    """The subjects of several corpora.
+    r"""The subjects of several corpora.
 
     Parameters
     ----------
@@ -208,6 +230,14 @@ def read_corpora(folders: Sequence[Path]) -> tuple[list[SubjectFile], list[Probl
     ------
     EvidenceError
         When there is no subject at all.
+
+    Examples
+    --------
+    >>> rows = ["family,subject,path", "shop,shop-17,shop-17.npz", "shop,shop-18,../shop-18.npz"]
+    >>> _ = (folder / "index.csv").write_text("\n".join(rows))
+    >>> subjects, problems = read_corpora([folder])
+    >>> [subject.name for subject in subjects], [problem.place for problem in problems]
+    (['shop-17'], ['line 3'])
     """
     subjects, problems = [], []
     for folder in folders:

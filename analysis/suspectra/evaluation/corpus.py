@@ -50,6 +50,12 @@ class SubjectFile:
         Of the subject.
     path : Path
         Its archive.
+
+    Examples
+    --------
+    >>> subject = SubjectFile("shop", "shop-17", Path("corpus/shop-17.npz"))
+    >>> subject.files() == [subject.path]
+    True
     """
 
     family: str
@@ -81,6 +87,13 @@ class Subject:
         Its flow graphs.
     faulty : ndarray of int64, shape (k,)
         Elements that hold a fault.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> subject = Subject("shop", "shop-17", spectrum, Program(()), np.array([1]))
+    >>> print(subject.spectrum.elements.location(subject.faulty[0]))
+    program:2
     """
 
     family: str
@@ -91,7 +104,7 @@ class Subject:
 
 
 def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
-    """The subjects of a corpus, and rows of the index that name none.
+    r"""The subjects of a corpus, and rows of the index that name none.
 
     Parameters
     ----------
@@ -109,6 +122,13 @@ def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
     ------
     EvidenceError
         When there is no index, or it is not one.
+
+    Examples
+    --------
+    >>> _ = (folder / "index.csv").write_text("family,subject,path\nshop,shop-17,shop-17.npz\n")
+    >>> subjects, problems = read_index(folder)
+    >>> [subject.name for subject in subjects]
+    ['shop-17']
     """
     path = folder / INDEX
     try:
@@ -159,6 +179,16 @@ def read_subject(file: SubjectFile) -> Subject:
     ------
     EvidenceError
         When it is damaged, or does not hold what a subject needs.
+
+    Examples
+    --------
+    >>> np.savez(
+    ...     folder / "shop-17.npz", outcomes=[1, 0], elements=["cart.py:3", "cart.py:4"], faulty=[1],
+    ...     cov_row=[0, 1], cov_indptr=[0, 2, 3], cov_indices=[0, 1, 0],
+    ... )
+    >>> subject = read_subject(SubjectFile("shop", "shop-17", folder / "shop-17.npz"))
+    >>> subject.spectrum.counts.ef.tolist(), subject.faulty.tolist()
+    ([1, 1], [1])
     """
     try:
         return _Reader(file).subject()

@@ -32,6 +32,11 @@ class FaultPlace:
         Counted from 1, both included.
     named_on : int
         The line of the fault file that names them.
+
+    Examples
+    --------
+    >>> FaultPlace("cart.py", 12, 14, named_on=1).last
+    14
     """
 
     file: str

@@ -158,6 +158,11 @@ def expense(rank: NumberT, n: int) -> NumberT:
     -------
     float or ndarray of float64, shape (k,)
         Below 1; more is better.
+
+    Examples
+    --------
+    >>> expense(25, 100)
+    0.75
     """
     return (_some(n) - rank) / n
 
@@ -200,6 +205,11 @@ class OverFaults:
         On average.
     last : float
         Until the last is found.
+
+    Examples
+    --------
+    >>> OverFaults(first=1.0, mean=2.5, last=4.0).mean
+    2.5
     """
 
     first: float
@@ -473,6 +483,12 @@ class SignedRankTest:
         How likely such a difference is by chance.
     pairs : int
         How many pairs differ.
+
+    Examples
+    --------
+    >>> test = wilcoxon([0.2, 0.3, 0.4], [0.1, 0.1, 0.1])
+    >>> test.statistic, test.p_value, test.pairs
+    (0.0, 0.25, 3)
     """
 
     statistic: float

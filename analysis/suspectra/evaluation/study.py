@@ -47,6 +47,12 @@ class Choice:
         Its hyper-parameters.
     label : str
         What the tables call it; the name if left out.
+
+    Examples
+    --------
+    >>> choice = Choice("dstar", (("exponent", 3),), "DStar3")
+    >>> choice.title, choice.make(clone=False).info.formula
+    ('DStar3', 'ef^exponent / (nf + ep)')
     """
 
     name: str
@@ -104,6 +110,12 @@ class Plan:
         different granularity can be compared.
     p_jump : float
         Of that model; below 1.
+
+    Examples
+    --------
+    >>> plan = Plan((Choice("ochiai"), Choice("cp")), clone=(False, True))
+    >>> [(choice.title, clone) for choice, clone in plan.runs()]
+    [('ochiai', False), ('ochiai', True), ('cp', False)]
     """
 
     choices: tuple[Choice, ...]
@@ -164,6 +176,11 @@ class Result:
         #{higher} + (#{equal} + 1)/2; `exam` is that over `n`.
     rank_worst : int
         The last place of its tie.
+
+    Examples
+    --------
+    >>> Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3).exam
+    0.2
     """
 
     family: str
@@ -193,6 +210,11 @@ class StudyResult:
         What kept other results from being there.
     ht_rank : bool
         Whether ranks are by expected steps.
+
+    Examples
+    --------
+    >>> StudyResult((Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3),)).problems
+    ()
     """
 
     results: tuple[Result, ...]
@@ -207,7 +229,15 @@ class _Done:
 
 
 class Description(Protocol):
-    """Where a subject comes from; it must be picklable, and have a stable ``repr``."""
+    """Where a subject comes from; it must be picklable, and have a stable ``repr``.
+
+    Examples
+    --------
+    >>> from suspectra.evaluation.corpus import SubjectFile
+    >>> subject: Description = SubjectFile("shop", "shop-17", Path("shop-17.npz"))
+    >>> subject.name
+    'shop-17'
+    """
 
     @property
     def name(self) -> str:
@@ -242,6 +272,16 @@ def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Probl
         By the techniques that can rank it.
     problems : list of Problem
         Why the others can't.
+
+    Examples
+    --------
+    >>> from suspectra.program import Program
+    >>> from suspectra.spectrum import Spectrum
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> subject = Subject("shop", "shop-17", spectrum, Program(()), np.array([0]))
+    >>> results, problems = rank_subject(subject, Plan((Choice("ochiai"),)))
+    >>> results[0].rank_best, results[0].n
+    (2, 3)
     """
     results, problems = [], []
     for choice, clone in plan.runs():
@@ -296,6 +336,12 @@ class Study(Generic[DescriptionT]):
         :class:`~suspectra.errors.SuspectraError` that it raises is the subject's problem.
     store : Path, optional
         Folder for the results of single subjects.
+
+    Examples
+    --------
+    >>> from suspectra.evaluation.corpus import read_subject
+    >>> Study(Plan((Choice("ochiai"),)), [], read_subject).run(jobs=1).results
+    ()
     """
 
     def __init__(

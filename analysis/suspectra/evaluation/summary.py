@@ -38,6 +38,12 @@ class Summary:
         Of EXAM.
     top : tuple of (int, int, int)
         For each N, at best, on average and at worst.
+
+    Examples
+    --------
+    >>> (summary,) = summarize([Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3)])
+    >>> summary.mean, dict(zip(TOP, summary.top))
+    (0.2, {1: (1, 0, 0), 5: (1, 1, 1), 10: (1, 1, 1)})
     """
 
     technique: str
@@ -65,6 +71,11 @@ class Comparison:
         Subjects whose EXAM is lower, the same, higher than by the reference.
     p_value : float
         Wilcoxon's, two-sided.
+
+    Examples
+    --------
+    >>> Comparison("dstar", 0, better=3, equal=1, worse=2, p_value=0.4).better
+    3
     """
 
     technique: str
@@ -87,6 +98,11 @@ def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
     -------
     dict of Run to list of Result
         By the technique and whether it clones.
+
+    Examples
+    --------
+    >>> list(by_run([Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3)]))
+    [('ochiai', 0)]
     """
     groups: dict[Run, list[Result]] = {}
     for result in results:
@@ -151,6 +167,13 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
     -------
     list of Comparison
         Empty without results.
+
+    Examples
+    --------
+    >>> ochiai = Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3)
+    >>> dstar = Result("shop", "shop-17", "dstar", 0, 10, 1, 1.0, 1)
+    >>> [(one.technique, one.better, one.worse) for one in compare([ochiai, dstar])]
+    [('dstar', 1, 0)]
     """
     groups = by_run(results)
     if not groups:
@@ -182,6 +205,12 @@ def found_within(results: Iterable[Result], shares: Floats) -> Floats:
     -------
     ndarray of float64, shape (k,)
         From 0 to 1.
+
+    Examples
+    --------
+    >>> results = [Result("shop", name, "ochiai", 0, 10, 1, rank, 5) for name, rank in (("17", 2.0), ("18", 5.0))]
+    >>> found_within(results, np.array([0.1, 0.2, 0.5])).tolist()
+    [0.0, 0.5, 1.0]
     """
     exam = np.sort([result.exam for result in results])
     return np.searchsorted(exam, shares, side="right") / max(len(exam), 1)

@@ -77,6 +77,11 @@ def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
     -------
     str
         A section for each table.
+
+    Examples
+    --------
+    >>> print(to_markdown(StudyResult((Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3),))).splitlines()[0])
+    ## All subjects
     """
     parts = []
     for heading, columns, rows in _tables(result, reference):
@@ -99,6 +104,11 @@ def to_html(result: StudyResult, reference: Run | None = None) -> str:
     -------
     str
         It asks nothing of any network.
+
+    Examples
+    --------
+    >>> to_html(StudyResult((Result("shop", "shop-17", "ochiai", 0, 10, 1, 2.0, 3),)))[:15]
+    '<!doctype html>'
     """
     parts = [exam_curves(result.results)]
     for heading, columns, rows in _tables(result, reference):

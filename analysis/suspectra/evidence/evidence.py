@@ -104,7 +104,6 @@ class EdgeEvidence:
     ----------
     edges : Edges
         The table.
-    rows, counts : tuple of ndarray
     rows : tuple of ndarray of int32
         For each test the sorted indices of the edges it traversed.
     counts : tuple of ndarray of int or None
@@ -113,6 +112,14 @@ class EdgeEvidence:
         Whole flow graphs, where the evidence itself tells them (compiled objects do); empty otherwise.
     source_of : callable, optional
         The bytes of a source file as it is now, None where it can't be read: what flow graphs of Python are read from.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(2, np.int32)
+    >>> edges = Edges(zeros, np.array([2, 2]), np.array([3, 4]), zeros)
+    >>> evidence = EdgeEvidence(edges, (np.array([0]), np.array([1])))
+    >>> len(evidence.edges), [row.tolist() for row in evidence.rows]
+    (2, [[0], [1]])
     """
 
     edges: Edges
@@ -319,6 +326,14 @@ def innermost_candidate(
     -------
     int
         Its column, -1 where no frame is in a candidate.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Spectrum
+    >>> elements = Spectrum.from_matrix([[1, 1, 0]], failed=[True]).elements
+    >>> stack = Stack((StackFrame("program", 2), StackFrame("elsewhere", 7)), "ValueError")
+    >>> innermost_candidate(stack, elements, np.ones(3, bool))
+    1
     """
     known = {} if known is None else known
     for frame in reversed(stack.frames):

@@ -82,6 +82,11 @@ class Place(NamedTuple):
         Counted from 1.
     function : str
         Empty where it is not said.
+
+    Examples
+    --------
+    >>> Place("/home/ann/shop/cart.py", 12, "total").line
+    12
     """
 
     path: str
@@ -103,6 +108,14 @@ class Failure:
         What it says.
     assertion : bool
         Whether an assertion failed.
+
+    Examples
+    --------
+    >>> calls = Place("/usr/lib/python3/json.py", 7, "loads"), Place("/shop/cart.py", 12, "total")
+    >>> failure = Failure((calls,), "KeyError")
+    >>> stack = failure.stack(lambda path: ("cart.py", True) if path == "/shop/cart.py" else None)
+    >>> [str(frame) for frame in stack.frames]
+    ['cart.py:12 in total']
     """
 
     raised: tuple[tuple[Place, ...], ...]
@@ -139,7 +152,7 @@ class Failure:
 
 
 def python_failure(text: str, message: str = "", kind: str = "") -> Failure | None:
-    """What a report of pytest or unittest says of a failure.
+    r"""What a report of pytest or unittest says of a failure.
 
     Parameters
     ----------
@@ -154,6 +167,13 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
     -------
     Failure or None
         None where the text names no line.
+
+    Examples
+    --------
+    >>> text = '  File "/shop/cart.py", line 12, in total\n    return 1 / 0'
+    >>> failure = python_failure(text, "ZeroDivisionError: division by zero")
+    >>> failure.raised[0][-1].line, failure.exception
+    (12, 'ZeroDivisionError')
     """
     raised: list[list[Place]] = [[]]
     said = ""
@@ -191,6 +211,12 @@ def c_failure(text: str, calls: Sequence[Place] = (), kind: str = "") -> Failure
     -------
     Failure or None
         None where no line is named.
+
+    Examples
+    --------
+    >>> failure = c_failure("cart: cart.c:12: total: Assertion `sum > 0' failed.")
+    >>> failure.raised[0][0].path, failure.assertion
+    ('cart.c', True)
     """
     lines = list(_lines(text))
     frames = list(_first_stack(lines))

@@ -60,6 +60,14 @@ class Case:
         The process that ran it died, so what it executed is lost.
     failure : Failure or None
         Where the first failure was raised, as far as the report's text tells.
+
+    Examples
+    --------
+    >>> call = Case("tests.test_cart", "test_sum", verdict=Verdict.FAILED, phases={"call": "failed"})
+    >>> teardown = Case("tests.test_cart", "test_sum", verdict=Verdict.ERROR, phases={"teardown": "failed"})
+    >>> both = call.merged(teardown)
+    >>> str(both), both.verdict.value, both.phases
+    ('tests.test_cart.test_sum', 'failed', {'call': 'failed', 'teardown': 'failed'})
     """
 
     classname: str
@@ -121,6 +129,11 @@ class Report:
         In the order they ran.
     problems : tuple of Problem
         What is wrong with the file.
+
+    Examples
+    --------
+    >>> [str(case) for case in Report((Case("tests.test_cart", "test_sum"),)).cases]
+    ['tests.test_cart.test_sum']
     """
 
     cases: tuple[Case, ...]
@@ -147,6 +160,14 @@ def read_junit(path: Path, name: str) -> Report:
     EvidenceError
         When the file can't be read, is not JUnit XML, or declares entities. A file that is damaged after its first
         test case gives the cases before the damage, and a problem.
+
+    Examples
+    --------
+    >>> case = '<testcase classname="tests.test_cart" name="test_sum"><failure message="assert 3 == 4"/></testcase>'
+    >>> _ = (folder / "results.xml").write_text(f"<testsuite>{case}</testsuite>")
+    >>> report = read_junit(folder / "results.xml", "results.xml")
+    >>> [(str(case), case.verdict.value, case.message) for case in report.cases]
+    [('tests.test_cart.test_sum', 'failed', 'assert 3 == 4')]
     """
     builder = _Builder()
     parser = XMLParser(target=builder, forbid_dtd=True)
@@ -379,6 +400,11 @@ class Matching:
         Cases for which there are several tests, and which.
     missing : tuple of str
         Tests for which there is no case.
+
+    Examples
+    --------
+    >>> Matching({}, (), (), ("tests/test_cart.py::test_sum",)).missing
+    ('tests/test_cart.py::test_sum',)
     """
 
     found: dict[str, list[Case]]
@@ -401,6 +427,13 @@ def match(cases: Sequence[Case], tests: Iterable[str]) -> Matching:
     -------
     Matching
         Which tests each case may be.
+
+    Examples
+    --------
+    >>> tests = ["tests/test_cart.py::test_sum", "tests/test_tax.py::test_vat"]
+    >>> matching = match([Case("tests.test_cart", "test_sum")], tests)
+    >>> list(matching.found), matching.missing
+    (['tests/test_cart.py::test_sum'], ('tests/test_tax.py::test_vat',))
     """
     tests = list(tests)
     index = _Index(tests)
@@ -474,6 +507,11 @@ def is_node_id(test: str) -> bool:
     -------
     bool
         Whether it holds ``::``.
+
+    Examples
+    --------
+    >>> is_node_id("tests/test_cart.py::test_sum"), is_node_id("tests.test_cart.test_sum")
+    (True, False)
     """
     return "::" in test
 
@@ -494,6 +532,13 @@ def node_id_of(case: Case, workspace: Path) -> str:
     -------
     str
         Without the ``.py`` of a module where no file fits.
+
+    Examples
+    --------
+    >>> (folder / "tests").mkdir()
+    >>> (folder / "tests" / "test_cart.py").touch()
+    >>> node_id_of(Case("tests.test_cart.TestSum", "test_all"), folder)
+    'tests/test_cart.py::TestSum::test_all'
     """
     parts = case.classname.split(".") if case.classname else []
     if case.file:

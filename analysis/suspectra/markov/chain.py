@@ -49,6 +49,12 @@ class Structure:
         Location x runs just before location y in some test.
     calls : ndarray of int, shape (k, 2), optional
         Location x calls the function that starts at location y.
+
+    Examples
+    --------
+    >>> structure = Structure(function=np.array([0, 0, 1]), calls=np.array([[2, 0]]))
+    >>> ranked_list([0, 1, 2], structure).states
+    7
     """
 
     function: Ints | None = None
@@ -78,6 +84,12 @@ class Chain:
         How readers leave the ranking.
     structure : Structure
         Where they jump to.
+
+    Examples
+    --------
+    >>> chain = ranked_list([0, 1, 1], jumps=JumpModel(p_jump=0.0))
+    >>> chain.groups, chain.states, chain.is_ranked_list, chain.state_of_location.tolist()
+    (2, 5, True, [2, 3, 4])
     """
 
     rates: FloatMatrix
@@ -309,6 +321,12 @@ def unordered(
     ------
     UsageError
         When a location is not in the program.
+
+    Examples
+    --------
+    >>> chain = unordered([2], locations=4)
+    >>> chain.groups, chain.group_of_location.tolist()
+    (2, [1, 1, 0, 1])
     """
     group = np.ones(locations, np.int64)
     named = _whole_numbers(reported, "the reported locations")
@@ -347,6 +365,12 @@ def suspicious_behaviour(
     ------
     UsageError
         When there is no subgraph, or one is empty or names an unknown location.
+
+    Examples
+    --------
+    >>> chain = suspicious_behaviour([0, 1], members=[[0, 2], [1]], locations=3)
+    >>> chain.groups, chain.subgraphs, len(chain.location)
+    (2, 2, 3)
     """
     place = _whole_numbers(group, "the groups")
     if not len(place):

@@ -44,6 +44,11 @@ class Move:
     reasons : tuple of str
         What leads there, the most specific first: ``runs just before`` means that it runs just before the place the
         reader looks at.
+
+    Examples
+    --------
+    >>> Move(3, 0.25, ("runs just before", "same function")).reasons[0]
+    'runs just before'
     """
 
     element: int
@@ -63,6 +68,11 @@ class ModelNode:
         ``location``, ``place`` or ``subgraph``.
     number : int
         Index of the element; or which place or subgraph it is, counted from 1.
+
+    Examples
+    --------
+    >>> ModelNode(0, "place", 1).kind
+    'place'
     """
 
     state: int
@@ -80,6 +90,11 @@ class ModelEdge:
         Numbers of states.
     probability : float
         Of this step for a reader who stands in `source`.
+
+    Examples
+    --------
+    >>> ModelEdge(0, 3, 0.5).probability
+    0.5
     """
 
     source: int
@@ -97,6 +112,14 @@ class Neighbourhood:
         The first is the centre.
     edges : tuple of ModelEdge
         All transitions between these nodes.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> around = DebuggingModel(make_technique("ochiai").localize(spectrum)).neighbourhood(1, limit=3)
+    >>> [(node.kind, node.number) for node in around.nodes]
+    [('location', 1), ('place', 1), ('place', 2)]
     """
 
     nodes: tuple[ModelNode, ...]

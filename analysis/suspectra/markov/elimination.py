@@ -74,6 +74,13 @@ class Plan:
     ------
     UsageError
         When the states are too interwoven for the dense rest to fit in memory.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> plan = Plan(sparse.csr_array([[0, 0.5], [1.0, 0]]))
+    >>> plan.same_pattern(sparse.csr_array([[0, 0.9], [0.1, 0]])), plan.same_pattern(sparse.csr_array((2, 2)))
+    (True, False)
     """
 
     def __init__(self, rates: FloatMatrix, progress: Progress | None = None):
@@ -192,6 +199,17 @@ class Factors:
         were scaled by states (a similarity, which leaves the pivots as they are but spoils the row sums).
     progress : Progress, optional
         Called with the finished fraction, 0 to 1; it may raise to cancel.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> rates = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.5, 0.5, 0]])
+    >>> plan = Plan(rates)
+    >>> factors = Factors(plan, *plan.split(rates))
+    >>> factors.solve(np.array([0.0, 1.0, 1.0])).tolist()
+    [0.0, 1.0, 1.5]
+    >>> (factors.stationary() / factors.stationary().sum()).round(3).tolist()
+    [0.444, 0.333, 0.222]
     """
 
     def __init__(
@@ -346,6 +364,16 @@ class CorrectedFactors:
     -----
     With M the old inverse, E the chosen columns of the identity and D the difference of the generators in these rows,
     the new inverse is M - M·E·(1 + D·M·E)⁻¹·D·M. This subtracts, so `reliable` says whether too much got lost.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> before = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.5, 0.5, 0]])
+    >>> after = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.25, 0.75, 0]])
+    >>> plan = Plan(before)
+    >>> corrected = CorrectedFactors(Factors(plan, *plan.split(before)), before, after, np.array([2]))
+    >>> corrected.solve(np.array([0.0, 1.0, 1.0])).round(6).tolist()
+    [0.0, 1.0, 1.75]
     """
 
     def __init__(self, factors: Factors, before: FloatMatrix, after: FloatMatrix, rows: Ints):
@@ -527,6 +555,11 @@ def rows_at_a_time(b: Floats) -> int:
     -------
     int
         At least 16.
+
+    Examples
+    --------
+    >>> rows_at_a_time(np.zeros((4000, 4000)))
+    125
     """
     return max(16, PRODUCT // max(1, b.size))
 

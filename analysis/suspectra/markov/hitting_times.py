@@ -43,6 +43,12 @@ class HittingTimes:
     log_steps : ndarray of float64, shape (locations,)
         Natural logarithms of the same numbers; -inf for the location the reader stands on, inf for one that the
         report leaves out, finite for all others. Compare these.
+
+    Examples
+    --------
+    >>> times = HittingTimes(np.array([3.0, 8.0]), np.log([3.0, 8.0]))
+    >>> times.rank.tolist()
+    [0.5, 1.5]
     """
 
     steps: Floats

@@ -24,6 +24,14 @@ class JumpModel:
     ------
     UsageError
         When a value is out of its range or not a number.
+
+    Examples
+    --------
+    >>> JumpModel(p_jump=0.25).control_flow
+    1.0
+    >>> JumpModel(p_jump=2.0)
+    Traceback (most recent call last):
+    suspectra.errors.UsageError: p_jump is 2.0. Fix: …
     """
 
     p_jump: float = 0.5

@@ -41,6 +41,12 @@ class SampledHittingTimes:
         Level of the interval.
     cycles, walked : int
         Returns to the start, and steps, over all walks.
+
+    Examples
+    --------
+    >>> steps = np.array([5.1, 20.0])
+    >>> SampledHittingTimes(steps, steps - 1, steps + 1, confidence=0.95, cycles=100, walked=800).rank.tolist()
+    [0.5, 1.5]
     """
 
     steps: Floats

@@ -23,6 +23,12 @@ class Program:
         Flow graphs, where the evidence holds them.
     source_of : callable, optional
         The bytes of a source file as it is now, None where it can't be read.
+
+    Examples
+    --------
+    >>> program = Program((), source_of=lambda path: b"total = 0" if path == "cart.py" else None)
+    >>> program.source_of("cart.py")
+    b'total = 0'
     """
 
     files: tuple[MeasuredFile, ...]

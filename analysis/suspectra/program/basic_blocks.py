@@ -13,7 +13,7 @@ _FIRST = 2  # the number of the first block that holds lines
 
 
 def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
-    """The graphs of the scopes of a file that tests entered, in numbers of the file.
+    r"""The graphs of the scopes of a file that tests entered, in numbers of the file.
 
     Parameters
     ----------
@@ -26,6 +26,19 @@ def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
     -------
     GraphTable
         Arcs that a test can't tell from an error (`rare`) are there only where one was taken.
+
+    Examples
+    --------
+    >>> from suspectra.program.file_parts import file_parts
+    >>> from suspectra.spectrum import Edges, Elements, Function
+    >>> flow = PythonFlow.parse(b"def f(a):\n    if a:\n        a = 0\n    return a\n")
+    >>> none, lines = np.zeros(3, np.int32), np.arange(1, 5, dtype=np.int32)
+    >>> elements = Elements(("f.py",), lines * 0, lines, lines, np.array([-1, 0, 0, 0]), (Function(0, "f", 1, 4),))
+    >>> source, target = np.array([-1, 2, 4]), np.array([2, 4, -1])
+    >>> (part,) = file_parts(elements, Edges(none, source, target, none))
+    >>> graph = scope_graphs(flow, part).graph(0)
+    >>> [graph.elements_of(block).tolist() for block in range(graph.blocks)]
+    [[], [], [1], [2], [3]]
     """
     number = part.numbers_of(flow.ends)
     entered = np.zeros(len(flow.scopes), bool)
@@ -60,6 +73,18 @@ def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: I
     -------
     GraphTable
         Block 0 of each graph is the entry, 1 the exit.
+
+    Examples
+    --------
+    >>> from suspectra.program.file_parts import file_parts
+    >>> from suspectra.spectrum import Edges, Elements
+    >>> lines = np.arange(1, 4, dtype=np.int32)
+    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
+    >>> ends = np.array([[-1, 1], [1, 2], [2, 3], [3, -1]], np.int32)
+    >>> (part,) = file_parts(elements, Edges(np.zeros(4, int), *ends.T, np.zeros(4, int)))
+    >>> table = join_blocks(np.array([-1]), np.array([0]), np.zeros(4, int), ends, np.arange(4), part)
+    >>> table.source.tolist(), table.target.tolist(), table.element.tolist()
+    ([0, 2], [2, 1], [0, 1, 2])
     """
     graphs = len(function)
     # places are lines of a graph, numbered through; negative lines are entries and exits

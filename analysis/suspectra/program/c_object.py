@@ -58,6 +58,11 @@ class Compiler:
         Whose rules the counts follow.
     major, minor : int
         Its version.
+
+    Examples
+    --------
+    >>> Compiler("gcc", 14, 2).known, Compiler("gcc", 99, 0).known
+    (True, False)
     """
 
     name: str
@@ -105,6 +110,13 @@ class CFunction:
         Numbers of blocks, and bits: 1 on the spanning tree (not counted), 2 fake, 4 fallthrough.
     lines : tuple of (block, file, line)
         In the order of the file.
+
+    Examples
+    --------
+    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
+    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
+    >>> len(loop.counted)
+    2
     """
 
     ident: int
@@ -140,6 +152,14 @@ class CObject:
         Where the compiler ran; relative source paths start there. Empty where the format does not say.
     functions : tuple of CFunction
         In the order of the file.
+
+    Examples
+    --------
+    >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
+    ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
+    >>> notes = CObject("a.gcno", Compiler("gcc", 14, 2), 1, "/build", (loop,))
+    >>> notes.counters, sorted(notes.sources)
+    (2, ['a.c'])
     """
 
     name: str
@@ -223,6 +243,11 @@ class Profile:
         Function after function, as :class:`~suspectra.program.c_flow.CFlow` takes them.
     problems : tuple of Problem
         What could not be read; the counters concerned are zero.
+
+    Examples
+    --------
+    >>> Profile(array("q", [1, 6])).counters.tolist()
+    [1, 6]
     """
 
     counters: array[int]
@@ -248,6 +273,12 @@ def parse_notes(data: bytes, name: str) -> CObject:
     ------
     EvidenceError
         The file is empty, cut off, not a notes file, or of a compiler that is not known.
+
+    Examples
+    --------
+    >>> parse_notes(b"not notes", "a.gcno")
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: a.gcno (header): it is not a .gcno file of gcc or clang. Fix: …
     """
     if not data:
         raise _error(name, "", "it is empty: the compiler was stopped while it wrote it", "build the object again")
@@ -285,6 +316,12 @@ def written_by(data: bytes, name: str) -> tuple[Compiler, str]:
     ------
     EvidenceError
         It is no notes file.
+
+    Examples
+    --------
+    >>> written_by(b"not notes", "a.gcno")
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: a.gcno (header): it is not a .gcno file of gcc or clang. Fix: …
     """
     records = _Records(data, name, _NOTES)
     try:
@@ -345,6 +382,12 @@ def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
     ------
     EvidenceError
         Nothing of the file can be used: it is empty, of another build or of another compiler.
+
+    Examples
+    --------
+    >>> parse_profile(b"not a profile", CObject("a.gcno", Compiler("gcc", 14, 2), 1, "", ()), "a.gcda")
+    Traceback (most recent call last):
+    suspectra.errors.EvidenceError: a.gcda (header): it is not a .gcda file of gcc or clang. Fix: …
     """
     if not data:
         raise _error(

@@ -229,14 +229,20 @@ class FlowPart:
 
     Parameters
     ----------
-    blocks, edges : ndarray of int64
-        Their numbers in the whole.
     blocks : ndarray of int64, shape (blocks,)
         Their numbers in the whole.
     edges : ndarray of int64, shape (edges,)
         Their numbers in the whole.
     source, target : ndarray of int64, shape (edges,)
         Ends of the edges in numbers of this part.
+
+    Examples
+    --------
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40)])
+    >>> part = ControlFlow((graph.table, graph.table)).part(np.array([1]))
+    >>> part.blocks.tolist(), part.source.tolist(), part.target.tolist()
+    ([3, 4, 5], [0, 1], [1, 2])
     """
 
     blocks: Ints
@@ -246,7 +252,7 @@ class FlowPart:
 
 
 def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:
-    """The control flow that a technique asks for, and the spectrum with all edges of it that were traversed.
+    r"""The control flow that a technique asks for, and the spectrum with all edges of it that were traversed.
 
     The graphs come from the evidence where it holds them (compiled objects do); for Python they are read from the
     sources and the arcs, for arcs alone from these. Arcs that a recorder leaves out because they follow from the
@@ -272,6 +278,21 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     ------
     NothingToRank
         When the evidence holds no edges, or does not tell how they hang together.
+
+    Examples
+    --------
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> from suspectra.spectrum import Function
+    >>> none, lines = np.zeros(3, np.int32), np.arange(1, 5, dtype=np.int32)
+    >>> file = MeasuredFile("f.py", None, lines, lines, np.array([-1, 0, 0, 0]), (("f", 1, 4),))
+    >>> elements = Elements(("f.py",), lines * 0, lines, lines, file.function, file.functions_at(0))
+    >>> edges = Edges(none, np.array([-1, 2, 4]), np.array([2, 4, -1]), none)
+    >>> spectrum = Spectrum(("t1",), np.array([True]), elements, (np.array([1, 3]),), np.ones(4, bool), edges,
+    ...     (np.array([0, 1, 2]),))
+    >>> program = Program((file,), (), lambda path: b"def f(a):\n    if a:\n        a = 0\n    return a\n")
+    >>> spectrum, flow = control_flow("CP", spectrum, program)
+    >>> len(flow), flow.blocks, len(spectrum.edges)
+    (1, 5, 3)
     """
     if spectrum.edges is None or not len(spectrum.edges):
         raise _nothing(technique, "the evidence holds lines but no control-flow edges")
@@ -310,6 +331,13 @@ class SourcesAsRun:
         With their digests.
     read : SourceOf or None
         Given a path, the bytes of the file now, or None.
+
+    Examples
+    --------
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> file = MeasuredFile("f.py", "60303ae2", np.zeros(0), np.zeros(0), np.zeros(0), ())
+    >>> print(SourcesAsRun((file,), lambda path: b"changed since")("f.py"))
+    None
     """
 
     files: tuple[MeasuredFile, ...]

@@ -29,6 +29,15 @@ class FilePart:
         Its place in the tables.
     columns : ndarray of int64, shape (arcs,)
         Columns of its arcs.
+
+    Examples
+    --------
+    >>> lines = np.arange(1, 4, dtype=np.int32)
+    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
+    >>> edges = Edges(np.zeros(2, int), np.array([1, 2]), np.array([2, 3]), np.zeros(2, int))
+    >>> (part,) = file_parts(elements, edges)
+    >>> part.arcs, part.elements_at(np.array([3, 9])).tolist()
+    ({(1, 2): 0, (2, 3): 1}, [2, -1])
     """
 
     lines: bytes
@@ -158,6 +167,14 @@ def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
     ------
     FilePart
         Numbers in it are those of its file.
+
+    Examples
+    --------
+    >>> lines = np.arange(1, 4, dtype=np.int32)
+    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
+    >>> edges = Edges(np.zeros(2, int), np.array([1, 2]), np.array([2, 3]), np.zeros(2, int))
+    >>> [part.ends.tolist() for part in file_parts(elements, edges)]
+    [[[1, 2], [2, 3]]]
     """
     order = np.argsort(edges.file, kind="stable")
     order = order[~edges.is_outcome[order]]

@@ -145,6 +145,13 @@ class GraphTable:
     made : GraphTable, optional
         The table in numbers of its file that this one was placed from. Two tables with the same one are alike, but
         for where their columns stand.
+
+    Examples
+    --------
+    >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
+    >>> table = GraphTable.from_graphs([graph, graph])
+    >>> table.first_block.tolist(), table.graph(1).elements_of(1).tolist()
+    ([0, 3, 6], [40, 41])
     """
 
     function: Ints
@@ -247,5 +254,10 @@ def joined(parts: Sequence[Ints]) -> Ints:
     -------
     ndarray of int, shape (sum of lengths,)
         In the order given.
+
+    Examples
+    --------
+    >>> joined([np.array([1, 2]), np.array([3])]).tolist(), joined([]).tolist()
+    ([1, 2, 3], [])
     """
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)

@@ -29,7 +29,7 @@ _MAX_ONWARDS = 30_000_000  # numbers
 
 
 class Completion:
-    """The arcs that the statements imply, for one table of edges.
+    r"""The arcs that the statements imply, for one table of edges.
 
     Which these are follows from the sources alone; which of them a test took, from its own rows. So each test is
     completed once, and what did not change between two spectra is shared between the completed ones.
@@ -47,6 +47,20 @@ class Completion:
     ----------
     edges : Edges
         Those given, and behind them the implied ones.
+
+    Examples
+    --------
+    >>> from suspectra.program.python_flow import PythonFlow
+    >>> from suspectra.spectrum import Function
+    >>> flow = PythonFlow.parse(b"def f(a):\n    a = 1\n    return a\n")
+    >>> one, lines = np.zeros(3, np.int32), np.arange(1, 4, dtype=np.int32)
+    >>> elements = Elements(("f.py",), one, lines, lines, np.array([-1, 0, 0]), (Function(0, "f", 1, 3),))
+    >>> edges = Edges(one[:1], np.array([-1]), np.array([2]), one[:1], complete=False)
+    >>> spectrum = Spectrum(("t1",), np.array([True]), elements, (np.array([1, 2]),), np.ones(3, bool), edges,
+    ...     (np.array([0]),))
+    >>> whole = Completion(elements, edges, {0: flow}).of(spectrum)
+    >>> [(whole.edges.source[arc].item(), whole.edges.target[arc].item()) for arc in whole.edge_rows[0]]
+    [(-1, 2), (2, 3), (3, -1)]
     """
 
     def __init__(self, elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]):

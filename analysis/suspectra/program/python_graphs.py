@@ -31,7 +31,7 @@ _Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no
 def python_graphs(
     elements: Elements, edges: Edges, source_of: SourceOf
 ) -> tuple[tuple[GraphTable, ...], tuple[Problem, ...]]:
-    """The flow graphs of every file that has edges: a table for each file, a graph in it for each scope a test entered.
+    r"""The flow graphs of every file that has edges: a table for each file, a graph for each scope that a test entered.
 
     The graphs of a file are made once, as long as its source and the arcs in it are the same.
 
@@ -51,6 +51,17 @@ def python_graphs(
         In the order of the files.
     problems : tuple of Problem
         What the arcs can't tell.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Function
+    >>> source = b"def f(a):\n    if a:\n        a = 0\n    return a\n"
+    >>> none, lines = np.zeros(3, np.int32), np.arange(1, 5, dtype=np.int32)
+    >>> elements = Elements(("f.py",), lines * 0, lines, lines, np.array([-1, 0, 0, 0]), (Function(0, "f", 1, 4),))
+    >>> edges = Edges(none, np.array([-1, 2, 4]), np.array([2, 4, -1]), none)
+    >>> (table,), problems = python_graphs(elements, edges, lambda path: source)
+    >>> table.graph(0).blocks, problems
+    (5, ())
     """
     graphs: list[GraphTable] = []
     notes = _Notes()
@@ -90,6 +101,14 @@ def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[
     -------
     dict of int to PythonFlow or None
         By index of the file.
+
+    Examples
+    --------
+    >>> lines = np.array([1, 2], np.int32)
+    >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
+    >>> edges = Edges(np.zeros(1, int), np.array([1]), np.array([2]), np.zeros(1, int))
+    >>> python_flows(elements, edges, lambda path: None)
+    {0: None}
     """
     files = np.unique(edges.file).tolist()
     return dict(zip(files, _flows(tuple(elements.files[file] for file in files), source_of), strict=True))

@@ -137,7 +137,7 @@ class PythonSource:
 
 
 def start_line(node: Positioned) -> int:
-    """The first line of a node, that of its first decorator where it has some.
+    r"""The first line of a node, that of its first decorator where it has some.
 
     Parameters
     ----------
@@ -148,13 +148,18 @@ def start_line(node: Positioned) -> int:
     -------
     int
         Counted from 1.
+
+    Examples
+    --------
+    >>> start_line(ast.parse("@cache\ndef total():\n    return 1").body[0])
+    1
     """
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
 def last_line(node: Positioned) -> int:
-    """The last line of a node that was parsed; only made ones may have none.
+    r"""The last line of a node that was parsed; only made ones may have none.
 
     Parameters
     ----------
@@ -165,6 +170,11 @@ def last_line(node: Positioned) -> int:
     -------
     int
         Counted from 1; the line of `node` where it has no last one.
+
+    Examples
+    --------
+    >>> last_line(ast.parse("def total():\n    return 1").body[0])
+    2
     """
     return node.end_lineno or node.lineno
 

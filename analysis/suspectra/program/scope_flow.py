@@ -42,6 +42,11 @@ class Scope(NamedTuple):
         Last line that belongs to the scope around it: that of the ``def`` or ``class`` itself, 0 for the module.
     is_function : bool
         Whether it is neither the module nor a class body.
+
+    Examples
+    --------
+    >>> Scope(3, 4, 3, is_function=True).start
+    4
     """
 
     line: int
@@ -72,7 +77,7 @@ class _Finally:
 
 
 class ScopeFlow:
-    """Follows control through the statements of one scope.
+    r"""Follows control through the statements of one scope.
 
     Parameters
     ----------
@@ -84,6 +89,14 @@ class ScopeFlow:
         Those of the source.
     undecided : list of (int, str)
         Takes the lines that hold decisions no arc shows, and what kind they are.
+
+    Examples
+    --------
+    >>> words = WordLines.from_source("if a:\n    b = 1\nc = 2\n")
+    >>> flow = ScopeFlow(ast.parse("if a:\n    b = 1\nc = 2\n"), lambda line: line, words, [])
+    >>> flow.build()
+    >>> [arc for arc, rare in sorted(flow.arcs.items()) if not rare]
+    [(-1, 1), (1, 2), (1, 3), (2, 3), (3, -1)]
     """
 
     def __init__(

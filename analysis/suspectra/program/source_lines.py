@@ -23,7 +23,7 @@ _WORDS = re.compile(r"\b(?:and|or|else|if|yield)\b")
 
 @dataclass(frozen=True)
 class WordLines:
-    """The lines of a source on which certain words stand, so that a search in the tree is worth while.
+    r"""The lines of a source on which certain words stand, so that a search in the tree is worth while.
 
     Parameters
     ----------
@@ -33,6 +33,11 @@ class WordLines:
         Lines with such a word besides the ``if`` of a statement.
     suspending : frozenset of int
         Lines with a ``yield``.
+
+    Examples
+    --------
+    >>> sorted(WordLines.from_source("a = 1\nb = a if a else 2\n").deciding)
+    [2]
     """
 
     deciding: frozenset[int]
@@ -65,7 +70,7 @@ class WordLines:
 
 
 def first_line(tree: ast.Module, text: str, data: bytes) -> FirstLine:
-    """Find where logical lines begin.
+    r"""Find where logical lines begin.
 
     Parameters
     ----------
@@ -80,6 +85,12 @@ def first_line(tree: ast.Module, text: str, data: bytes) -> FirstLine:
     -------
     callable
         Gives the first line of the logical line that a line is part of.
+
+    Examples
+    --------
+    >>> text = "total = max(\n    1,\n    2)\n"
+    >>> first_line(ast.parse(text), text, text.encode())(3)
+    1
     """
     firsts = _first_lines(tree, text)
     if firsts is None:  # the tokens always do, but to read them takes longer than to parse the source

@@ -322,6 +322,22 @@ class CBIDetails(_Details):
     ----------
     numbers : _Truth
         Runs that have each predicate true, and that evaluate it, with what follows from them.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
+    ... )
+    >>> report = CBI().localize(spectrum, Program((), (graph,)))
+    >>> details_of(report, CBIDetails).predicates.column.tolist()
+    [1, 2]
     """
 
     numbers: _Truth
@@ -335,6 +351,22 @@ class SoberDetails(_Details):
     ----------
     numbers : ndarray of float64, shape (3, k)
         Mean bias of failed runs, mean bias of passed runs and its σ, for each predicate.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix(np.ones((4, 3)), failed=[True, True, False, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 4,
+    ...     edge_counts=tuple(np.array([10, a, 10 - a, a, 10 - a]) for a in (8, 9, 5, 4)),
+    ... )
+    >>> report = Sober().localize(spectrum, Program((), (graph,)))
+    >>> details_of(report, SoberDetails).numbers.round(2).tolist()
+    [[0.85, 0.15], [0.45, 0.55], [0.07, 0.07]]
     """
 
     numbers: Floats
