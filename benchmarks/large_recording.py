@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from suspectra.arrays import Ints
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.probes import Kind, ModuleMap
 from suspectra_recorder.instrumentation.rewriting import instrument

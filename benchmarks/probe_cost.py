@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
 from suspectra_recorder.choice import MICROSECONDS_PER_PROBE
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.monitoring import Monitor, unavailable
 from suspectra_recorder.instrumentation.rewriting import instrument
 

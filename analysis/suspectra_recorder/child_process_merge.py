@@ -8,7 +8,8 @@ from suspectra_recorder.child import follow_forks  # not only where it is needed
 from suspectra_recorder.children import ChildLog, Children, tell_failure
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.first_imports import FirstImports
-from suspectra_recorder.instrumentation.imports import ImportHook, LoadedFile
+from suspectra_recorder.instrumentation.imports import ImportHook
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.own import os
 
 __builtins__ = own.builtins

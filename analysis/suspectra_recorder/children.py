@@ -34,7 +34,7 @@ from suspectra_recorder.shared_cells import SharedCells, stored_cells
 
 if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.first_imports import FirstImport
-    from suspectra_recorder.instrumentation.imports import LoadedFile
+    from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
 __builtins__ = own.builtins
 

@@ -17,7 +17,8 @@ from typing import Any
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.captures import Capture
 from suspectra_recorder.instrumentation.first_imports import FirstImports
-from suspectra_recorder.instrumentation.imports import LoadedFile, bits
+from suspectra_recorder.instrumentation.imports import bits
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.own import sys
 from suspectra_recorder.recorder import Recorder
 

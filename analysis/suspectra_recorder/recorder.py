@@ -13,7 +13,8 @@ from suspectra_recorder.errors import Problem
 from suspectra_recorder.folders import RecordingError, make_recording_folder
 from suspectra_recorder.hooks import Hooks
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.imports import LoadedFile, bits
+from suspectra_recorder.instrumentation.imports import bits
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json

@@ -22,8 +22,9 @@ from suspectra.c_recording.suites import (
     shell_suite,
 )
 from suspectra.errors import EvidenceError, UsageError
+from suspectra.evidence.c_recorder import CRecorder
 from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.c_store import FOLDER, CRecorder, CRecording
+from suspectra.evidence.c_store import FOLDER, CRecording
 from suspectra.evidence.evidence import Verdict
 from suspectra.localizer import Localizer
 from suspectra.location import Location

@@ -23,7 +23,8 @@ from suspectra.program import Program
 from suspectra.spectrum import FIRST_OUTCOME, Edges
 from suspectra.techniques import make_technique
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.instrumentation.imports import ImportHook, LoadedFile
+from suspectra_recorder.instrumentation.imports import ImportHook
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.probes import Kind
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.instrumentation.source import LogicalLines

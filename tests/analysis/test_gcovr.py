@@ -19,8 +19,9 @@ from suspectra.c_recording.gcovr_settings import LINES, READING, read_settings
 from suspectra.c_recording.run import record_c
 from suspectra.c_recording.suites import ctest_suite, shell_suite
 from suspectra.errors import EvidenceError
+from suspectra.evidence.c_recorder import CRecorder
 from suspectra.evidence.c_recording import CRecordingSource
-from suspectra.evidence.c_store import FOLDER, CRecorder, CRecording
+from suspectra.evidence.c_store import FOLDER, CRecording
 from suspectra.evidence.source_paths import SourcePaths
 from suspectra.program.c_flow import CFlow
 from suspectra.program.c_object import Compiler, parse_notes, parse_profile

@@ -23,7 +23,7 @@ from suspectra.techniques.carried import Carried
 from suspectra.techniques.cp import Propagation
 from suspectra.techniques.flow_report import FlowReport
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument
 from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.instrumentation.imports import LoadedFile
+from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.probes import Kind
 from suspectra_recorder.instrumentation.rewriting import instrument
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from suspectra.c_recording.gcovr import Gcovr, Measured, measured_object
 from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.c_store import CRecorder
+from suspectra.evidence.c_recorder import CRecorder
 from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.gcov_raw import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.gcovr import gcovr_table

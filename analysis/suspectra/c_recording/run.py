@@ -23,7 +23,7 @@ from suspectra.c_recording.profiles import ProfileReader, TestData
 from suspectra.c_recording.suites import CSuite, located
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.c_evidence import merged
-from suspectra.evidence.c_store import CRecorder
+from suspectra.evidence.c_recorder import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.exclusions import NO_EXCLUSIONS
 from suspectra.evidence.gcov_raw import NotesFolder

@@ -10,35 +10,32 @@ is told, and cut off before the next one is written.
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import fcntl
 import hashlib
 import json
 import os
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import Verdict
 from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.sources import open_regular, read_regular
 from suspectra.location import Location
-from suspectra_recorder.complete_file import complete_file
-from suspectra_recorder.folders import make_recording_folder, refuse_links
 
 FOLDER = Path(".suspectra", "recording-c")
 """Below the workspace."""
 
-_MAGIC = b"suspectra-c 1\n"
-_FRAME = struct.Struct("<II")  # length and CRC-32 of what follows
-_HEAD = struct.Struct("<I")  # length of the JSON before the counters
+MAGIC = b"suspectra-c 1\n"
+FRAME = struct.Struct("<II")
+"""Before each record: length and CRC-32 of what follows."""
+HEAD = struct.Struct("<I")
+"""Of a record: length of the JSON before the counters."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MAX_NOTES = 1 << 28  # bytes of one object's notes
@@ -132,6 +129,7 @@ class CRecording:
 
     Examples
     --------
+    >>> from suspectra.evidence.c_recorder import CRecorder
     >>> with CRecorder(folder, {"mapping": []}) as recorder:
     ...     number = recorder.add_object("build/cart.gcno", b"notes", {})
     ...     recorder.end([])
@@ -182,10 +180,10 @@ class CRecording:
                 self.objects, self.tests, self.run, self.offset, self.odd = {}, {}, {}, 0, 0
                 self.exclusions = NO_EXCLUSIONS
                 self._inode = stat.st_ino
-                if file.read(len(_MAGIC)) != _MAGIC:
+                if file.read(len(MAGIC)) != MAGIC:
                     cause = "it is not a recording, or was made by another version of Suspectra"
                     raise EvidenceError(Problem(str(self.log), "", cause, f"delete it and {_RECORD}"))
-                self.offset = len(_MAGIC)
+                self.offset = len(MAGIC)
             before = self.offset
             file.seek(self.offset)
             data = file.read()
@@ -199,8 +197,8 @@ class CRecording:
         return self.offset > before
 
     def _take(self, payload: bytes, key: tuple[int, int]) -> None:
-        (size,) = _HEAD.unpack_from(payload)
-        fields = json.loads(payload[_HEAD.size : _HEAD.size + size])
+        (size,) = HEAD.unpack_from(payload)
+        fields = json.loads(payload[HEAD.size : HEAD.size + size])
         kind = fields.pop("kind")
         if kind == "object":
             path, digest, sources = fields["path"], fields["digest"], fields["sources"]
@@ -212,7 +210,7 @@ class CRecording:
         elif kind == "test":
             name, objects = fields.pop("name"), tuple(fields.pop("objects"))
             _check_test(name, objects, fields)
-            start = _HEAD.size + size
+            start = HEAD.size + size
             end = start + fields.pop("table", 0)
             sources = fields.pop("sources", {})
             self.tests.pop(name, None)
@@ -266,217 +264,6 @@ class CRecording:
         if hashlib.sha256(data).hexdigest() != digest:
             raise EvidenceError(Problem(str(path), "", "it is not what was recorded", f"{_RECORD} again"))
         return data
-
-
-class CRecorder:
-    """Adds to a recording; one process at a time.
-
-    Parameters
-    ----------
-    workspace : path
-        Where ``.suspectra/recording-c`` is made.
-    fields : mapping
-        Facts about the run that its reader needs.
-
-    Raises
-    ------
-    UsageError
-        Another process is recording.
-
-    Examples
-    --------
-    >>> with CRecorder(folder, {}) as recorder:
-    ...     number = recorder.add_object("build/cart.gcno", b"notes", {})
-    ...     fields = {"verdict": "passed", "problems": []}
-    ...     recorder.add_test("sum", fields, [number], [bytes(8)])
-    >>> recorder.recording.update(), recorder.recording.tests["sum"].objects
-    (True, (0,))
-    """
-
-    def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, Any]):
-        self.folder = Path(workspace, FOLDER)
-        make_recording_folder(str(workspace), FOLDER.name, "objects")
-        for name in ("lock", "tests.log"):
-            refuse_links(str(self.folder / name))
-        lock = os.open(self.folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        self._lock = os.fdopen(lock, "w")  # held as long as the recorder is
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            problem = Problem(str(self.folder), "", "another recording is under way", "wait until it has ended")
-            raise UsageError(problem) from None
-        self.recording = CRecording(self.folder)
-        self._open()
-        self._numbers = {(o.path, o.digest): n for n, o in self.recording.objects.items()}
-        self._next = max(self.recording.objects, default=-1) + 1
-        self.write({"kind": "run", **fields})
-
-    def __enter__(self) -> CRecorder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        os.close(self._log)
-        self._lock.close()
-
-    def _open(self) -> None:
-        """Read what there is, drop a torn tail and, when most records are outdated, all outdated ones."""
-        log = self.recording.log
-        if not log.exists():
-            _replace(log, _MAGIC)
-        try:
-            self.recording.update()
-        except EvidenceError:  # not readable by this version, so of no use to anybody
-            _replace(log, _MAGIC)
-            self.recording.update()
-        live = sum(test.key[0] for test in self.recording.tests.values())
-        if self.recording.offset > 2 * live + (1 << 20):
-            self._compact()
-        self._log = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW)
-        os.ftruncate(self._log, self.recording.offset)
-
-    def _compact(self) -> None:
-        recording = self.recording
-        used = {number for test in recording.tests.values() for number in test.objects}
-        used = (used & set(recording.objects)) | set(recording.newest.values())
-        parts = [_MAGIC]
-        parts += [_framed(_object_fields(number, recording.objects[number])) for number in sorted(used)]
-        for test in recording.tests.values():
-            fields = _test_fields(test.name, test.objects, test.fields, test.table, test.sources)
-            parts.append(_framed(fields, test.table + test.counters))
-        if recording.exclusions != NO_EXCLUSIONS:
-            parts.append(_framed({"kind": "exclusions", **recording.exclusions.fields()}))
-        _replace(recording.log, b"".join(parts))
-        recording.update()
-        kept = {recording.objects[number].digest for number in used}
-        for path in (self.folder / "objects").glob("*.gcno.z"):
-            if path.name.partition(".")[0] not in kept:
-                with contextlib.suppress(OSError):
-                    path.unlink()
-
-    def add_object(self, path: str, notes: bytes, sources: Mapping[str, str]) -> int:
-        """Store the notes of an object, unless they are.
-
-        Parameters
-        ----------
-        path : str
-            Of the ``.gcno`` file.
-        notes : bytes
-            Its content.
-        sources : mapping of str to str
-            SHA-256 of each source it was compiled from, by path.
-
-        Returns
-        -------
-        int
-            The object's number in this recording.
-        """
-        digest = hashlib.sha256(notes).hexdigest()
-        number = self._numbers.get((path, digest))
-        if number is not None and number == self.recording.newest.get(path):
-            return number
-        stored = self.folder / "objects" / f"{digest}.gcno.z"
-        if not stored.exists():
-            _replace(stored, zlib.compress(notes))
-        number, self._next = self._next, self._next + 1
-        self._numbers[path, digest] = number
-        self.recording.objects[number] = StoredObject(path, digest, dict(sources))
-        self.write(_object_fields(number, self.recording.objects[number]))
-        return number
-
-    def add_test(
-        self,
-        name: str,
-        fields: Mapping[str, Any],
-        objects: Sequence[int],
-        counters: Sequence[bytes],
-        table: bytes = b"",
-        sources: Mapping[str, str] | None = None,
-    ) -> None:
-        """Store one test.
-
-        Parameters
-        ----------
-        name : str
-            The test.
-        fields : mapping of str to Any
-            Its outcome, as JSON can hold it.
-        objects : sequence of int
-            Numbers of the objects it ran code of.
-        counters : sequence of bytes
-            Those of each object, 64-bit, little-endian.
-        table : bytes, optional
-            The files of gcovr's report, as JSON.
-        sources : mapping of str to str, optional
-            The digests of its sources.
-        """
-        packed = zlib.compress(table) if table else b""
-        whole = _test_fields(name, objects, fields, packed, sources or {})
-        self.write(whole, packed + zlib.compress(b"".join(counters)))
-
-    def exclude(self, exclusions: Exclusions) -> None:
-        """Say which lines do not count from now on.
-
-        Parameters
-        ----------
-        exclusions : Exclusions
-            All of them; what was said before is void.
-        """
-        if exclusions != self.recording.exclusions:
-            self.recording.exclusions = exclusions
-            self.write({"kind": "exclusions", **exclusions.fields()})
-
-    def end(self, tests: Sequence[str]) -> None:
-        """Say that the whole suite was run, and which tests it has.
-
-        Parameters
-        ----------
-        tests : sequence of str
-            Names; others that are recorded are gone.
-        """
-        self.write({"kind": "end", "tests": list(tests)})
-
-    def write(self, fields: Mapping[str, Any], blob: bytes = b"") -> None:
-        """Add a record, in one write.
-
-        Parameters
-        ----------
-        fields : mapping of str to Any
-            The record, as JSON can hold it.
-        blob : bytes, optional
-            Bytes that go with it.
-
-        Raises
-        ------
-        UsageError
-            Not all of it could be written; the next recorder cuts off what was.
-        """
-        data = _framed(fields, blob)
-        try:
-            if os.write(self._log, data) < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError as error:
-            cause = f"the recording can't be written: {error.strerror}"
-            cure = "make room for it; the tests recorded so far are kept"
-            raise UsageError(Problem(str(self.recording.log), "", cause, cure)) from None
-
-
-def _test_fields(
-    name: str, objects: Sequence[int], fields: Mapping[str, Any], table: bytes, sources: Mapping[str, str]
-) -> dict[str, Any]:
-    by_gcovr = {"table": len(table), "sources": dict(sources)} if table else {}
-    return {"kind": "test", "name": name, "objects": list(objects), **fields, **by_gcovr}
-
-
-def _object_fields(number: int, stored: StoredObject) -> dict[str, Any]:
-    fields = {"id": number, "path": stored.path, "digest": stored.digest, "sources": dict(stored.sources)}
-    return {"kind": "object", **fields}
-
-
-def _framed(fields: Mapping[str, Any], blob: bytes = b"") -> bytes:
-    head = json.dumps(fields, separators=(",", ":")).encode()
-    payload = _HEAD.pack(len(head)) + head + blob
-    return _FRAME.pack(len(payload), zlib.crc32(payload)) + payload
 
 
 def unpacked(data: bytes, most: int) -> bytes:
@@ -549,20 +336,10 @@ def _all(kind: type | tuple[type, ...], *values: object) -> None:
 def _records(data: bytes) -> Iterator[tuple[bytes, tuple[int, int], int]]:
     """(payload, key, size in the log) of every whole record."""
     at = 0
-    while at + _FRAME.size <= len(data):
-        size, checksum = _FRAME.unpack_from(data, at)
-        payload = data[at + _FRAME.size : at + _FRAME.size + size]
+    while at + FRAME.size <= len(data):
+        size, checksum = FRAME.unpack_from(data, at)
+        payload = data[at + FRAME.size : at + FRAME.size + size]
         if len(payload) < size or zlib.crc32(payload) != checksum:
             return
-        at += _FRAME.size + size
-        yield payload, (size, checksum), _FRAME.size + size
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    try:
-        with complete_file(path) as file:
-            file.write(content)
-    except OSError as error:
-        problem = Problem(str(path), "", f"it can't be written: {error.strerror}", "make room for it")
-        raise UsageError(problem) from None
+        at += FRAME.size + size
+        yield payload, (size, checksum), FRAME.size + size

@@ -25,17 +25,6 @@ from suspectra.markov.jumps import JumpModel
 
 Pairs: TypeAlias = Ints  # integers, shape (k, 2): locations x, y
 
-SAME_FUNCTION = "same function"
-RUNS_JUST_BEFORE = "runs just before"
-RUNS_JUST_AFTER = "runs just after"
-CALLS = "calls it"
-CALLED = "called from here"
-BACK_TO_RANKING = "back to the ranking"
-MEMBER = "in this place of the ranking"
-NEXT = "next in the ranking"
-PREVIOUS = "previous in the ranking"
-STAY = "stay"
-
 
 @dataclass(frozen=True, eq=False)
 class Structure:

@@ -15,7 +15,8 @@ from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, sys
 
 if TYPE_CHECKING:
-    from suspectra_recorder.instrumentation.imports import ImportHook, LoadedFile
+    from suspectra_recorder.instrumentation.imports import ImportHook
+    from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
 __builtins__ = own.builtins
 

@@ -20,7 +20,8 @@ from suspectra_recorder.instrumentation.guard import like_an_import
 from suspectra_recorder.instrumentation.own import sys
 
 if TYPE_CHECKING:
-    from suspectra_recorder.instrumentation.imports import ImportHook, LoadedFile
+    from suspectra_recorder.instrumentation.imports import ImportHook
+    from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
 __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error

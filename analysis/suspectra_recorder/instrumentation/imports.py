@@ -10,16 +10,16 @@ from __future__ import annotations
 import ast
 from array import array
 from collections.abc import Callable, Collection, MutableSequence, Sequence
-from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cache import CodeCache, Instrumented
-from suspectra_recorder.instrumentation.cells import CELLS, with_cells
+from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook, file_with
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
+from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER, LoadedFile, placeholder
 from suspectra_recorder.instrumentation.own import hashlib, sys
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
@@ -34,60 +34,8 @@ __tracebackhide__ = True  # pytest leaves out what stands between the program an
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
 """Gives the cells of a source: its recorded name, its digest, how many, and the map of its probes."""
 
-SOURCE_LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
-"""What all loaders of sources have their ``get_code`` from."""
 
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class LoadedFile:
-    """An instrumented source of this process.
-
-    Parameters
-    ----------
-    path : str
-        As the scope named it: relative to the workspace, forward slashes.
-    digest : str
-        SHA-256 of the source, hexadecimal.
-    cells : mutable sequence of int
-        What the probes set or count; its length is a multiple of eight.
-    map : bytes
-        The compressed :class:`~suspectra_recorder.instrumentation.probes.ModuleMap`.
-    traced : bool
-        Whether it has probes, or is only known to matter.
-    """
-
-    path: str
-    digest: str
-    cells: MutableSequence[int]
-    map: bytes
-    traced: bool = True
-    untouched: list[int] = field(init=False)
-    target: MutableSequence[int] = field(init=False)  # what probes store into
-
-    def __post_init__(self) -> None:
-        self.untouched = list(self.cells)
-        self.target = self.cells
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As a constant of code that is pickled.
-
-        Where the same source is recorded it comes back as the file of there; other processes need not know of Suspectra
-        and get room for what nobody asks for.
-        """
-        room = _Later(type, "Cells", (), {CELLS: list(self.untouched)})
-        return getattr, (_Later(getattr, SOURCE_LOADER, "get_code"), _cells_name(self.path, self.digest), room)
-
-
-class _Later:
-    """What a call returns in the process that loads it from a pickle."""
-
-    def __init__(self, function: Callable[..., object], *arguments: object):
-        self._call = function, arguments
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._call
 
 
 class ImportHook:
@@ -233,7 +181,7 @@ class ImportHook:
         flags: int,
     ) -> CodeType | None:
         digest = hashlib.sha256(source).hexdigest()
-        cells_name = _cells_name(name, digest)
+        cells_name = placeholder(name, digest)
         try:
             item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags)
         except SyntaxError:
@@ -383,7 +331,7 @@ class ImportHook:
     def _find_by_name(self, file: LoadedFile) -> None:
         """Let code that comes out of a pickle find a file; only what any process has can be named there."""
         if self._hook is not None:
-            setattr(self._hook, _cells_name(file.path, file.digest), file)
+            setattr(self._hook, placeholder(file.path, file.digest), file)
 
     def _expose(self, file: LoadedFile) -> None:
         file.target = file.cells if self._stand_in is None else self._stand_in(file)
@@ -495,8 +443,3 @@ def _numbers(data: bytes) -> array[int]:
     if sys.byteorder == "big":
         numbers.byteswap()
     return numbers
-
-
-def _cells_name(name: str, digest: str) -> str:
-    unique = hashlib.sha256(f"{name}\0{digest}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
-    return f"__suspectra_{unique}__"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.convert import range_of, whole_line
+from suspectra_server.features.arguments import are_names, checked, parse_cursor, parse_jump_options, parse_location
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`
 Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `Place` of the protocol
 
-MAX_MOVES = 10  # places a jump offers unless asked for another number
 MAX_CHOICES = 5  # of them that the server asks about: some clients make each a button
 
 
@@ -82,7 +82,7 @@ class Commands:
 
     async def jump(self, cursor: Any = None, options: Any = None) -> dict[str, Any] | None:
         """Say where to look next, and go there if a place is chosen."""
-        to, ask, limit = _jump_options(options, ask=not self._session.takes_status)
+        to, ask, limit = parse_jump_options(options, ask=not self._session.takes_status)
         here = self._place_of(cursor) or self._first()
         if here is None:
             if ask:
@@ -130,7 +130,7 @@ class Commands:
 
     def explain(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
         """Say why a line stands where it stands."""
-        found = self._current() if uri is None else self._suspect_at(*_parse_location(uri, line))
+        found = self._current() if uri is None else self._suspect_at(*parse_location(uri, line))
         if found is None:
             if not self._session.takes_status:
                 self._session.answer("There is no suspect here." if uri else "There are no suspects.")
@@ -143,7 +143,7 @@ class Commands:
 
     def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
         """Take the suspect on a line off the marks."""
-        found = self._marked(*_parse_location(uri, line))
+        found = self._marked(*parse_location(uri, line))
         if found is None:
             return False
         found[0].exclude([found[1].suspect.element], "examined")
@@ -153,7 +153,7 @@ class Commands:
         """Take a statement, or its function, off the marks and out of the model."""
         if scope not in ("line", "function"):
             raise JsonRpcInvalidParams('the scope is "line" or "function"')
-        found = self._statement_at(*_parse_location(uri, line))
+        found = self._statement_at(*parse_location(uri, line))
         if found is None or found.suspect is None:
             return False
         folder, element = found.folder, found.element
@@ -221,7 +221,7 @@ class Commands:
         if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
             raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
         tests = {} if tests is None else tests
-        if not isinstance(tests, Mapping) or not all(map(_are_names, tests.values())):
+        if not isinstance(tests, Mapping) or not all(map(are_names, tests.values())):
             raise JsonRpcInvalidParams("runTests takes the names of tests by the URI of their folder")
         try:
             self._session.trust.require()
@@ -292,7 +292,7 @@ class Commands:
 
     def _place_of(self, cursor: Any) -> Statement | None:
         """Where the reader is: the statement at the cursor, else where they went last."""
-        if cursor is not None and (found := self._statement_at(*_cursor(cursor))):
+        if cursor is not None and (found := self._statement_at(*parse_cursor(cursor))):
             return found
         stop = self._session.trail.here
         folder = self._session.folders.get(stop.folder) if stop else None
@@ -311,7 +311,7 @@ class Commands:
 
     def _in_ranking(self, cursor: Any, direction: int) -> Found | None:
         everything = self._all()
-        here = (self._marked(*_cursor(cursor)) if cursor is not None else None) or self._visited()
+        here = (self._marked(*parse_cursor(cursor)) if cursor is not None else None) or self._visited()
         if here is None:
             order = everything if direction > 0 else everything[::-1]
         else:
@@ -454,48 +454,7 @@ def register(session: Session) -> None:
     commands = Commands(session)
     for command in COMMANDS:
         method = getattr(commands, "".join(f"_{c.lower()}" if c.isupper() else c for c in command.name))
-        session.command(command.id)(_checked(method, len(command.arguments)))
-
-
-def _checked(method: Callable[..., Any], most: int) -> Callable[..., Awaitable[Any]]:
-    """The method with its arguments as JSON; a client that sends too many is told so."""
-
-    async def run(*arguments: Any) -> Any:
-        if len(arguments) > most:
-            raise JsonRpcInvalidParams(f"at most {most} arguments, got {len(arguments)}")
-        result = method(*arguments)
-        return await result if hasattr(result, "__await__") else result
-
-    return run
-
-
-def _parse_location(uri: Any, line: Any) -> tuple[str, int]:
-    if not isinstance(uri, str) or isinstance(line, bool) or not isinstance(line, int) or line < 0:
-        raise JsonRpcInvalidParams("the arguments are a document's URI and a line, counted from 0")
-    return uri, line
-
-
-def _cursor(cursor: Any) -> tuple[str, int]:
-    position = cursor.get("position") if isinstance(cursor, Mapping) else None
-    line = position.get("line") if isinstance(position, Mapping) else None
-    if line is None:
-        raise JsonRpcInvalidParams("the argument is {uri, position: {line, character}}, or nothing")
-    return _parse_location(cursor.get("uri"), line)
-
-
-def _jump_options(options: Any, ask: bool) -> tuple[tuple[str, int] | None, bool, int]:
-    """Where to go, whether to ask, and how many places."""
-    if options is not None and not isinstance(options, Mapping):
-        raise JsonRpcInvalidParams("the options are {to, ask, limit}")
-    given = {name: value for name, value in (options or {}).items() if value is not None}
-    to, ask, limit = given.get("to"), given.get("ask", ask), given.get("limit", MAX_MOVES)
-    if to is not None:
-        if not isinstance(to, Mapping):
-            raise JsonRpcInvalidParams("the place to go to is {uri, line}")
-        to = _parse_location(to.get("uri"), to.get("line"))
-    if not isinstance(ask, bool) or isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise JsonRpcInvalidParams("ask is true or false, and limit a whole number from 1 on")
-    return to, ask, limit
+        session.command(command.id)(checked(method, len(command.arguments)))
 
 
 def _moves(here: Statement, navigation: NavigationModel, limit: int) -> tuple[list[Move], Reading] | None:
@@ -506,11 +465,6 @@ def _moves(here: Statement, navigation: NavigationModel, limit: int) -> tuple[li
     ranking = here.ranking
     paths = {ranking.recorded_line(one)[0] for one in (here.element, *(move.element for move in moves))}
     return moves, here.folder.read_in_worker(path for path in paths if path in ranking.files)
-
-
-def _are_names(names: Any) -> bool:
-    """Whether these can be names of tests, of which a file holds one a line."""
-    return isinstance(names, list) and all(isinstance(name, str) and "\n" not in name for name in names)
 
 
 def _stop(found: Found) -> Stop:
