@@ -1,13 +1,12 @@
 """The commands `record`, `record-c`, `affected` and `merge`.
 
-Only click is imported here, since every command line loads this.
+Only click and what is as light is imported here, since every command line loads this.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from suspectra.cancellation import Token
 from suspectra.console import (
     INTERRUPTED,
     build_options,
@@ -30,7 +30,7 @@ from suspectra.console import (
     warn,
     workspace_option,
 )
-from suspectra.errors import Problem, UsageError
+from suspectra.errors import Problem, SuspectraError, UsageError
 from suspectra_recorder.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -60,9 +60,10 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOp
     from suspectra.c_recording import ctest_command
     from suspectra.recording import launch
 
-    if ctest_command.runs_ctest(command):
-        return _record_ctest(workspace, command, chosen)
-    return launch.run(command, workspace, **chosen)
+    with _trouble_told(chosen["progress"]):
+        if ctest_command.runs_ctest(command):
+            return _record_ctest(workspace, command, chosen)
+        return launch.run(command, workspace, **chosen)
 
 
 @click.command()
@@ -118,9 +119,10 @@ def record_c(
     The program must be built with --coverage. For example: suspectra record-c --ctest build
     """
     from suspectra.c_recording import run as c_tests
-    from suspectra.recording.watchdog import Watchdog
+    from suspectra.processes.watchdog import Watchdog
 
-    with Watchdog(os.environ):  # the build and the tests end with this program, also if that is killed
+    # the build and the tests end with this program, also if that is killed
+    with _trouble_told(chosen["progress"]), Watchdog(os.environ):
         if make is not None:
             _make(make, workspace)
         suite = _c_suite(workspace, ctest, config, gtest, catch2, template, tests, shell, expect_stdout)
@@ -150,9 +152,12 @@ RECORD_COMMANDS = (record, record_c, affected, merge)
 
 def _make(command: str, workspace: Path) -> None:
     """Build; what the build says goes where the tests' progress goes."""
-    done = subprocess.run(command, shell=True, cwd=workspace, stdout=2, check=False)
-    if done.returncode:
-        cause = f"the build ended with status {done.returncode}, so no test was run"
+    from suspectra.processes.runner import Program, Streams, run
+
+    shell = ("cmd", "/c") if os.name == "nt" else ("/bin/sh", "-c")
+    ended = run(Program((*shell, command), str(workspace), os.environ, Streams.STDERR))
+    if ended.status:
+        cause = f"the build ended with status {ended.status}, so no test was run"
         raise UsageError(Problem(command, "", cause, "fix what the build complains about"))
 
 
@@ -193,6 +198,18 @@ def _c_suite(
     return reduce(add, suites)
 
 
+@contextmanager
+def _trouble_told(progress: Path | None) -> Iterator[None]:
+    """Whoever follows the progress learns why no tests are run."""
+    from suspectra_recorder.progress import Progress
+
+    try:
+        yield
+    except SuspectraError as error:
+        Progress(str(progress.absolute()) if progress else "").trouble(str(error.problem))
+        raise
+
+
 class _RecordOptions(TypedDict):
     """The values of the options of `record`."""
 
@@ -212,7 +229,7 @@ def _record_ctest(workspace: Path, command: Sequence[str], chosen: _RecordOption
     """The tests that a command of CTest chooses, as `record-c` records them."""
     from suspectra.c_recording import run as c_tests
     from suspectra.c_recording.ctest_command import ctest_command
-    from suspectra.recording.watchdog import Watchdog
+    from suspectra.processes.watchdog import Watchdog
 
     usable = {"only", "progress", "children"}
     if unusable := next((name for name, value in chosen.items() if value and name not in usable), None):
@@ -257,7 +274,7 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
     from suspectra.recording.launch import named_tests
     from suspectra_recorder.progress import Progress as ProgressFile
 
-    stop = threading.Event()
+    stop = Token()
     select, only, progress, junit = chosen["select"], chosen["only"], chosen["progress"], chosen["junit"]
     shown, told = Progress(sys.stderr), ProgressFile(str(progress.absolute()) if progress else "")
     names = [case.name for case in suite.cases]
@@ -305,13 +322,13 @@ def _matching(patterns: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+def _stopped_by_signals(stop: Token) -> Iterator[None]:
     """The first interrupt ends the run in good order, a second one ends it."""
 
     def act(number: int, _: object) -> None:
-        if stop.is_set():
+        if stop.cancelled:
             raise KeyboardInterrupt
-        stop.set()
+        stop.cancelled = True
 
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's

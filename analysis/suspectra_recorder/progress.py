@@ -13,7 +13,8 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 class Progress:
     """Adds lines to a file: ``{"tests": 817}`` once it is known how many run, ``{"failed": false}`` as each test ends.
 
-    Every process of a run adds its own. What can't be written is left out.
+    ``{"trouble": "no tests were found"}`` says why they do not come to their end. Every process of a run adds its own.
+    What can't be written is left out.
 
     Parameters
     ----------
@@ -44,7 +45,17 @@ class Progress:
         """
         self._add({"failed": failed})
 
-    def _add(self, event: dict[str, int | bool]) -> None:
+    def trouble(self, text: str) -> None:
+        """The tests do not come to their end.
+
+        Parameters
+        ----------
+        text : str
+            Why, for the user.
+        """
+        self._add({"trouble": text})
+
+    def _add(self, event: dict[str, int | bool | str]) -> None:
         if self._path:
             with suppress(OSError):
                 _append(self._path, json.dumps(event).encode() + b"\n")

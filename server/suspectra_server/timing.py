@@ -25,8 +25,9 @@ WATCH_POLL_S = 1.0
 RECORDING_POLL_S = 0.5
 """Between two looks whether a recording is complete, before its problems are reported."""
 
-RUN_PROGRESS_S = 0.25
-"""Between two reports of how a test run gets on: often enough to look alive, seldom enough to cost nothing."""
+RUN_LOG_S = 0.25
+"""Before output of a test run is shown, with what comes meanwhile: often enough to look alive, seldom enough to cost
+nothing."""
 
 # how long somebody is waited for
 

@@ -5,13 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 
 import numpy as np
 import pytest
 
-from suspectra.c_recording.case import CCase, Ending, cmake_pattern, judge
+from suspectra.c_recording.case import CCase, cmake_pattern, judge
 from suspectra.c_recording.run import modify, record_c
 from suspectra.c_recording.suites import (
     CSuite,
@@ -21,6 +20,7 @@ from suspectra.c_recording.suites import (
     gtest_suite,
     shell_suite,
 )
+from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, UsageError
 from suspectra.evidence.c_recorder import CRecorder
 from suspectra.evidence.c_recording import CRecordingSource
@@ -28,6 +28,7 @@ from suspectra.evidence.c_store import FOLDER, CRecording
 from suspectra.evidence.evidence import Verdict
 from suspectra.localizer import Localizer
 from suspectra.location import Location
+from suspectra.processes.events import Ended, Stopped
 from suspectra.techniques import make_technique
 
 
@@ -263,7 +264,7 @@ def test_googletest_programs_run_test_by_test(build_c):
     assert "suite.c:7" in lines_of(evidence, "Triple.Large")
     assert "suite.c:7" not in lines_of(evidence, "Triple.Small")
     assert not program.profile("suite").exists()  # listing left nothing in the build folder
-    with pytest.raises(EvidenceError, match="can't list its tests"):
+    with pytest.raises(EvidenceError, match="can't be started"):
         gtest_suite(program.workspace, ["build/nothing"])
 
 
@@ -416,7 +417,7 @@ def test_a_plain_assert_keeps_its_profile_and_says_why(tmp_path, tool):
 
 
 def test_the_handler_can_be_linked_instead(build_c):
-    from suspectra.c_recording.process import HANDLER
+    from suspectra.c_recording.crash_handler import HANDLER
 
     workspace = build_c().workspace
     sources = {name: (workspace / name).read_text() for name in ("flow.c", "other.c")}
@@ -440,12 +441,12 @@ def test_a_test_that_hangs_is_stopped_with_all_it_started(exporting_c):
 
 def test_cancelling_keeps_what_ended(build_c):
     program = build_c()
-    cancel = threading.Event()
+    cancel = Token()
     done = []
 
     def stop(count, total, result):
         done.append((count, total, result.name))
-        cancel.set()
+        cancel.cancelled = True
 
     (program.workspace / "tests.sh").write_text("first\t./build/program c1\nlong\tsleep 100\nnever\ttrue\n")
     suite = shell_suite(program.workspace, "tests.sh")
@@ -456,7 +457,7 @@ def test_cancelling_keeps_what_ended(build_c):
 
 
 def test_too_much_output_ends_a_test(build_c, monkeypatch):
-    monkeypatch.setattr("suspectra.c_recording.process.MAX_OUTPUT", 1000)
+    monkeypatch.setattr("suspectra.processes.runner.MAX_OUTPUT", 1000)
     run = shell(build_c(), "loud\tyes\nquiet\ttrue\n")
     assert messages(run)["loud"] == "wrote too much output"
 
@@ -469,14 +470,14 @@ def test_what_the_profiling_runtime_complains_about_is_said(build_c):
 @pytest.mark.parametrize(
     ("case", "ending", "verdict"),
     [
-        ({}, Ending(0), "passed"),
-        ({}, Ending(1), "failed"),
-        ({"will_fail": True}, Ending(1), "passed"),
-        ({"will_fail": True}, Ending(None, signal.SIGSEGV), "failed"),
-        ({"pass_patterns": ("ok",)}, Ending(1, stderr=b"it is ok"), "passed"),
-        ({"pass_patterns": ("ok",), "fail_patterns": ("is",)}, Ending(0, stdout=b"it is ok"), "failed"),
-        ({"skip_patterns": ("not here",)}, Ending(1, stdout=b"not here"), "skipped"),
-        ({"timeout": 2.0}, Ending(None, signal.SIGTERM, expired=True), "failed"),
+        ({}, Ended(0), "passed"),
+        ({}, Ended(1), "failed"),
+        ({"will_fail": True}, Ended(1), "passed"),
+        ({"will_fail": True}, Ended(None, signal.SIGSEGV), "failed"),
+        ({"pass_patterns": ("ok",)}, Ended(1, stderr=b"it is ok"), "passed"),
+        ({"pass_patterns": ("ok",), "fail_patterns": ("is",)}, Ended(0, stdout=b"it is ok"), "failed"),
+        ({"skip_patterns": ("not here",)}, Ended(1, stdout=b"not here"), "skipped"),
+        ({"timeout": 2.0}, Ended(None, signal.SIGTERM, stopped=Stopped.TIMEOUT), "failed"),
     ],
 )
 def test_endings_are_judged_as_by_ctest(case, ending, verdict):

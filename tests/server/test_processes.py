@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from suspectra.recording import watchdog
+from suspectra.processes import watchdog
 
 PATIENCE = 60
 STUBBORN = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import itertools
 import json
@@ -12,8 +13,8 @@ import time
 
 import pytest
 
-from suspectra_server.session.run_output import MAX_LAST_LINES, MAX_STREAMED_LINES, Output
-from suspectra_server.session.run_progress import Counts, Events
+from suspectra.processes.events import ProgressFile, TestProgress, Trouble
+from suspectra_server.session.run_log import MAX_LAST_LINES, MAX_STREAMED_LINES, RunLog
 
 SLOW = "import time\n\n\ndef test_slow():\n    print('half way', flush=True)\n    time.sleep(60)\n"
 
@@ -121,7 +122,9 @@ def test_a_server_that_ends_during_a_run_leaves_nothing_open(client, project, mo
     client.notify("exit")
     client.thread.join(30)
     assert not client.thread.is_alive()
-    until(lambda: not any("waitpid" in thread.name for thread in threading.enumerate()))  # asyncio's, for the process
+    until(
+        lambda: not any("suspectra-run" in thread.name for thread in threading.enumerate())
+    )  # it waits for the process
     gc.collect()
     assert [repr(one.exc_value) for one in ignored] == []
 
@@ -176,30 +179,37 @@ def test_the_recorder_says_how_a_run_gets_on(project, options):
     assert lines.count({"tests": 8}) == 1
     assert lines.count({"failed": False}) == 7
     assert lines.count({"failed": True}) == 1
-    assert Events(events).counts() == Counts(8, 1, 8)
+    assert list(ProgressFile(events).news()) == [TestProgress(8, 1, 8)]
 
 
 def test_events_are_read_as_they_come_and_nothing_else_counts(tmp_path):
     file = tmp_path / "events"
     file.write_bytes(b'{"tests": 2}\n{"fai')
-    events = Events(file)
-    assert events.counts() == Counts(0, 0, 2)
+    events = ProgressFile(file)
+    assert list(events.news()) == [TestProgress(0, 0, 2)]
     with file.open("ab") as out:
-        out.write(b'led": true}\nnot JSON\n[]\n{"failed": 3}\n{"failed": false}\n{"failed": false}\n')
-    assert events.counts() == Counts(3, 1, 3)
-    assert events.counts().percentage == 100
-    assert (Counts().percentage, str(Counts())) == (None, "collecting tests")
+        out.write(
+            b'led": true}\nnot JSON\n[]\n{"failed": 3}\n{"failed": false}\n{"failed": false}\n{"trouble": "no more"}\n'
+        )
+    assert list(events.news()) == [TestProgress(3, 1, 3), Trouble("no more")]
+    assert list(events.news()) == []
+    assert (TestProgress(3, 1, 3).percentage, str(TestProgress(3, 1, 3))) == (100, "3 of 3 tests, 1 failed")
+    assert (TestProgress().percentage, str(TestProgress())) == (None, "collecting tests")
 
 
 def test_endless_output_is_bounded():
     shown: list[str] = []
-    output = Output(shown.append)
-    for number in range(3 * MAX_STREAMED_LINES):
-        output.add(f"line {number}")
-        if number % 100 == 0:
-            output.flush()
-    output.end()
+
+    async def stream():
+        log = RunLog(shown.append)
+        for start in range(0, 3 * MAX_STREAMED_LINES, 100):
+            log.add(f"line {number}" for number in range(start, start + 100))
+            log.flush()
+        log.end()
+        return log
+
+    log = asyncio.run(stream())
     lines = "\n".join(shown).split("\n")
     assert len(lines) == MAX_STREAMED_LINES + MAX_LAST_LINES + 1
-    assert lines[-1] == output.last == f"line {3 * MAX_STREAMED_LINES - 1}"
+    assert lines[-1] == log.last == f"line {3 * MAX_STREAMED_LINES - 1}"
     assert f"{2 * MAX_STREAMED_LINES - MAX_LAST_LINES} lines of output left out" in lines[MAX_STREAMED_LINES]

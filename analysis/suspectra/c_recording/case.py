@@ -10,6 +10,7 @@ from pathlib import Path
 
 from suspectra.evidence.evidence import Verdict
 from suspectra.location import Location
+from suspectra.processes.events import Ended, Stopped
 
 
 @dataclass(frozen=True)
@@ -85,40 +86,7 @@ class CCase:
     problem: str = ""
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How a process ended.
-
-    Parameters
-    ----------
-    code : int or None
-        Exit code; None when a signal ended it.
-    signal : int
-        The signal that ended it, else 0. A shell reports a signal of its command as 128 more.
-    expired, cancelled, flooded : bool
-        Stopped by the time limit, on request, or because of the amount of its output.
-    stdout, stderr : bytes
-        The beginning of what it wrote.
-    seconds : float
-        How long it ran.
-    """
-
-    code: int | None
-    signal: int = 0
-    expired: bool = False
-    cancelled: bool = False
-    flooded: bool = False
-    stdout: bytes = b""
-    stderr: bytes = b""
-    seconds: float = 0.0
-
-    @property
-    def crashed(self) -> bool:
-        """Whether a signal that the program brought upon itself ended it."""
-        return bool(self.signal) and not (self.expired or self.cancelled or self.flooded)
-
-
-def judge(case: CCase, ending: Ending) -> tuple[Verdict, str]:
+def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
     """The verdict on a test, and the first line of the reason where it failed.
 
     Follows CTest: a crash or a time-out fails whatever was expected; a pass pattern takes the place of the exit code;
@@ -128,7 +96,7 @@ def judge(case: CCase, ending: Ending) -> tuple[Verdict, str]:
     ----------
     case : CCase
         What is expected.
-    ending : Ending
+    ended : Ended
         What happened.
 
     Returns
@@ -138,25 +106,25 @@ def judge(case: CCase, ending: Ending) -> tuple[Verdict, str]:
     reason : str
         Empty unless it failed.
     """
-    if ending.expired:
+    if ended.stopped is Stopped.TIMEOUT:
         return Verdict.FAILED, f"timed out after {case.timeout:g} s"
-    if ending.flooded:
+    if ended.stopped is Stopped.OUTPUT:
         return Verdict.FAILED, "wrote too much output"
-    if ending.signal:
-        said = _complaint(ending.stderr.decode("utf-8", "replace"))  # what assert() says, for example
-        return Verdict.FAILED, f"crashed: {_signal_name(ending.signal)}{f': {said}' if said else ''}"
+    if ended.signal:
+        said = _complaint(ended.stderr.decode("utf-8", "replace"))  # what assert() says, for example
+        return Verdict.FAILED, f"crashed: {_signal_name(ended.signal)}{f': {said}' if said else ''}"
     if case.expected is not None:
-        return _compare(case.expected, ending.stdout)
-    output = (ending.stdout + ending.stderr).decode("utf-8", "replace")
-    if ending.code == case.skip_code or _found(case.skip_patterns, output):
+        return _compare(case.expected, ended.stdout)
+    output = (ended.stdout + ended.stderr).decode("utf-8", "replace")
+    if ended.code == case.skip_code or _found(case.skip_patterns, output):
         return Verdict.SKIPPED, "skipped by itself"
     reason = ""
     if case.pass_patterns and not _found(case.pass_patterns, output):
         reason = f"its output holds nothing like {' or '.join(case.pass_patterns)}"
     elif found := _found(case.fail_patterns, output):
         reason = f"its output holds {found}"
-    elif ending.code and not case.pass_patterns:
-        reason = _first_complaint(output) or f"exit code {ending.code}"
+    elif ended.code and not case.pass_patterns:
+        reason = _first_complaint(output) or f"exit code {ended.code}"
     if case.will_fail:
         return (Verdict.PASSED, "") if reason else (Verdict.FAILED, "it was expected to fail and did not")
     return (Verdict.FAILED, reason) if reason else (Verdict.PASSED, "")

@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.c_recording.gcovr_settings import GcovrSettings, read_settings
-from suspectra.c_recording.process import run
+from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.gcov_json import load_json
+from suspectra.processes.runner import Program, run
 from suspectra.program.c_object import Compiler, parse_notes, written_by
 
 TIMEOUT_S = 120.0
@@ -71,12 +72,12 @@ class Gcovr:
     ----------
     workspace : str
         Where its settings are, and where it runs.
-    cancel : threading.Event
-        Set to stop.
+    cancel : Token
+        Cancel it to stop.
     """
 
     workspace: str
-    cancel: threading.Event
+    cancel: Token
     _exclusive: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
@@ -174,11 +175,11 @@ class Gcovr:
         argv += [f"--config={nothing}", f"--root={scratch}", f"--json={report}", f"--gcov-executable={gcov}"]
         argv += [f"--gcov-object-directory={folder}", *self.settings.arguments(self.workspace), profiles]
         environment = {name: value for name, value in os.environ.items() if name not in _UNWANTED}
-        ending = run(argv, self.workspace, environment, scratch, TIMEOUT_S, self.cancel)
-        if ending.code:
-            raise self._failed(gcov, ending.stderr.decode("utf-8", "replace"))
-        if ending.code is None:
-            cause = f"gcovr was stopped after {ending.seconds:.0f} s"
+        ended = run(Program(tuple(argv), self.workspace, environment, timeout=TIMEOUT_S), self.cancel)
+        if ended.code:
+            raise self._failed(gcov, ended.stderr.decode("utf-8", "replace"))
+        if ended.code is None:
+            cause = f"gcovr was stopped after {ended.seconds:.0f} s"
             raise EvidenceError(Problem(self.settings.file, "", cause, "see whether one of its patterns takes long"))
         document = load_json(Path(report), "record again")
         return list(document["files"])

@@ -16,11 +16,12 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from suspectra.c_recording.case import CCase, Ending, judge
+from suspectra.c_recording.case import CCase, judge
+from suspectra.c_recording.crash_handler import HANDLER, build_crash_handler
 from suspectra.c_recording.gcovr import Gcovr
-from suspectra.c_recording.process import HANDLER, build_crash_handler, memory_folder, run
 from suspectra.c_recording.profiles import ProfileReader, TestData
 from suspectra.c_recording.suites import CSuite, located
+from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.c_evidence import merged
 from suspectra.evidence.c_recorder import CRecorder
@@ -30,10 +31,14 @@ from suspectra.evidence.gcov_raw import NotesFolder
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
+from suspectra.processes.events import Ended, Stopped
+from suspectra.processes.runner import Program, memory_folder, run
 from suspectra_recorder.folders import cache_folder
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for a test that sets no limit itself."""
+
+_CURE = "build the tests, and check the command"
 
 Progress = Callable[[int, int, TestResult], None]
 """Told after each test: how many are done, how many there are, how it ended."""
@@ -80,7 +85,7 @@ def record_c(
     test_patterns: Sequence[str] = TEST_PATTERNS,
     crash_handler: bool = True,
     progress: Progress | None = None,
-    cancel: threading.Event | None = None,
+    cancel: Token | None = None,
 ) -> CRun:
     """Run tests and record what each of them executed, in ``.suspectra/recording-c`` of the workspace.
 
@@ -108,8 +113,8 @@ def record_c(
         Load a handler into programs that are built with ``--coverage``, which keeps the profile of those that crash.
     progress : callable, optional
         Called with each test as it ends.
-    cancel : threading.Event, optional
-        Set it to stop; tests that ended stay recorded.
+    cancel : Token, optional
+        Cancel it to stop; tests that ended stay recorded.
 
     Returns
     -------
@@ -130,19 +135,19 @@ def record_c(
     pairs = tuple(mapping)
     paths = SourcePaths(workspace, pairs, test_patterns)
     fields = {"mapping": [list(pair) for pair in pairs], "test_patterns": list(test_patterns)}
-    stop = cancel or threading.Event()
+    stop = cancel or Token()
     with CRecorder(workspace, fields) as recorder, tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
         preload, unbuilt = _crash_handler(workspace, scratch) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
         reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
         session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop)
         results, problems = session.run(cases, jobs, progress)
-        if not stop.is_set() and select is None:
+        if not stop.cancelled and select is None:
             recorder.end([case.name for case in suite.cases])
         problems = [*suite.problems, *([unbuilt] if unbuilt else []), *problems]
         if not reader.readers and results:
             problems.append(_nothing_measured())
-        if reader.objects and not stop.is_set():
+        if reader.objects and not stop.cancelled:
             try:
                 recorder.exclude(
                     reader.exclusions(recorder.recording.exclusions if select is not None else NO_EXCLUSIONS)
@@ -152,7 +157,7 @@ def record_c(
         folder = str(recorder.folder)
     seconds = time.monotonic() - begun
     readers = tuple(sorted(reader.readers))
-    return CRun(tuple(results), tuple(merged(problems)), stop.is_set(), seconds, folder, readers)
+    return CRun(tuple(results), tuple(merged(problems)), stop.cancelled, seconds, folder, readers)
 
 
 def _crash_handler(workspace: str, scratch: str) -> tuple[str | None, Problem | None]:
@@ -171,7 +176,7 @@ class _Session:
         outcomes: Outcomes,
         preload: str | None,
         timeout: float,
-        stop: threading.Event,
+        stop: Token,
     ):
         self.recorder, self.paths, self.reader, self.outcomes = recorder, paths, reader, outcomes
         self.preload, self.timeout, self.stop = preload, timeout, stop
@@ -187,7 +192,7 @@ class _Session:
         running: dict[Future[tuple[TestResult | None, list[Problem]]], CCase] = {}
         with ThreadPoolExecutor(max(1, jobs)) as pool:
             while True:
-                while len(running) < max(1, jobs) and not self.stop.is_set() and (case := schedule.next()):
+                while len(running) < max(1, jobs) and not self.stop.cancelled and (case := schedule.next()):
                     running[pool.submit(self._test, case, schedule.unable(case))] = case
                 if not running:
                     break
@@ -222,19 +227,20 @@ class _Session:
     def _run(self, case: CCase, scratch: str) -> tuple[TestResult | None, list[Problem]]:
         prefix = os.path.join(scratch, "profile")
         os.mkdir(prefix)
-        argv = [word.replace("{scratch}", scratch) for word in case.argv]
+        argv = tuple(word.replace("{scratch}", scratch) for word in case.argv)
+        environment = self._environment(case, prefix)
         try:
-            ending = run(argv, case.folder, self._environment(case, prefix), scratch, case.timeout, self.stop)
+            ended = run(Program(argv, case.folder, environment, timeout=case.timeout, cure=_CURE), self.stop)
         except EvidenceError as error:
             result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {error.problem.cause}")
             self._store(result, [error.problem], TestData())
             return result, [error.problem]
-        if ending.cancelled:
+        if ended.stopped is Stopped.CANCELLED:
             return None, []
-        problems: list[Problem] = _complaints(case, ending)
+        problems: list[Problem] = _complaints(case, ended)
         data = self.reader.read(prefix, problems)
-        result = self._result(case, ending, scratch)
-        problems += _about_the_end(case, ending, result, bool(data), self.preload is not None)
+        result = self._result(case, ended, scratch)
+        problems += _about_the_end(case, ended, result, bool(data), self.preload is not None)
         self._store(result, problems, data)
         return result, problems
 
@@ -249,8 +255,8 @@ class _Session:
             environment["LD_PRELOAD"] = f"{given}:{self.preload}" if given else self.preload
         return environment
 
-    def _result(self, case: CCase, ending: Ending, scratch: str) -> TestResult:
-        verdict, message = judge(case, ending)
+    def _result(self, case: CCase, ended: Ended, scratch: str) -> TestResult:
+        verdict, message = judge(case, ended)
         location = case.location
         report = case.report.replace("{scratch}", scratch)
         if report and os.path.exists(report):
@@ -258,12 +264,12 @@ class _Session:
             location = location or place
             if said.verdict is Verdict.SKIPPED and not verdict.failing:
                 verdict, message = said.verdict, said.message
-            elif verdict.failing and said.message and not ending.signal:
+            elif verdict.failing and said.message and not ended.signal:
                 message = said.message
         known = self.outcomes.get(case.name)
         if known is not None:
             verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
-        return TestResult(case.name, verdict, location, message=message, seconds=round(ending.seconds, 4))
+        return TestResult(case.name, verdict, location, message=message, seconds=round(ended.seconds, 4))
 
     def _store(self, result: TestResult, problems: Sequence[Problem], data: TestData) -> None:
         place = result.location
@@ -411,9 +417,9 @@ def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]
 _LIBGCOV = re.compile(rb"^(?:libgcov )?profiling(?: error)?:(.+)$", re.MULTILINE)
 
 
-def _complaints(case: CCase, ending: Ending) -> list[Problem]:
+def _complaints(case: CCase, ended: Ended) -> list[Problem]:
     """What the profiling runtime said on standard error: a profile it could not write or merge."""
-    found = dict.fromkeys(match[1].decode("utf-8", "replace").strip() for match in _LIBGCOV.finditer(ending.stderr))
+    found = dict.fromkeys(match[1].decode("utf-8", "replace").strip() for match in _LIBGCOV.finditer(ended.stderr))
     cure = "build everything again with one compiler; let no two programs share an object that they build differently"
     return [
         Problem(case.name, "", f"its coverage is not complete, says the profiling runtime: {text}", cure)
@@ -421,17 +427,17 @@ def _complaints(case: CCase, ending: Ending) -> list[Problem]:
     ]
 
 
-def _about_the_end(case: CCase, ending: Ending, result: TestResult, measured: bool, handled: bool) -> list[Problem]:
-    if not (ending.signal or ending.expired) or not result.verdict.counted:
+def _about_the_end(case: CCase, ended: Ended, result: TestResult, measured: bool, handled: bool) -> list[Problem]:
+    if not (ended.signal or ended.stopped is Stopped.TIMEOUT) or not result.verdict.counted:
         return []
-    ended = result.message.removeprefix("crashed: ").partition(":")[0]
+    way = result.message.removeprefix("crashed: ").partition(":")[0]
     if measured:
         cause = (
-            f"this test ended by {ended}; its profile reaches up to there, but the "
+            f"this test ended by {way}; its profile reaches up to there, but the "
             "lines after that point in the same straight piece of code, and on the way out, may count as executed"
         )
         return [Problem(case.name, "", cause, "read the ranking of these lines with care")]
-    cause = f"this test ended by {ended} and left no profile"
+    cause = f"this test ended by {way} and left no profile"
     cure = f"build its program with --coverage and do not strip it, or add {HANDLER} to it with -DSUSPECTRA_LINKED"
     if not handled:
         cure = f"switch the crash handler on, or add {HANDLER} to its program with -DSUSPECTRA_LINKED"

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,8 @@ from suspectra.c_recording.case import CCase
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.outcomes import parse_xml
 from suspectra.location import Location
+from suspectra.processes.events import Stopped
+from suspectra.processes.runner import Program, run
 
 LISTING_SECONDS = 60.0
 """How long a test program may take to list its tests."""
@@ -440,21 +441,14 @@ def _program_suite(
 def _listed(command: Sequence[str], folder: str, cure: str, any_code: bool = False) -> str:
     """What a command that lists tests prints."""
     environment = {**os.environ, "GCOV_PREFIX": os.devnull}  # a listing leaves no profile behind
-    try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LISTING_SECONDS,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EvidenceError(Problem(command[0], "", f"it can't list its tests: {error}", cure)) from None
-    text = done.stdout.decode("utf-8", "replace")
-    if (done.returncode and not any_code) or not text.strip():
-        complaint = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        cause = f"it lists no tests: {complaint or f'exit code {done.returncode}'}"
+    ended = run(Program(tuple(command), folder, environment, timeout=LISTING_SECONDS, cure=cure))
+    if ended.stopped is Stopped.TIMEOUT:
+        cause = f"it did not list its tests within {LISTING_SECONDS} s"
+        raise EvidenceError(Problem(command[0], "", cause, cure))
+    text = ended.stdout.decode("utf-8", "replace")
+    if (ended.status and not any_code) or not text.strip():
+        complaint = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        cause = f"it lists no tests: {complaint or f'exit code {ended.status}'}"
         raise EvidenceError(Problem(command[0], "", cause, cure))
     return text
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,13 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from suspectra.errors import Problem, UsageError
+from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.processes.events import Ended
+from suspectra.processes.runner import Program, Streams
+from suspectra.processes.runner import run as run_program
 from suspectra.recording.endings import in_words
-from suspectra.recording.watchdog import Watchdog
 from suspectra_recorder.failure import record_failure
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.collection import CollectionError, describe_output, summary
 from suspectra_recorder.log.frames import SUFFIX
+from suspectra_recorder.progress import Progress
 from suspectra_recorder.settings import Settings, inject_env, recording_folder
 
 TESTS_FAILED, USAGE_ERROR = 1, 4  # exit statuses of pytest
@@ -28,6 +30,7 @@ INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
+_TIMEOUT_S = 60.0  # for an interpreter to say something
 
 # -c puts the current folder first, where a project's json.py or pytest.py would be taken for the real one
 _LEAVE_FOLDER = "import sys; sys.path[:1] = [entry for entry in sys.path[:1] if entry]\n"
@@ -158,19 +161,23 @@ def run(
         )
         inject_env(settings, environment, unittest=unittest)
         logs = _logs(root)
-        with Watchdog(environment):  # the tests end with this program, also if that is killed
-            code, interrupted = _wait(_start(chosen.arguments, environment))
+        ended = _run(Program(chosen.arguments, os.getcwd(), environment, Streams.TERMINAL, guarded=True))
+        code = ended.status
         reported = _read_status(status)
         if code == USAGE_ERROR and not reported and chosen.python:
             reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
-        _summarise(reported, _logs(root) - logs, root, code, report)
+        said = _summary(reported, _logs(root) - logs, root, code)
+        for line in said:
+            print(f"suspectra: {line}", file=report)
         if code == 0 and any("problem" in line for line in reported):
             code = NOT_RECORDED
+        if code not in (0, TESTS_FAILED):
+            Progress(settings.progress).trouble(said[-1].removeprefix("error: "))
     finally:
         os.unlink(status)
         if selection:
             os.unlink(selection)
-    return INTERRUPTED if interrupted and code not in (0, TESTS_FAILED) else code
+    return INTERRUPTED if ended.interrupted and code not in (0, TESTS_FAILED) else code
 
 
 def _selection(root: str, since: str | None, report: TextIO) -> str:
@@ -345,29 +352,16 @@ def _python_in(environment: str) -> str | None:
 
 def _passes(python: str, check: str) -> bool:
     try:
-        done = subprocess.run([python, "-c", check], capture_output=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        return run_program(Program((python, "-c", check), os.getcwd(), os.environ, timeout=_TIMEOUT_S)).code == 0
+    except EvidenceError:
         return False
-    return done.returncode == 0
 
 
-def _start(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _run(program: Program) -> Ended:
     try:
-        return subprocess.Popen(arguments, env=environment)
-    except OSError as error:
-        cause = f"can't be run: {error.strerror or error}"
-        raise UsageError(Problem(arguments[0], "", cause, "check the command")) from error
-
-
-def _wait(process: subprocess.Popen[bytes]) -> tuple[int, bool]:
-    """The exit status, and whether the user interrupted the run."""
-    interrupted = False
-    while True:
-        try:
-            code = process.wait()
-            return (code if code >= 0 else 128 - code), interrupted
-        except KeyboardInterrupt:
-            interrupted = True  # the terminal told the tests too: let them end in their own way
+        return run_program(program)
+    except EvidenceError as error:
+        raise UsageError(error.problem) from error
 
 
 def _read_status(path: str) -> list[dict[str, Any]]:
@@ -388,16 +382,12 @@ def _ask_for_reason(
 
     Only the terminal saw what it printed, so it is started once more, and refuses once more.
     """
-    try:
-        done = subprocess.run(
-            arguments, env=environment, capture_output=True, text=True, errors="replace", timeout=60, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
+    ended = _run(Program(tuple(arguments), os.getcwd(), environment, timeout=_TIMEOUT_S))
     reported = _read_status(settings.status)
-    if done.returncode != USAGE_ERROR or reported:
+    if ended.code != USAGE_ERROR or reported:
         return reported
-    record_failure(settings, lambda scope: describe_output(done.stderr, scope.name, scope.root))
+    output = ended.stderr.decode(errors="replace").replace("\r\n", "\n")
+    record_failure(settings, lambda scope: describe_output(output, scope.name, scope.root))
     return _read_status(settings.status)
 
 
@@ -408,34 +398,29 @@ def _logs(workspace: str) -> set[str]:
         return set()
 
 
-def _summarise(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int, report: TextIO) -> None:
+def _summary(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int) -> list[str]:
+    """What to say of the recording, line by line; where the tests did not come to their end the last line says why."""
     problems = [line["problem"] for line in status if "problem" in line]
-    tests = sum(int(line.get("tests", 0)) for line in status)
-    new = max((int(line.get("new", 0)) for line in status), default=0)
     if problems:
-        print(f"suspectra: {Problem(**problems[0])}", file=report)
-    elif status:
-        count = f"{tests} test{'s' * (tests != 1)}{f', {new} of them new,' if new else ''}"
-        way = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
-        print(f"suspectra: recorded {count}{way} in {recording_folder(workspace)}", file=report)
-        for objection in {str(line["objection"]) for line in status if line.get("objection")}:
-            print(f"suspectra: {objection}", file=report)
-        if errors := _errors(status):
-            print(f"suspectra: error: {summary(errors)}", file=report)
-        elif code not in (0, TESTS_FAILED):
-            deselected = max(int(line.get("deselected", 0)) for line in status)
-            words = in_words(code, unittest=_by_unittest(status), deselected=deselected)
-            print(f"suspectra: {words}", file=report)
-    elif new_logs:
-        print(f"suspectra: the run was cut off ({in_words(code)}); the tests that finished are recorded", file=report)
-    else:
-        problem = Problem(
-            "",
-            "",
-            f"nothing was recorded: the command ended without starting pytest's plugins or unittest ({in_words(code)})",
-            "let the command run pytest or unittest, without -I, -E, -S or -p no:suspectra",
-        )
-        print(f"suspectra: {problem}", file=report)
+        return [str(Problem(**problems[0]))]
+    if not status and new_logs:
+        return [f"the run was cut off ({in_words(code)}); the tests that finished are recorded"]
+    if not status:
+        cause = "nothing was recorded: the command ended without starting pytest's plugins or unittest"
+        cure = "let the command run pytest or unittest, without -I, -E, -S or -p no:suspectra"
+        return [str(Problem("", "", f"{cause} ({in_words(code)})", cure))]
+    tests = sum(int(line.get("tests", 0)) for line in status)
+    new = max(int(line.get("new", 0)) for line in status)
+    count = f"{tests} test{'s' * (tests != 1)}{f', {new} of them new,' if new else ''}"
+    way = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
+    said = [f"recorded {count}{way} in {recording_folder(workspace)}"]
+    said += {str(line["objection"]) for line in status if line.get("objection")}
+    if errors := _errors(status):
+        said.append(f"error: {summary(errors)}")
+    elif code not in (0, TESTS_FAILED):
+        deselected = max(int(line.get("deselected", 0)) for line in status)
+        said.append(in_words(code, unittest=_by_unittest(status), deselected=deselected))
+    return said
 
 
 def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:

@@ -1,52 +1,69 @@
-"""Starting processes of the workspace: no other module of the server starts any."""
+"""Running programs of the workspace: no other module of the server has any run."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import suppress
 
+from suspectra.cancellation import Token
+from suspectra.processes.events import Ended, Event
+from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra_server.session.trust import Trust
 
-# a group of its own, so that cancelling reaches the processes that the tests started too
-_GROUP: dict[str, Any] = (
-    {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-    if os.name == "nt"
-    else {"start_new_session": True}
-)
+MAX_WAITING = 16  # events that the loop has not taken yet; then the program waits
 
 
-async def start_process(
-    trust: Trust, command: Sequence[str], folder: Path, environ: Mapping[str, str]
-) -> asyncio.subprocess.Process:
-    """Start a program whose output, errors included, is read from its ``stdout``.
+async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenerator[Event, None]:
+    """Run a program, in a thread of its own, and follow it.
 
     Parameters
     ----------
     trust : Trust
-    command : sequence of str
-    folder : Path
-        Where it runs.
-    environ : mapping of str to str
-        Its whole environment.
+    program : Program
+    token : Token
+        Ends the program when cancelled.
+
+    Yields
+    ------
+    Event
+        The last one is `Ended`.
 
     Raises
     ------
     NotTrusted
         When the workspace is not trusted.
-    OSError
+    EvidenceError
         When the program can't be started.
     """
     trust.require()
-    return await asyncio.create_subprocess_exec(
-        *command,
-        cwd=folder,
-        env=environ,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        **_GROUP,
-    )
+    loop = asyncio.get_running_loop()
+    events: asyncio.Queue[Event | Exception] = asyncio.Queue()
+    free, left = threading.Semaphore(MAX_WAITING), threading.Event()
+
+    def notify(event: Event | Exception) -> None:
+        while not left.is_set() and not free.acquire(timeout=LOOK_S):
+            pass
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(events.put_nowait, event)
+
+    def work() -> None:
+        try:
+            run(program, token, notify)
+        except Exception as error:
+            notify(error)
+
+    threading.Thread(target=work, name="suspectra-run", daemon=True).start()
+    try:
+        while True:
+            event = await events.get()
+            free.release()
+            if isinstance(event, Exception):
+                raise event
+            yield event
+            if isinstance(event, Ended):
+                return
+    finally:
+        token.cancelled = True
+        left.set()

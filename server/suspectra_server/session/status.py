@@ -29,7 +29,7 @@ def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
     urgent = next((folder for folder in folders if states[folder] is state), None)
     message = urgent.snapshot.message if urgent else "No folder is open"
     if state in (State.RUNNING_TESTS, State.RANKING):
-        message = f"Running the tests: {run.counts}" if state is State.RUNNING_TESTS else "Ranking"
+        message = f"Running the tests: {run.progress}" if state is State.RUNNING_TESTS else "Ranking"
     named = urgent or next(iter(folders), None)
     return {
         "state": state.value,
@@ -39,7 +39,7 @@ def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
         "failed": sum(folder.snapshot.ranking.failed for folder in folders),
         "passed": sum(folder.snapshot.ranking.passed for folder in folders),
         "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
-        "progress": asdict(run.counts) if state is State.RUNNING_TESTS else None,
+        "progress": asdict(run.progress) if state is State.RUNNING_TESTS else None,
     }
 
 

@@ -8,24 +8,26 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import aclosing
 from importlib.util import find_spec
 from pathlib import Path
 
 from lsprotocol import types as lsp
 
+from suspectra.cancellation import Token
+from suspectra.errors import EvidenceError
+from suspectra.processes.events import Ended, Output, TestProgress, Trouble
+from suspectra.processes.runner import Program, Streams
 from suspectra.recording.endings import in_words
-from suspectra.recording.watchdog import Watchdog
 from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.processes import start_process
-from suspectra_server.session.run_output import Output, lines_of
-from suspectra_server.session.run_progress import Counts, Events, ProgressBar
+from suspectra_server.session.processes import events_of
+from suspectra_server.session.progress_bar import ProgressBar
+from suspectra_server.session.run_log import RunLog
 from suspectra_server.session.trust import Trust
 from suspectra_server.text import many
-from suspectra_server.timing import RUN_PROGRESS_S
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +50,7 @@ class TestRun:
 
     Attributes
     ----------
-    counts : Counts
+    progress : TestProgress
         How far the run of the present folder is.
     failures : dict of str to str
         Why the last run of a folder, by its URI, was not one that tests can be ranked from.
@@ -60,11 +62,10 @@ class TestRun:
         self._files = files
         self._keep_running = keep_running
         self._folders: list[Folder] = []
-        self._process: asyncio.subprocess.Process | None = None
-        self._watchdog: Watchdog | None = None
+        self._token = Token()  # of the present folder's run
         self._cancelled = False
         self._tests: Mapping[str, Sequence[str]] = {}
-        self.counts = Counts()
+        self.progress = TestProgress()
         self.failures: dict[str, str] = {}
         self._unranked: set[Folder] = set()  # whose tests have run, but whose ranking is not there yet
 
@@ -95,7 +96,7 @@ class TestRun:
         self._folders = folders
         self._tests = tests
         self._cancelled = False
-        self.counts = Counts()
+        self.progress = TestProgress()
         for folder in folders:
             self.failures.pop(folder.uri, None)
         self._client.send_status()
@@ -104,19 +105,13 @@ class TestRun:
     def cancel(self) -> None:
         """Stop the tests."""
         self._cancelled = True
-        self._end()
-
-    def _end(self) -> None:
-        if self._process and self._watchdog and self._process.returncode is None:
-            self._watchdog.end()  # which does not need this loop to go on
-            if os.name == "nt":
-                self._process.terminate()
+        self._token.cancelled = True
 
     def leave_out(self, folder: Folder) -> None:
         """The folder was removed: end its run, or don't begin it."""
         self._unranked.discard(folder)
         if self._folders and self._folders[0] is folder:
-            self._end()
+            self._token.cancelled = True
         elif folder in self._folders:
             self._folders.remove(folder)
 
@@ -149,86 +144,58 @@ class TestRun:
         with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
             tests = self._tests.get(folder.uri)
             show, find = folder.test_arguments(), folder.test_arguments(chosen=tests is not None)
-            shown, command, path, environ, watchdog = await self._files.run(
-                lambda: (show(), *_prepared(find(), tests, Path(scratch)), *_watched_environment())
+            shown, program = await self._files.run(
+                lambda: (show(), _program(find(), tests, folder.root, Path(scratch)))
             )
-            self._watchdog = watchdog
-            ended = asyncio.Event()
-            self.counts = Counts()
+            self._token = Token()
+            if self._cancelled or folder.removed:
+                return False
+            self.progress = TestProgress()
             progress.report(" ".join(shown), None)
-            output = Output(
-                lambda text: self._client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
-            )
-            following = asyncio.ensure_future(self._follow(Events(path), output, progress, ended))
+            log = RunLog(self._log)
+            trouble, status = "", _USAGE
             try:
-                self._process = await start_process(
-                    self._trust, (sys.executable, "-c", _SUSPECTRA, *command), folder.root, environ
-                )
-                if self._cancelled or folder.removed:
-                    self._end()
-                assert self._process.stdout is not None, "it was asked for"
-                async for line in lines_of(self._process.stdout):
-                    output.add(line)
-                status = await self._process.wait()
-                watchdog.release()
-            except OSError as error:
-                output.add(str(error))
-                status = _USAGE
+                async with aclosing(events_of(self._trust, program, self._token)) as events:
+                    async for event in events:
+                        match event:
+                            case Output(lines):
+                                log.add(lines)
+                            case TestProgress():
+                                self.progress = event
+                                self._client.send_status()
+                                progress.report(str(event), event.percentage)
+                            case Trouble(text):
+                                trouble = text
+                            case Ended():
+                                status = event.status
+            except (EvidenceError, OSError) as error:
+                trouble = str(error)
             finally:
-                if (
-                    self._process and self._process.returncode is None
-                ):  # the loop is ending; the watchdog ends the tests
-                    self._process._transport.get_pipe_transport(1).close()  # type: ignore[attr-defined]
-                self._process = None
-                ended.set()
-                await following
-                output.end()
+                log.end()
         if self._cancelled:
             return False
         if status >= _USAGE:
-            failure = _failure(shown, status, output.last)
+            failure = trouble or f"{' '.join(shown)}: {in_words(status)}: {log.last.strip() or 'no output'}"
             self.failures[folder.uri] = failure
             self._client.answer(failure, lsp.MessageType.Error)
         return status < _USAGE
 
-    async def _follow(self, events: Events, output: Output, progress: ProgressBar, ended: asyncio.Event) -> None:
-        """Say how the run gets on, until it has ended."""
-        while not ended.is_set():
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(ended.wait(), RUN_PROGRESS_S)
-            counts = await asyncio.to_thread(events.counts)
-            if counts != self.counts:
-                self.counts = counts
-                self._client.send_status()
-                progress.report(str(counts), counts.percentage)
-            output.flush()
+    def _log(self, text: str) -> None:
+        self._client.window_log_message(lsp.LogMessageParams(lsp.MessageType.Info, text))
 
 
-def _prepared(command: Sequence[str], tests: Sequence[str] | None, scratch: Path) -> tuple[list[str], Path]:
-    """The arguments of the command line, and the file that will say how it gets on; in a worker thread."""
-    events = scratch / "progress"
-    events.touch()
+def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, scratch: Path) -> Program:
+    """What records the tests; in a worker thread."""
+    progress = scratch / "progress"
+    progress.touch()
     kind, *rest = command
-    options = ["--progress", str(events)]
+    options = ["--progress", str(progress)]
     if tests is not None:
         listing = scratch / "tests"
         listing.write_text("".join(f"{name}\n" for name in tests), "utf-8")
         options += ["--only", str(listing)]
-    return [kind, *options, *rest], events
-
-
-def _failure(command: Sequence[str], status: int, last: str) -> str:
-    """Why the tests did not come to their end: what the command said last, which is why."""
-    last = last.strip()
-    if last.startswith("suspectra: "):
-        return last.removeprefix("suspectra: ").removeprefix("error: ")
-    return f"{' '.join(command)}: {in_words(status)}: {last or 'no output'}"
-
-
-def _watched_environment() -> tuple[dict[str, str], Watchdog]:
-    """The environment of a run, and who ends it should this server be gone; in a worker thread."""
-    environ = environment()
-    return environ, Watchdog(environ)
+    arguments = (sys.executable, "-c", _SUSPECTRA, kind, *options, *rest)
+    return Program(arguments, str(root), environment(), Streams.EVENTS, guarded=True, progress=progress)
 
 
 def environment() -> dict[str, str]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable, Iterable
 
 from suspectra_server.text import MAX_TEXT, many, plain
+from suspectra_server.timing import RUN_LOG_S
 
 MAX_STREAMED_LINES = 5_000  # of a run; beyond them only its last lines are shown, at its end
 MAX_LAST_LINES = 200
-MAX_CHUNK = 2**16
 
 
-class Output:
-    """Takes lines, and hands them on in batches, never more than can be read.
+class RunLog:
+    """Takes the output of a run, and hands it on in batches, never more than can be read. Belongs to the loop.
 
     Parameters
     ----------
@@ -27,17 +27,24 @@ class Output:
         self._batch: list[str] = []
         self._last: deque[str] = deque(maxlen=MAX_LAST_LINES)  # of those that were not streamed
         self._lines = 0
+        self._flushing: asyncio.TimerHandle | None = None
         self.last = ""
 
-    def add(self, line: str) -> None:
-        """Take the next line."""
-        self._lines += 1
-        line = plain(line, MAX_TEXT)
-        self.last = line if line.strip() else self.last
-        (self._batch if self._lines <= MAX_STREAMED_LINES else self._last).append(line)
+    def add(self, lines: Iterable[str]) -> None:
+        """Take the next lines, to be shown soon."""
+        for line in lines:
+            self._lines += 1
+            line = plain(line, MAX_TEXT)
+            self.last = line if line.strip() else self.last
+            (self._batch if self._lines <= MAX_STREAMED_LINES else self._last).append(line)
+        if self._batch and self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_later(RUN_LOG_S, self.flush)
 
     def flush(self) -> None:
         """Show what came since."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
         if self._batch:
             self._show("\n".join(self._batch))
             self._batch.clear()
@@ -51,17 +58,3 @@ class Output:
         if self._last:
             self._show("\n".join(self._last))
             self._last.clear()
-
-
-async def lines_of(stream: asyncio.StreamReader) -> AsyncIterator[str]:
-    """Lines of output, overlong ones in pieces."""
-    rest = b""
-    while data := await stream.read(MAX_CHUNK):
-        *lines, rest = (rest + data).split(b"\n")
-        for line in lines:
-            yield line.decode(errors="replace").rstrip("\r")
-        if len(rest) > MAX_CHUNK:
-            yield rest.decode(errors="replace")
-            rest = b""
-    if rest:
-        yield rest.decode(errors="replace")

@@ -1,0 +1,306 @@
+"""Running a program to its end, with everything that it starts.
+
+Whatever of the workspace is executed is executed here: a test command, one test of a C program, a program that lists
+its tests. What happens meanwhile is told as events (:mod:`suspectra.processes.events`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from queue import Empty, Queue
+from typing import IO, Any, TypeAlias
+
+from suspectra.cancellation import Token
+from suspectra.errors import EvidenceError, Problem
+from suspectra.processes.events import Ended, Event, Output, ProgressFile, Started, Stopped
+from suspectra.processes.watchdog import Watchdog
+
+GRACE_S = 1.0
+"""Seconds between asking a program to end and killing it, and for what it leaves behind."""
+
+LOOK_S = 0.1
+"""Seconds between two looks at the limits, the token and the progress."""
+
+MAX_OUTPUT = 64 << 20
+"""Bytes a program may write to standard output and error where they are kept."""
+
+_MAX_CHUNK, _MAX_CHUNKS = 1 << 16, 8  # bytes read at once, and how many such wait: then the program waits, too
+_WINDOWS = os.name == "nt"
+_SHELL_SIGNALS = {
+    128 + int(number) for name in ("SEGV", "BUS", "FPE", "ILL", "ABRT") if (number := getattr(signal, f"SIG{name}", 0))
+}
+
+
+class Streams(Enum):
+    """Where the output of a program goes."""
+
+    TERMINAL = "terminal"
+    """Where that of this process goes. The program has its input too, and the user's interrupts."""
+    STDERR = "stderr"
+    """The same, but all of it goes to standard error."""
+    EVENTS = "events"
+    """Into :class:`~suspectra.processes.events.Output` events, errors included."""
+    KEPT = "kept"
+    """Into the :class:`~suspectra.processes.events.Ended`, up to `MAX_OUTPUT`; beyond, the program is ended."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is to be run, and how.
+
+    Parameters
+    ----------
+    arguments : tuple of str
+        Program and arguments; no shell reads them.
+    folder : str
+        Where it runs.
+    environment : mapping of str to str
+        All of its environment.
+    streams : Streams
+        Where its output goes.
+    timeout : float, optional
+        Seconds; then it is ended.
+    guarded : bool
+        It gets a watchdog. So it ends with this process even if that is killed, with all it started, in whatever groups
+        these are; what it leaves running when it ends by itself stays. Otherwise it leaves nothing behind in its group.
+    progress : Path, optional
+        The file to which it adds lines as its tests end; see :mod:`suspectra_recorder.progress`.
+    cure : str
+        What to do when it can't be started.
+    """
+
+    arguments: tuple[str, ...]
+    folder: str
+    environment: Mapping[str, str]
+    streams: Streams = Streams.KEPT
+    timeout: float | None = None
+    guarded: bool = False
+    progress: Path | None = None
+    cure: str = "check the command"
+
+    @property
+    def grouped(self) -> bool:
+        """Whether it is apart from the terminal, with a group of its own that can be ended as a whole."""
+        return self.streams in (Streams.EVENTS, Streams.KEPT)
+
+
+def run(program: Program, token: Token | None = None, notify: Callable[[Event], object] = lambda event: None) -> Ended:
+    r"""Run a program to its end.
+
+    Parameters
+    ----------
+    program : Program
+        What to run.
+    token : Token, optional
+        Ends it when cancelled, from any thread.
+    notify : callable
+        Called with each event, in this thread.
+
+    Returns
+    -------
+    Ended
+        Also the last event.
+
+    Raises
+    ------
+    EvidenceError
+        When it can't be started.
+
+    Examples
+    --------
+    >>> ended = run(Program(("echo", "hello"), ".", dict(os.environ)))
+    >>> ended.code, ended.stdout
+    (0, b'hello\n')
+    """
+    environment = dict(program.environment)
+    watchdog = Watchdog(environment) if program.guarded else None
+    try:
+        with _files(program.streams) as streams:
+            ended = _Run(program, token or Token(), notify, watchdog).run(environment, streams)
+    except BaseException:
+        if watchdog is not None:
+            watchdog.end()
+        raise
+    finally:
+        if watchdog is not None:
+            watchdog.release()
+    notify(ended)
+    return ended
+
+
+_Streams: TypeAlias = dict[str, Any]
+
+
+@contextmanager
+def _files(streams: Streams) -> Iterator[_Streams]:
+    """What of the program's streams is not this process's own."""
+    if streams is Streams.TERMINAL:
+        yield {}
+    elif streams is Streams.STDERR:
+        yield {"stdout": 2}
+    elif streams is Streams.EVENTS:
+        yield {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    else:
+        folder = memory_folder()
+        with tempfile.TemporaryFile(dir=folder) as stdout, tempfile.TemporaryFile(dir=folder) as stderr:
+            yield {"stdin": subprocess.DEVNULL, "stdout": stdout, "stderr": stderr}
+
+
+class _Run:
+    """One run of a program."""
+
+    def __init__(self, program: Program, token: Token, notify: Callable[[Event], object], watchdog: Watchdog | None):
+        self._program, self._token, self._notify, self._watchdog = program, token, notify, watchdog
+        self._progress = ProgressFile(program.progress) if program.progress else None
+        self._messages: Queue[Started | Output | None] = Queue(_MAX_CHUNKS)  # None once it has ended
+        self._stopped: Stopped | None = None
+        self._kill_at = float("inf")
+
+    def run(self, environment: Mapping[str, str], streams: _Streams) -> Ended:
+        """From start to end."""
+        begun = time.monotonic()
+        process = self._start(environment, streams)
+        self._messages.put(Started(process.pid))
+        kept = [streams["stdout"], streams["stderr"]] if self._program.streams is Streams.KEPT else []
+        threading.Thread(target=self._wait, args=[process], name="suspectra-process", daemon=True).start()
+        interrupted = self._follow(process, kept, begun)
+        seconds = time.monotonic() - begun
+        if self._program.grouped and self._watchdog is None and not _WINDOWS:
+            _clear_away(process.pid, asked=self._stopped is not None)
+        self._tell_progress()
+        code = process.returncode
+        number = -code if code < 0 else code - 128 if code in _SHELL_SIGNALS else 0
+        stdout, stderr = map(_head, kept) if kept else (b"", b"")
+        return Ended(None if number else code, number, self._stopped, interrupted, stdout, stderr, seconds)
+
+    def _start(self, environment: Mapping[str, str], streams: _Streams) -> subprocess.Popen[bytes]:
+        program = self._program
+        group: dict[str, Any] = {}
+        if program.grouped and _WINDOWS:
+            group["creationflags"] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
+        elif program.grouped:
+            group["start_new_session"] = True
+        try:
+            return subprocess.Popen(program.arguments, cwd=program.folder, env=environment, **streams, **group)
+        except (OSError, ValueError) as error:
+            cause = f"it can't be started: {getattr(error, 'strerror', None) or error}"
+            raise EvidenceError(Problem(program.arguments[0], "", cause, program.cure)) from None
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        """In a thread of its own: say that it has ended, after all that it wrote."""
+        reading = None
+        if process.stdout is not None:
+            reading = threading.Thread(target=self._read, args=[process.stdout], name="suspectra-output", daemon=True)
+            reading.start()
+        process.wait()
+        if reading is not None:
+            reading.join(GRACE_S)  # what it left running may hold the pipe for ever
+        self._messages.put(None)
+
+    def _read(self, stream: IO[bytes]) -> None:
+        rest = b""
+        with stream:
+            while data := os.read(stream.fileno(), _MAX_CHUNK):
+                *lines, rest = (rest + data).split(b"\n")
+                if len(rest) > _MAX_CHUNK:
+                    lines.append(rest)
+                    rest = b""
+                if lines:
+                    self._messages.put(_output(lines))
+        if rest:
+            self._messages.put(_output([rest]))
+
+    def _follow(self, process: subprocess.Popen[bytes], kept: list[IO[bytes]], begun: float) -> bool:
+        """Tell what happens, and see to the limits, until it has ended; whether the user interrupted it."""
+        interrupted, look = False, begun + LOOK_S
+        while True:
+            try:
+                with suppress(Empty):
+                    message = self._messages.get(timeout=max(0.0, look - time.monotonic()))
+                    if message is None:
+                        return interrupted
+                    self._notify(message)
+                if time.monotonic() >= look:
+                    self._tell_progress()
+                    self._check_limits(process, kept, begun)
+                    look = time.monotonic() + LOOK_S
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt) and not self._program.grouped:
+                    interrupted = True  # the terminal told the program too: let it end in its own way
+                    continue
+                self._end(process, kill=True)
+                raise
+
+    def _check_limits(self, process: subprocess.Popen[bytes], kept: list[IO[bytes]], begun: float) -> None:
+        now = time.monotonic()
+        if self._stopped is not None:
+            if now > self._kill_at:
+                self._kill_at = float("inf")
+                self._end(process, kill=True)
+        elif reason := self._reason_to_stop(kept, now - begun):
+            self._stopped, self._kill_at = reason, now + GRACE_S
+            self._end(process, kill=False)
+
+    def _reason_to_stop(self, kept: list[IO[bytes]], seconds: float) -> Stopped | None:
+        if self._token.cancelled:
+            return Stopped.CANCELLED
+        if self._program.timeout is not None and seconds > self._program.timeout:
+            return Stopped.TIMEOUT
+        return Stopped.OUTPUT if sum(os.fstat(file.fileno()).st_size for file in kept) > MAX_OUTPUT else None
+
+    def _end(self, process: subprocess.Popen[bytes], kill: bool) -> None:
+        """Ask it to end, or kill it, with all it started."""
+        if self._watchdog is not None:
+            self._watchdog.end()  # which asks and kills by itself, and does not need this thread to go on
+        if _WINDOWS:
+            process.terminate()
+        elif self._watchdog is None:
+            number = signal.SIGKILL if kill else signal.SIGTERM
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, number) if self._program.grouped else process.send_signal(number)
+
+    def _tell_progress(self) -> None:
+        if self._progress is not None:
+            for event in self._progress.news():
+                self._notify(event)
+
+
+def _output(lines: list[bytes]) -> Output:
+    return Output(tuple([line.decode(errors="replace").rstrip("\r") for line in lines]))
+
+
+def _clear_away(group: int, asked: bool) -> None:
+    """End what a program left behind, after time to write its profile; a second signal would cut that off."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, 0 if asked else signal.SIGTERM)
+        until = time.monotonic() + GRACE_S
+        while time.monotonic() < until:
+            time.sleep(0.005)
+            os.killpg(group, 0)
+        os.killpg(group, signal.SIGKILL)
+
+
+def _head(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read(MAX_OUTPUT)
+
+
+def memory_folder() -> str | None:
+    """A folder in memory, where a test's profile and output cost least; None where there is none.
+
+    Returns
+    -------
+    str or None
+        ``/dev/shm`` where it can be written to.
+    """
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None
