@@ -1,5 +1,6 @@
 """What several folders of tests share: random choices that can be repeated, and programs in C, built on the spot."""
 
+import compileall
 import json
 import os
 import shutil
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parents[1]
+OWN_PACKAGES = [ROOT / "analysis", ROOT / "server"]
 
 # a shell that starts the tests in the background has them ignore SIGINT, and whatever they start inherits that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -44,11 +48,16 @@ def own_surroundings(tmp_path_factory):
     """What the processes that the tests start find in their environment.
 
     Recorders keep their cache in a folder of these tests, not of whoever runs them. Runs of pytest do not load the
-    plugins that serve these tests alone: they cost each of them a second of processor time.
+    plugins that serve these tests alone: they cost each of them a second of processor time. Our own packages are
+    compiled once, not by each process. Sources of the tests are never compiled to files: Python takes a file that is
+    written twice within a second, with the same size, for the same one.
     """
     unwanted = "pytest-lsp", "hypothesispytest"
+    for package in OWN_PACKAGES:
+        compileall.compile_dir(package, quiet=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         patch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in unwanted))
         yield
 
@@ -57,6 +66,12 @@ def own_surroundings(tmp_path_factory):
 def seed(request) -> int:
     """What random programs and edits start from: 0, or the argument of ``--hypothesis-seed``."""
     return int(request.config.getoption("--hypothesis-seed") or 0)
+
+
+@pytest.fixture
+def thorough(seed) -> bool:
+    """Whether examples are random, so that every run of more of them may find more: in ``make fuzz``."""
+    return bool(seed)
 
 
 def pytest_collection_modifyitems(items):
