@@ -118,7 +118,7 @@ def test_it_is_recorded(work, monkeypatch, shape, recorder):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_is_recorded_in_workers(work, monkeypatch, shape):
     shape(work, monkeypatch)
-    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, "-n2")
+    evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, "-n1")
     assert [str(p) for p in evidence.problems] == []
     assert lines(evidence) == EXPECTED
 
