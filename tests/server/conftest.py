@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -344,19 +344,25 @@ def client(connect):
     return connect()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client_of():
     """A client at the other end of two streams."""
     return Client
 
 
-@pytest.fixture
-def process():
-    """Start `python -m suspectra_server` with some arguments; more than once if wanted."""
+@contextmanager
+def server_processes():
+    """Starts `python -m suspectra_server` with some arguments, more than once if wanted, and ends what it started.
+
+    Times of `suspectra_server.timing` may be given that hold in that process alone.
+    """
     processes = []
 
-    def start(*arguments, **how):
+    def start(*arguments, timing=None, **how):
         command = [sys.executable, "-m", "suspectra_server", *arguments]
+        if timing:
+            code = f"from suspectra_server import timing; vars(timing).update({timing!r}); "
+            command = [sys.executable, "-c", f"{code}from suspectra_server.main import main; main({arguments!r})"]
         pipe = subprocess.PIPE
         processes.append(subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, **how}))
         return processes[-1]
@@ -369,3 +375,17 @@ def process():
             with suppress(OSError):
                 if stream:
                     stream.close()
+
+
+@pytest.fixture
+def process():
+    """Starts server processes for one test."""
+    with server_processes() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def shared_process():
+    """Starts server processes that the tests of a module share."""
+    with server_processes() as start:
+        yield start

@@ -14,6 +14,7 @@ import pytest
 from suspectra.evidence.boundary import Boundary
 
 REPOSITORY = Path(__file__).parents[2]
+PATIENCE = 60  # seconds; never reached but by a failure
 
 
 @pytest.fixture(scope="session")
@@ -47,11 +48,31 @@ def start(process, client_of, file_access, tmp_path):
     def start(root, **options):
         state = tmp_path / "state"
         own = {"LD_PRELOAD": str(file_access), "FILE_ACCESS": str(tmp_path / "notes"), "XDG_STATE_HOME": str(state)}
-        server = process(env={**os.environ, **own}, cwd=REPOSITORY)
+        server = process(env={**os.environ, **own}, cwd=REPOSITORY, timing={"WATCH_POLL_S": 0.1})
         client = client_of(server.stdout, server.stdin)
         return client.start(root, options={"trusted": False, **options})
 
     return start
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """Waits until the watcher has looked at everything twice."""
+
+    def watched(client, root):
+        own = f" readlink {os.path.realpath(root)}/.suspectra\n"
+
+        def looks():
+            return (tmp_path / "notes").read_text().count(own)
+
+        # a look at everything reads this link less than ten times
+        end, enough = time.monotonic() + PATIENCE, looks() + 30
+        while looks() < enough:
+            assert time.monotonic() < end, "the watcher looks no more"
+            time.sleep(0.02)
+        client.request("suspectra/suspects")
+
+    return watched
 
 
 @pytest.fixture
@@ -79,8 +100,19 @@ def touched(tmp_path):
     return touched
 
 
-def use(client, root):
-    """Whatever may make a server look at files."""
+@pytest.fixture
+def use(watched):
+    """Does whatever may make a server look at files."""
+
+    def use(client, root):
+        ask(client, root)
+        watched(client, root)
+
+    return use
+
+
+def ask(client, root):
+    """Ask and command, and change a file."""
     path = root / "shop/vouchers.py"
     uri = path.as_uri()
     client.notify(
@@ -94,8 +126,6 @@ def use(client, root):
     client.command("selectTechnique", "cp")
     client.command("localize")
     (root / "new.xml").write_text("<testsuite/>")
-    time.sleep(2.5)  # two looks of the watcher
-    client.request("suspectra/suspects")
 
 
 def linked(path, target):
@@ -106,7 +136,7 @@ def linked(path, target):
     path.symlink_to(target)
 
 
-def test_default_places_that_are_links(start, touched, measured_shop, outside, tmp_path):
+def test_default_places_that_are_links(start, use, touched, measured_shop, outside, tmp_path):
     root = tmp_path / "shop"
     shutil.copytree(measured_shop, root)
     shutil.copytree(measured_shop, outside / "shop")
@@ -125,7 +155,7 @@ def test_default_places_that_are_links(start, touched, measured_shop, outside, t
 @pytest.mark.parametrize(
     "target", ["/net/host/share", "//host/share", "/sys/kernel", "/dev/fd", "../outside", "../../.."]
 )
-def test_links_to_other_machines_and_devices(start, touched, shop, outside, target):
+def test_links_to_other_machines_and_devices(start, use, touched, shop, outside, target):
     for name in ("recording/far.log", "recording/far", "recording-c"):
         linked(shop / ".suspectra" / name, target)
     linked(shop / ".coverage", f"{target}/.coverage")
@@ -135,7 +165,7 @@ def test_links_to_other_machines_and_devices(start, touched, shop, outside, targ
     assert touched(shop) == []
 
 
-def test_sources_and_tests_of_a_recording_that_are_links(start, touched, shop, outside):
+def test_sources_and_tests_of_a_recording_that_are_links(start, use, touched, shop, outside):
     for name in ("shop", "tests"):
         shutil.copytree(shop / name, outside / name)
     linked(shop / "tests", outside / "tests")
@@ -145,7 +175,7 @@ def test_sources_and_tests_of_a_recording_that_are_links(start, touched, shop, o
     assert touched(shop) == []
 
 
-def test_hostile_paths_in_evidence(start, touched, measured_shop, outside, tmp_path):
+def test_hostile_paths_in_evidence(start, use, touched, measured_shop, outside, tmp_path):
     root = tmp_path / "shop"
     shutil.copytree(measured_shop, root)
     shutil.copytree(measured_shop, outside / "shop")
@@ -169,7 +199,7 @@ def test_hostile_paths_in_evidence(start, touched, measured_shop, outside, tmp_p
     assert touched(root) == []
 
 
-def test_files_beside_coverage_data_that_are_links(start, touched, measured_shop, outside, tmp_path):
+def test_files_beside_coverage_data_that_are_links(start, use, touched, measured_shop, outside, tmp_path):
     root = tmp_path / "shop"
     shutil.copytree(measured_shop, root)
     for suffix in ("-journal", "-wal", "-shm", ".host.1.x"):
@@ -178,15 +208,14 @@ def test_files_beside_coverage_data_that_are_links(start, touched, measured_shop
     assert touched(root) == []
 
 
-def test_a_workspace_that_is_removed(start, touched, shop):
+def test_a_workspace_that_is_removed(start, watched, touched, shop):
     client = start(shop)
     shutil.rmtree(shop)
-    time.sleep(2.5)
-    client.request("suspectra/suspects")
+    watched(client, shop)
     assert touched(shop) == []
 
 
-def test_settings_that_are_left_out_are_announced_once(start, touched, shop, outside):
+def test_settings_that_are_left_out_are_announced_once(start, use, touched, shop, outside):
     far = {"coverage": str(outside / ".coverage"), "junit": "//host/share/r.xml", "testInterpreter": "/net/host/python"}
     client = start(shop, **far, showNotifications="onWarning")
     client.notify("workspace/didChangeConfiguration", {"settings": far})
@@ -198,7 +227,7 @@ def test_settings_that_are_left_out_are_announced_once(start, touched, shop, out
     assert touched(shop) == []
 
 
-def test_links_that_stay_inside_are_followed(start, touched, shop, tmp_path):
+def test_links_that_stay_inside_are_followed(start, use, touched, shop, tmp_path):
     """Also where the workspace itself is reached through a link, which is the user's own."""
     (shop / "lib").mkdir()
     (shop / "shop").rename(shop / "lib/shop")

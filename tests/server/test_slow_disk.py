@@ -6,7 +6,7 @@ import time
 import pytest
 
 FAULT = "off = off - amount"
-EACH = 0.2  # seconds a look at a file takes
+EACH = 0.05  # seconds a look at a file takes
 
 
 @pytest.fixture(scope="session")
