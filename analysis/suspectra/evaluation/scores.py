@@ -49,7 +49,7 @@ def tarantula_rank(scores: Scores) -> Ints:
 
 
 def best_rank(scores: Scores) -> Ints:
-    """#{s(x) > s(l)} + 1: the first place of the tie.
+    """#{s(x) > s(l)} + 1: the first place of the tie (paper 004's Min, §3.2.2).
 
     Parameters
     ----------
@@ -145,7 +145,9 @@ def steimann_rank(scores: Scores, faulty: Indices) -> Floats:
 
 
 def expense(rank: NumberT, n: int) -> NumberT:
-    """(n - r)/n: the share of the program that need not be examined (Jones & Harrold's effectiveness score).
+    """(n - r)/n: the share of the program that need not be examined (paper 003, Definition 15).
+
+    Jones & Harrold 2005 call it the effectiveness of a technique.
 
     Parameters
     ----------
@@ -168,10 +170,10 @@ def expense(rank: NumberT, n: int) -> NumberT:
 
 
 def exam(rank: NumberT, n: int) -> NumberT:
-    """The share of the program that must be examined, r/n (Wong et al.'s EXAM).
+    """The share of the program that must be examined, r/n (Wong et al.'s EXAM; paper 003, Definition 16).
 
-    With :func:`middle_rank` it is paper 004's Avg expense; with :func:`best_rank` and :func:`tarantula_rank` its Min
-    and Max.
+    With :func:`middle_rank` it is paper 004's Avg expense (Definition 2.2); with :func:`best_rank` and
+    :func:`tarantula_rank` its Min and Max (§3.2.2).
 
     Parameters
     ----------
@@ -297,7 +299,7 @@ def t_score(
 ) -> float:
     """The share of the program examined before a fault is met, breadth-first from a report (Renieris & Reiss 2003).
 
-    For a ranked list of predicates, papers 000 and Liu et al. start from the best five: hand in
+    For a ranked list of predicates, Liu et al. 2006 and paper 000 (§5.1.3) start from the best five: hand in
     ``report=top(scores, 5)``.
 
     Parameters
@@ -398,7 +400,7 @@ def top(scores: Scores, n: int) -> Ints:
 
 
 def top_n(ranks: Scores, n: int = 5) -> float:
-    """The share of subjects whose fault is among the first `n` (paper 004's Top-N), from one rank a subject.
+    """The share of subjects whose fault is among the first `n` (paper 004's Top-N, §3.2.2), from one rank a subject.
 
     Parameters
     ----------
@@ -422,7 +424,7 @@ def top_n(ranks: Scores, n: int = 5) -> float:
 
 
 def top_n_percent(ranks: Scores, sizes: Indices, percent: float = 5) -> float:
-    """The share of subjects whose fault is in the first `percent` % of its own program (paper 004's Top-N %).
+    """The share of subjects whose fault is in the first `percent` % of its own program (paper 004's Top-N %, §3.2.2).
 
     Parameters
     ----------
@@ -499,7 +501,7 @@ class SignedRankTest:
 def wilcoxon(
     before: Scores, after: Scores, alternative: Literal["two-sided", "less", "greater"] = "two-sided"
 ) -> SignedRankTest:
-    """Whether two paired samples differ (Wilcoxon signed-rank, as paper 004 uses it).
+    """Whether two paired samples differ (Wilcoxon signed-rank, as paper 004 uses it in §3.2).
 
     Pairs that are equal say nothing and are left out; when all are, the p-value is 1.
 

@@ -192,7 +192,7 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
 
 
 def found_within(results: Iterable[Result], shares: Floats) -> Floats:
-    """The share of faults found when each of these shares of the code is examined: the EXAM curve.
+    """The share of faults found when each of these shares of the code is examined (paper 000, Figure 2).
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ class Chain:
 
     @cached_property
     def is_ranked_list(self) -> bool:
-        """Whether this is Definition 28's chain: a ranked list that nobody jumps off."""
+        """Whether this is the chain of paper 003, Definition 28: a ranked list that nobody jumps off."""
         if self.subgraphs:
             return False
         from_locations = self.rates[self.first_location : self.first_hub]
@@ -237,7 +237,7 @@ def ranked_list(
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
 ) -> Chain:
-    """The chain of a ranked list, with jumps where there are neighbours (Definitions 28 and 29).
+    """The chain of a ranked list, with jumps where there are neighbours (paper 003, Definitions 28 and 29).
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def suspicious_behaviour(
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
 ) -> Chain:
-    """The chain of ranked subgraphs (Definition 30), with jumps between locations where p_jump asks for them.
+    """The chain of ranked subgraphs (paper 003, Definition 30), with jumps where p_jump asks for them.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ class DebuggingModel:
     Parameters
     ----------
     report : RankedReport
-        A :class:`~suspectra.report.SubgraphReport` gives the chain of Definition 30, any other that of
+        A :class:`~suspectra.report.SubgraphReport` gives the chain of paper 003, Definition 30, any other that of
         Definition 29. A report without an order is one of two levels: what it names, and the rest.
     flow : DynamicFlow, optional
         What runs just before what.
@@ -334,7 +334,7 @@ class DebuggingModel:
 
     @property
     def ht_rank(self) -> Floats:
-        """HT_Rank by element (Definition 25); inf for an element that is not a candidate, shape (elements,)."""
+        """HT_Rank by element (paper 003, Definition 25), shape (elements,); inf for one that is not a candidate."""
         return self._by_element(self._from_start.rank)
 
     def expected_steps_from(self, element: int) -> Floats:

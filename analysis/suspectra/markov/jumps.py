@@ -10,7 +10,7 @@ from suspectra.errors import Problem, UsageError
 
 @dataclass(frozen=True)
 class JumpModel:
-    """How readers leave the ranking (Definition 26, with each kind of neighbour weighted).
+    """How readers leave the ranking (paper 003, Definitions 26 and 29, with each kind of neighbour weighted).
 
     Parameters
     ----------

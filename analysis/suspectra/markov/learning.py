@@ -1,4 +1,4 @@
-"""Learning from a reader's own moves how likely they are to jump (the p_jump of paper 003, Definition 26).
+"""Learning from a reader's own moves how likely they are to jump (the p_jump of paper 003, Definition 29).
 
 A move away from a location that has neighbours is a jump or a return to the ranking, a coin with an unknown chance.
 Before any move is seen the chance is taken to be about what the reader set, with the weight of ten moves; each move
@@ -17,7 +17,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class JumpHabit:
-    """How often a reader jumped, and how often they went back to the ranking.
+    """How often a reader jumped, and how often they went back to the ranking (paper 003, Definition 29).
 
     Parameters
     ----------

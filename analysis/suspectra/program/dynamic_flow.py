@@ -16,7 +16,7 @@ from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
 @dataclass(frozen=True, eq=False)
 class DynamicFlow:
-    """Nodes that hold elements, and the traversed arcs between them.
+    """Nodes that hold elements, and the traversed arcs between them: what is adjacent for paper 003, Definition 26.
 
     A node is a basic block where the evidence tells the blocks, and a single statement where it tells lines.
 

@@ -30,7 +30,7 @@ class Branch(Technique):
     """Score edges, and give each score to the statements of the blocks the edge joins.
 
     A block has the score of the most suspicious edge into or out of it. An edge is scored by Ochiai over the tests that
-    traverse it (Santelices, Jones, Yu & Harrold 2009; as peer of CP in paper 000, §5).
+    traverse it (Santelices, Jones, Yu & Harrold 2009; as peer of CP in paper 000, §2 and Figure 1).
 
     Examples
     --------
@@ -75,7 +75,7 @@ class Branch(Technique):
 
         Returns
         -------
-        Deciding
+        EdgeScores
             Arrays over the blocks and the edges of `flow`.
         """
         carried = Carried(flow, counts, previous)

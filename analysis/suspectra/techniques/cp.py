@@ -44,7 +44,7 @@ _DENSE = 64  # blocks of a loop up to which a dense solution is the faster one
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
-    """The solution of CP's equations.
+    """The solution of CP's equations (paper 000, §3.3.2).
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def edge_suspiciousness(counts: Counts) -> Floats:
 
 @dataclass(frozen=True)
 class CP(Technique):
-    """Rank statements by how much suspicion propagates back to their blocks.
+    """Rank statements by how much suspicion propagates back to their blocks (paper 000, §3.3).
 
     Parameters
     ----------

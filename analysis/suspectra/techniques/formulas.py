@@ -25,7 +25,7 @@ from suspectra.techniques.technique import Technique
 class Four:
     """The four counts as real numbers, as a formula sees them.
 
-    Cloning makes them fractions (paper 004, §2.3).
+    Cloning makes them fractions (paper 004, Notations 2.2 to 2.5).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Four:
         counts : Counts
             Whole numbers.
         clone_failed : bool, optional
-            Take each failed test c = P/F times, not rounded (paper 004, §2.3).
+            Take each failed test c = P/F times, not rounded (paper 004, §2.1.2, Notation 2.2).
 
         Returns
         -------
@@ -558,7 +558,7 @@ class Formula(Technique):
     spec : FormulaSpec
         The formula.
     clone : bool
-        Clone the failed tests until they are as many as the passed ones (paper 004): ef and nf are multiplied
+        Clone the failed tests until they are as many as the passed ones (paper 004, §2.1.2): ef and nf are multiplied
         by c = P/F, a rational number that is not rounded.
     parameters : tuple of (str, float)
         Values for the formula's own parameters, such as DStar's ``exponent``.

@@ -58,7 +58,8 @@ class NearestNeighbour(Technique):
     """Put the blocks of each run in the order of how often they were executed, and compare the orders.
 
     The distance of two runs is the number of blocks that must be moved to turn one order into the other (Ulam's
-    distance). A failed run's report are the blocks that must be moved to reach its nearest passed run.
+    distance). A failed run's report are the blocks that must be moved to reach its nearest passed run (NN/Perm of
+    Renieris & Reiss 2003, which paper 001 compares with in its Table 4).
 
     Parameters
     ----------

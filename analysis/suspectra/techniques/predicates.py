@@ -407,7 +407,9 @@ class _Truth:
 
 @dataclass(frozen=True)
 class CBI(Technique):
-    """Cooperative bug isolation, every predicate sampled on every evaluation.
+    """Cooperative bug isolation (Liblit, Naik, Zheng, Aiken & Jordan 2005).
+
+    Every predicate is sampled on every evaluation, as for paper 000 (§5.1.2).
 
     Examples
     --------
@@ -467,6 +469,8 @@ class CBI(Technique):
     def importance(self, truth: _Truth, failed: int) -> Floats:
         """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all.
 
+        The Importance of Liblit, Naik, Zheng, Aiken & Jordan 2005, §3.
+
         Parameters
         ----------
         truth : _Truth
@@ -502,7 +506,7 @@ class CBI(Technique):
 
 @dataclass(frozen=True)
 class Sober(Technique):
-    """Compare how often predicates are true in failed runs with how often in passed ones.
+    """Compare how often predicates are true in failed runs with how often in passed ones (Liu et al. 2006).
 
     A run that does not evaluate a predicate speaks neither for true nor for false: its bias is one half.
 
@@ -559,6 +563,8 @@ class Sober(Technique):
 
     def score(self, biases: Iterable[tuple[bool, FloatMatrix]], predicates: int) -> tuple[Floats, Floats]:
         """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.
+
+        The relevance is log(σ / (√m·φ(Z))) over the m failed runs (Liu, Fei, Yan, Han & Midkiff 2006).
 
         Parameters
         ----------

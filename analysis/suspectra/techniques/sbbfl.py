@@ -34,12 +34,12 @@ MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai"
 
 @dataclass(frozen=True)
 class SBBFL(Technique):
-    """Find suspicious subgraphs by score-weighted random walks, and rank them.
+    """Find suspicious subgraphs by score-weighted random walks, and rank them (Henderson & Podgurski 2018).
 
     Parameters
     ----------
     measure : str
-        One of `MEASURES`, paper 003's six.
+        One of `MEASURES`, the six of paper 003, Table IV.
     walks : int
         How many random walks are taken.
     min_fails : int
