@@ -330,7 +330,7 @@ def techniques_page() -> str:
 Each has a page of its own, to which its marks in the editor link: what it makes of the evidence, when to use it, what it needs, and the paper.
 Without a reason for another, keep Ochiai. `suspectra rank --technique NAME` tries one, and so does *Select Technique…* in the editor.
 
-What a technique needs:
+What a technique needs, and in brackets what it uses where the evidence holds it:
 
 {needs}
 
@@ -369,6 +369,7 @@ def technique_page(info: TechniqueInfo) -> str:
         f"**What it makes of the counts.** {makes}" if makes else "",
         f"**When to use it.** {info.advice or known}",
         f"**What it needs.** To know {', and '.join(NEEDS[need] for need in Need if need in info.needs)}.",
+        f"**What it uses besides.** As far as the evidence tells it, {_uses(info)}." if info.uses else "",
         likeness if same else "",
         f"{counts}\n{order}" if info.family == "formula" else order,
         f"**Published in.** {_published(info)}.",
@@ -379,7 +380,14 @@ def technique_page(info: TechniqueInfo) -> str:
 
 
 def _needs(info: TechniqueInfo) -> str:
-    return ", ".join(need.value for need in Need if need in info.needs)
+    """What a technique needs, and in brackets what it uses where it is known."""
+    needs = ", ".join(need.value for need in Need if need in info.needs)
+    uses = ", ".join(need.value for need in Need if need in info.uses - info.needs)
+    return f"{needs} ({uses})" if uses else needs
+
+
+def _uses(info: TechniqueInfo) -> str:
+    return ", and ".join(NEEDS[need] for need in Need if need in info.uses - info.needs)
 
 
 def _command(command: protocol.Command) -> str:

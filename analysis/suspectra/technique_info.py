@@ -54,6 +54,8 @@ class TechniqueInfo:
         When to use it.
     group : str
         Formulas of one group rank a single fault alike (paper 004, Table 1); empty when in none.
+    uses : frozenset of Need
+        What it takes besides where the evidence holds it, and does without where not.
 
     Examples
     --------
@@ -70,8 +72,9 @@ class TechniqueInfo:
     needs: frozenset[Need] = LINES
     advice: str = ""
     group: str = ""
+    uses: frozenset[Need] = frozenset()
 
     @property
     def wants_edges(self) -> bool:
         """Whether readers should hand over control-flow edges, which cost about as much time as the lines."""
-        return not self.needs <= LINES
+        return not self.needs | self.uses <= LINES

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import pickle
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +66,54 @@ def test_python_has_arcs_and_its_elements_are_put_in_order(mini_corpus):
     assert found.spectrum.edges.kind is EdgeKind.ARC
     report = make_technique("cp").localize(found.spectrum, found.program)
     assert report.suspect(0).location.line == 4
+
+
+def test_python_may_have_more_lines_functions_and_tracebacks(mini_corpus):
+    path = mini_corpus / "small" / "price.npz"
+    with np.load(path) as arrays:
+        names = [str(name) for name in arrays["elements"]]
+    inside = np.array([0 if name in ("shop.py:2", "shop.py:3") else -1 for name in names])
+    ends = np.array([int(name.rpartition(":")[2]) + (name == "shop.py:4") for name in names])
+    rewrite(path, function=inside, function_names=np.array(["shop.py|price|1|7"]), end_line=ends)
+    frames = [["test_shop.py", 9, "test"], ["shop.py", 5, "price"], ["elsewhere.py", 1, "f"]]
+    stacks = [{"test": "t1", "frames": frames}, {"test": "gone", "frames": frames}]
+    path.with_suffix(".tb.json.gz").write_bytes(gzip.compress(json.dumps(stacks).encode()))
+    spectrum = subject(mini_corpus, "price").spectrum
+    assert [spectrum.elements.function_name(element) for element in (1, 3)] == ["price", ""]
+    assert spectrum.elements.location(3).end_line == 5
+    assert spectrum.raised.tolist() == [3, -1, -1]
+    assert make_technique("evidence").localize(spectrum).suspect(0).location.line == 4
+    for damage in (b"no archive", gzip.compress(b"{"), gzip.compress(b"[3]"), gzip.compress(b'[{"frames": 3}]')):
+        path.with_suffix(".tb.json.gz").write_bytes(damage)
+        with pytest.raises(EvidenceError, match="price"):
+            subject(mini_corpus, "price")
+
+
+@pytest.mark.parametrize(("name", "value"), [("function", [7] * 7), ("end_line", [0] * 7), ("function", [0, 1])])
+def test_arrays_of_elements_must_fit(mini_corpus, name, value):
+    rewrite(mini_corpus / "small" / "price.npz", **{name: np.array(value), "function_names": np.array(["a|b|1|2"])})
+    with pytest.raises(EvidenceError, match="price"):
+        subject(mini_corpus, "price")
+
+
+def test_sources_are_those_of_the_distribution_but_for_the_file_of_the_fault(mini_corpus, tmp_path):
+    (file,) = [file for file in read_index(mini_corpus)[0] if file.name == "price"]
+    rewrite(file.path, meta=np.array(json.dumps({"provenance": "PyPI sdist My_Shop 1.2.0, with f of 1.1"})))
+    with pytest.raises(EvidenceError, match=r"holds no folder My_Shop-1\.2\.0"):
+        read_subject(replace(file, sources=tmp_path))
+    (tmp_path / "my-shop-1.2.0").mkdir()
+    (tmp_path / "my-shop-1.2.0" / "shop.py").write_text("old")
+    (tmp_path / "my-shop-1.2.0" / "unused.py").write_text("as it is")
+    changed = {"file": "shop.py", "source": "new"}
+    file.path.with_suffix(".src.json.gz").write_bytes(gzip.compress(json.dumps(changed).encode()))
+    source_of = read_subject(replace(file, sources=tmp_path)).program.source_of
+    assert [source_of(path) for path in ("shop.py", "unused.py", "../x", "gone.py")] == [
+        b"new",
+        b"as it is",
+        None,
+        None,
+    ]
+    assert read_subject(file).program.source_of is None
 
 
 def test_edges_may_be_missing(mini_corpus):

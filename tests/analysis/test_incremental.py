@@ -318,7 +318,7 @@ def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edg
     """
     suite, chance = Suite(tmp_path, seed + number, sources_as_run=edges), random.Random(seed + number)
     steps = 500 if thorough else 120
-    costly = [*COSTLY, "ochiai+cp", "tarantula+branch"] if edges else []
+    costly = [*COSTLY, "ochiai+cp", "tarantula+branch", "evidence+cp"] if edges else ["evidence"]
     source, localizer, reader, editor = (
         RecordingSource(tmp_path, edges=edges),
         Localizer(technique("ochiai")),

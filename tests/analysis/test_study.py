@@ -6,20 +6,22 @@ import csv
 import io
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from suspectra import cli
-from suspectra.errors import EvidenceError, NothingToRank, UsageError
+from suspectra.errors import EvidenceError, NothingToRank, Problem, UsageError
 from suspectra.evaluation.appraisal import Appraisal
 from suspectra.evaluation.config import StudyConfig, read_any
 from suspectra.evaluation.corpus import read_index, read_subject
 from suspectra.evaluation.curves import exam_curves
 from suspectra.evaluation.faults import FaultList
-from suspectra.evaluation.study import Choice, Plan, Result, Study
+from suspectra.evaluation.study import Choice, Plan, Result, Study, StudyResult
 from suspectra.evaluation.summary import compare, found_within, summarize
+from suspectra.evaluation.tables import to_markdown
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
 
@@ -249,7 +251,18 @@ def test_tables_for_people(mini_corpus, tmp_path, form):
     assert picture.read_text().startswith("<svg")
     if form == "html":
         assert "<svg" in text
-        assert "What could not be ranked" in text
+    assert "What could not be ranked" in text
+
+
+def test_a_technique_that_ranks_no_subject_is_named_once_with_the_reason():
+    missing = Problem("shop", "SOBER", "it needs counts", "record with --counts")
+    problems = (missing, replace(missing, file="office"), Problem("shop", "CP", "it has no edges", "record them"))
+    text = to_markdown(StudyResult(tuple(RESULTS), problems))
+    _, _, left_out = text.partition("## What could not be ranked\n\n")
+    assert left_out.splitlines() == [
+        "- 2 subjects, the first shop (SOBER): it needs counts. Fix: record with --counts",
+        "- shop (CP): it has no edges. Fix: record them",
+    ]
 
 
 # -------------------------------------------------------------------------------------------------- the study file

@@ -74,6 +74,7 @@ def register(cli: click.Group) -> None:
     @cli.command()
     @click.argument("config", type=_PATH, required=False)
     @click.option("--corpus", "corpora", type=_PATH, multiple=True, help="A folder in the corpus format.")
+    @click.option("--sources", type=_PATH, help="A folder with the sources that subjects were recorded from.")
     @click.option(
         "--technique",
         "names",
@@ -117,6 +118,7 @@ def register(cli: click.Group) -> None:
         if scheduler is not None:  # workers run in folders of their own
             config = config and config.absolute()
             chosen["corpora"] = tuple(corpus.absolute() for corpus in chosen["corpora"])
+            chosen["sources"] = chosen["sources"] and chosen["sources"].absolute()
         if config is not None:
             if any(value for name, value in chosen.items() if name != "p_jump"):
                 raise click.UsageError("A study file says what to do: give it alone, or --corpus and --technique.")
@@ -145,6 +147,7 @@ class _Described(TypedDict):
     """A study as options describe it."""
 
     corpora: tuple[Path, ...]
+    sources: Path | None
     names: tuple[str, ...]
     clone_failed: bool
     both: bool
@@ -167,7 +170,7 @@ def _described(given: _Described) -> StudyConfig:
     choices = tuple(Choice(f"{name}+{breaker}" if breaker else name) for name in dict.fromkeys(given["names"]))
     plan = Plan(choices, clone, given["unexecuted_last"], given["ht_rank"], given["p_jump"])
     plan.check()
-    subjects, problems = read_corpora(given["corpora"])
+    subjects, problems = read_corpora(given["corpora"], given["sources"])
     return StudyConfig(plan, tuple(subjects), tuple(problems))
 
 

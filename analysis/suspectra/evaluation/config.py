@@ -7,6 +7,7 @@
     clone = "both"               # true, false or "both"
     ht_rank = true               # rank by expected steps, with p_jump = 0.5 unless given
     corpus = ["corpora/siemens"] # folders in the corpus format
+    sources = "sources"          # the sources that their subjects were recorded from, if they are at hand
 
     [[subject]]                  # evidence of a program of your own
     family = "shop"
@@ -42,7 +43,7 @@ else:
 _CLONE: dict[bool | str, tuple[bool, ...]] = {False: (False,), True: (True,), "both": (False, True)}
 Table = dict[str, object]
 ValueT = TypeVar("ValueT")
-_STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results", "ht_rank", "p_jump"}
+_STUDY = {"techniques", "clone", "corpus", "unexecuted_last", "results", "ht_rank", "p_jump", "sources"}
 _SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "faults", "include_tests"}
 
 
@@ -211,13 +212,15 @@ class StudyConfig:
         return _Parser(path).config(data)
 
 
-def read_corpora(folders: Sequence[Path]) -> tuple[list[SubjectFile], list[Problem]]:
+def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
     r"""The subjects of several corpora.
 
     Parameters
     ----------
     folders : sequence of Path
         Each with an index.
+    sources : Path, optional
+        A folder with the source distributions that subjects were recorded from.
 
     Returns
     -------
@@ -241,7 +244,7 @@ def read_corpora(folders: Sequence[Path]) -> tuple[list[SubjectFile], list[Probl
     """
     subjects, problems = [], []
     for folder in folders:
-        found, bad = read_index(folder)
+        found, bad = read_index(folder, sources)
         subjects += found
         problems += bad
     if folders and not subjects:
@@ -270,7 +273,9 @@ class _Parser:
             self.number(study, "p_jump", 0.5),
         )
         plan.check()
-        subjects, problems = read_corpora([self.folder / folder for folder in self.strings(study, "corpus")])
+        sources = self.value(study, "sources", str, "")
+        corpora = [self.folder / folder for folder in self.strings(study, "corpus")]
+        subjects, problems = read_corpora(corpora, self.folder / sources if sources else None)
         own = [self.subject(entry, i) for i, entry in enumerate(self.value(data, "subject", list, []), 1)]
         if not subjects and not own:
             raise _wrong(self.path, "", "it names no subject", "add a corpus to [study], or a [[subject]]")

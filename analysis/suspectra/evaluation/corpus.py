@@ -8,7 +8,13 @@ for each subject a numpy archive:
 optionally ``tests`` (names), and ``edges`` (int, n × 3) with ``edge_row``, ``edge_indptr`` and ``edge_indices`` laid
 out alike. Edges of compiled code are (function, source block, target block), with ``functions``
 ("name|file|first|last") and ``block_lines`` (function, block, line); edges of Python are (file, from line, to line)
-in coverage.py's convention, with the files in ``functions``.
+in coverage.py's convention, with the files in ``functions``. For Python also optionally ``end_line`` (the last line of
+each element), ``function`` (its function, -1 for none) and ``function_names`` ("file|name|first|last").
+
+Beside an archive ``NAME.npz`` there may be ``NAME.tb.json.gz``: the tracebacks of failing tests, a list of objects with
+``test`` and ``frames`` ([file, line, function], outermost first). Where sources are given, each subject's lie in a
+folder that is named as the distribution in its ``provenance`` (such as "sdist cachetools 8.0.1"), and
+``NAME.src.json.gz`` may hold the one ``file`` that is different, as ``source``.
 
 Archives come from others and are not trusted: nothing in them is unpickled, and every index is checked.
 """
@@ -16,13 +22,19 @@ Archives come from others and are not trusted: nothing in them is unpickled, and
 from __future__ import annotations
 
 import csv
+import gzip
+import json
 import lzma
 import os
+import re
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -35,6 +47,8 @@ from suspectra.spectrum import EdgeKind, Edges, Elements, Function, Spectrum
 INDEX = "index.csv"
 _MAX_SIZE = 8 << 30  # bytes of one archive when it is unpacked
 _MAX_BLOCKS = 1 << 24  # of one function
+_MAX_JSON = 1 << 28  # bytes of a file beside an archive when it is unpacked
+_DISTRIBUTION = re.compile(r"\bsdist ([\w.-]+?)[- ](\d[\w.]*)")
 _CURE = "write the archive again, or take its row out of the index"
 
 
@@ -50,17 +64,20 @@ class SubjectFile:
         Of the subject.
     path : Path
         Its archive.
+    sources : Path, optional
+        A folder with the source distributions that subjects were recorded from.
 
     Examples
     --------
     >>> subject = SubjectFile("shop", "shop-17", Path("corpus/shop-17.npz"))
-    >>> subject.files() == [subject.path]
-    True
+    >>> [path.name for path in subject.files()]
+    ['shop-17.npz', 'shop-17.tb.json.gz', 'shop-17.src.json.gz']
     """
 
     family: str
     name: str
     path: Path
+    sources: Path | None = None
 
     def files(self) -> list[Path]:
         """What its results depend on.
@@ -70,7 +87,17 @@ class SubjectFile:
         list of Path
             When one of them changes, the subject is ranked again.
         """
-        return [self.path]
+        return [self.path, self.tracebacks, self.changed_source]
+
+    @property
+    def tracebacks(self) -> Path:
+        """Where the tracebacks of its failing tests are, if they are known."""
+        return self.path.with_suffix(".tb.json.gz")
+
+    @property
+    def changed_source(self) -> Path:
+        """Where the file of its fault is, if it is none of a distribution."""
+        return self.path.with_suffix(".src.json.gz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +111,7 @@ class Subject:
     spectrum : Spectrum
         What its tests did.
     program : Program
-        Its flow graphs.
+        Its flow graphs and sources, as far as they are known.
     faulty : ndarray of int64, shape (k,)
         Elements that hold a fault.
 
@@ -103,13 +130,15 @@ class Subject:
     faulty: Ints
 
 
-def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
+def read_index(folder: Path, sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
     r"""The subjects of a corpus, and rows of the index that name none.
 
     Parameters
     ----------
     folder : Path
         The corpus.
+    sources : Path, optional
+        A folder with the source distributions that subjects were recorded from.
 
     Returns
     -------
@@ -138,7 +167,7 @@ def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
             if missing:
                 cause = f"it has no column {' and no column '.join(sorted(missing))}"
                 raise EvidenceError(Problem(str(path), "", cause, "name the folder of a corpus"))
-            found = [_entry(folder, row, number) for number, row in enumerate(rows, 2)]
+            found = [_entry(folder, row, number, sources) for number, row in enumerate(rows, 2)]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         cause = f"it can't be read: {getattr(error, 'strerror', None) or error}"
         raise EvidenceError(Problem(str(path), "", cause, "name the folder of a corpus")) from None
@@ -148,13 +177,13 @@ def read_index(folder: Path) -> tuple[list[SubjectFile], list[Problem]]:
     )
 
 
-def _entry(folder: Path, row: dict[str, str | None], number: int) -> SubjectFile | Problem:
+def _entry(folder: Path, row: dict[str, str | None], number: int, sources: Path | None) -> SubjectFile | Problem:
     path = row["path"] or ""
     if not path or "\x00" in path or not _within(folder, path):
         return Problem(
             str(folder / INDEX), f"line {number}", f"{path!r} is not a file of the corpus", "correct the path"
         )
-    return SubjectFile(row["family"] or "", row["subject"] or path, Path(os.path.realpath(folder / path)))
+    return SubjectFile(row["family"] or "", row["subject"] or path, Path(os.path.realpath(folder / path)), sources)
 
 
 def _within(folder: Path, path: str) -> bool:
@@ -245,8 +274,38 @@ class _Reader:
             edge_rows = self._rows("edge", len(failed), len(edges), np.arange(len(edges)))
         names = self.arrays.get("tests")
         tests = tuple(map(str, names)) if names is not None else tuple(f"t{i + 1}" for i in range(len(failed)))
-        spectrum = Spectrum(tests, failed, elements, rows, np.ones(len(elements), bool), edges, edge_rows)
-        return Subject(self.file.family, self.file.name, spectrum, Program((), graphs), np.unique(place[faulty]))
+        candidates, raised = np.ones(len(elements), bool), self._raised(tests, elements)
+        spectrum = Spectrum(tests, failed, elements, rows, candidates, edges, edge_rows, raised=raised)
+        program = Program((), graphs, self._source_of())
+        return Subject(self.file.family, self.file.name, spectrum, program, np.unique(place[faulty]))
+
+    def _raised(self, tests: tuple[str, ...], elements: Elements) -> Ints | None:
+        """For each test the element in which it failed, -1 where that is not known."""
+        stacks = _json(self.file.tracebacks)
+        if stacks is None:
+            return None
+        raised = np.full(len(tests), -1, np.int32)
+        number = {test: i for i, test in enumerate(tests)}
+        for stack in stacks:
+            for file, line, _ in reversed(stack["frames"]):
+                element = elements.at(str(file), int(line))
+                if element is not None and stack["test"] in number:
+                    raised[number[stack["test"]]] = element
+                    break
+        return raised
+
+    def _source_of(self) -> Callable[[str], bytes | None] | None:
+        """The sources of its distribution, if they are at hand, with the file of the fault in its place."""
+        meta = json.loads(str(self.arrays["meta"])) if "meta" in self.arrays else {}
+        named = _DISTRIBUTION.search(str(meta.get("provenance", "")))
+        if self.file.sources is None or named is None:
+            return None
+        wanted = _normal("-".join(named.groups()))
+        folder = next((entry for entry in sorted(self.file.sources.iterdir()) if _normal(entry.name) == wanted), None)
+        if folder is None:
+            raise ValueError(f"{self.file.sources} holds no folder {'-'.join(named.groups())}")
+        changed = _json(self.file.changed_source) or {}
+        return partial(_source, folder, {changed["file"]: changed["source"]} if changed.get("source") else {})
 
     def _elements(self) -> tuple[Elements, Ints]:
         """The elements by file and line, and where each array index went."""
@@ -262,20 +321,36 @@ class _Reader:
         place[order] = np.arange(len(order))
         functions = self._functions(number)
         files = tuple(number)
+        end_line = self._of_elements("end_line", line, order)
         file, line = file[order], line[order]
-        function = np.full(len(line), -1, np.int32)
+        if (end_line < line).any():
+            raise ValueError("statements end before they begin")
+        function: Ints = np.full(len(line), -1, np.int32)
         for i, one in enumerate(functions):
             function[(file == one.file) & (line >= one.line) & (line <= one.end_line)] = i
-        return Elements(files, file, line, line, function, functions), place
+        if not self._compiled:
+            function = self._of_elements("function", np.full(len(line), -1), order)
+            if len(function) and not (function.min() >= -1 and function.max() < len(functions)):
+                raise ValueError("function points outside")
+        return Elements(files, file, line, end_line, function, functions), place
+
+    def _of_elements(self, name: str, default: Ints, order: Ints) -> Ints:
+        """A number of each element, in the order of the elements."""
+        given = self._integers(name) if name in self.arrays else default
+        if len(given) != len(order):
+            raise ValueError(f"{name} does not fit the elements")
+        return given[order].astype(np.int32)
 
     @property
     def _compiled(self) -> bool:
         return "block_lines" in self.arrays
 
     def _functions(self, files: dict[str, int]) -> tuple[Function, ...]:
-        if not self._compiled:
-            return ()
-        parts = [str(name).rsplit("|", 3) for name in self.arrays["functions"]]
+        if self._compiled:
+            parts = [str(name).rsplit("|", 3) for name in self.arrays["functions"]]
+        else:
+            named = [str(name).split("|") for name in self.arrays.get("function_names", ())]
+            parts = [[name, file, first, last] for file, name, first, last in named]
         return tuple(
             Function(files.setdefault(file, len(files)), name, max(int(first), 1), max(int(last), int(first), 1))
             for name, file, first, last in parts
@@ -348,3 +423,34 @@ class _Reader:
         if array.dtype.kind not in "iub":
             raise ValueError(f"{name} holds no whole numbers")
         return array
+
+
+def _json(path: Path) -> Any:
+    """What a packed file of JSON holds, None where there is no such file."""
+    try:
+        with gzip.open(path) as packed:
+            text = packed.read(_MAX_JSON + 1)
+        if len(text) > _MAX_JSON:
+            raise ValueError(f"it would take more than {_MAX_JSON >> 20} MB")
+        return json.loads(text)
+    except FileNotFoundError:
+        return None
+    except (OSError, EOFError, zlib.error, ValueError, RecursionError) as error:
+        raise ValueError(f"{path.name} can't be read: {error}") from None
+
+
+def _normal(name: str) -> str:
+    """A name of a distribution as those compare: case, and which mark is between words, do not count."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _source(folder: Path, changed: dict[str, str], path: str) -> bytes | None:
+    """A file of a distribution as it was run."""
+    if path in changed:
+        return changed[path].encode()
+    if not _within(folder, path):
+        return None
+    try:
+        return (folder / path).read_bytes()
+    except OSError:
+        return None

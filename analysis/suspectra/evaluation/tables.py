@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 
+from suspectra.errors import Problem
 from suspectra.evaluation.curves import exam_curves, title
 from suspectra.evaluation.study import Result, StudyResult
 from suspectra.evaluation.summary import TOP, Comparison, Run, Summary, by_run, compare, summarize
@@ -87,6 +89,10 @@ def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
     for heading, columns, rows in _tables(result, reference):
         lines = [f"## {heading}", "", _row(columns), _row(["---", *["---:"] * (len(columns) - 1)])]
         parts.append("\n".join([*lines, *(_row(row) for row in rows)]))
+    if result.problems:
+        parts.append(
+            "\n".join(["## What could not be ranked", "", *(f"- {line}" for line in _left_out(result.problems))])
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,10 +126,21 @@ def to_html(result: StudyResult, reference: Run | None = None) -> str:
     columns = ("subject", "family", "technique", "statements", "best", "average", "worst", "EXAM")
     parts.append(f"<details><summary>Every result</summary>{_html_table(columns, every)}</details>")
     if result.problems:
-        items = "".join(f"<li>{escape(str(problem))}</li>" for problem in result.problems)
+        items = "".join(f"<li>{escape(line)}</li>" for line in _left_out(result.problems))
         parts.append(f"<h2>What could not be ranked</h2><ul>{items}</ul>")
     subjects = len({(r.family, r.subject) for r in result.results})
     return _PAGE.format(techniques=len(by_run(result.results)), subjects=subjects, body="\n".join(parts))
+
+
+def _left_out(problems: Sequence[Problem]) -> list[str]:
+    """What kept results from being there, once for all subjects of which the same is true."""
+    groups: dict[Problem, list[str]] = {}
+    for problem in problems:
+        groups.setdefault(replace(problem, file=""), []).append(problem.file)
+    return [
+        str(replace(problem, file=files[0] if len(files) == 1 else f"{len(files)} subjects, the first {files[0]}"))
+        for problem, files in groups.items()
+    ]
 
 
 def _tables(result: StudyResult, reference: Run | None) -> list[tuple[str, Sequence[str], list[list[str]]]]:

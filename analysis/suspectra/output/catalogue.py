@@ -39,5 +39,9 @@ def write_json(out: TextIO) -> None:
     out : TextIO
         Written to.
     """
-    json.dump([{**asdict(info), "needs": sorted(info.needs)} for info in technique_infos()], out, indent=1)
+    json.dump(
+        [{**asdict(info), "needs": sorted(info.needs), "uses": sorted(info.uses)} for info in technique_infos()],
+        out,
+        indent=1,
+    )
     out.write("\n")

@@ -13,8 +13,8 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.cancellation import checked
 from suspectra.program import Program
-from suspectra.program.control_flow import SourcesAsRun
 from suspectra.program.remembered import Remembered
+from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import Elements, PerTest, Spectrum
 from suspectra_recorder.instrumentation.source import parse
 

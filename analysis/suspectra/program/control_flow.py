@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +15,9 @@ from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph, GraphTable, joined
 from suspectra.program.python_arcs import Completion
-from suspectra.program.python_graphs import SourceOf, python_flows, python_graphs
+from suspectra.program.python_graphs import python_flows, python_graphs
+from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum, ranges
-
-if TYPE_CHECKING:
-    from suspectra.measured_file import MeasuredFile
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +296,7 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
         return spectrum, _of_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:
         raise _nothing(technique, "the evidence does not say which blocks its edges join")
-    source_of = SourcesAsRun(program.files, program.source_of) if program is not None else SourcesAsRun((), None)
+    source_of = SourcesAsRun.of(program)
     if not spectrum.edges.complete:
         spectrum = _completion(spectrum.elements, spectrum.edges, source_of).of(spectrum)
     return spectrum, _of_arcs(spectrum.elements, spectrum.edges, source_of)
@@ -319,40 +315,6 @@ def _of_graphs(graphs: tuple[FlowGraph, ...]) -> ControlFlow:
 @lru_cache(maxsize=4)
 def _of_arcs(elements: Elements, edges: Edges, source_of: SourcesAsRun) -> ControlFlow:
     return ControlFlow(*python_graphs(elements, edges, source_of))
-
-
-@dataclass(frozen=True)
-class SourcesAsRun:
-    """Sources that are still as they were when the tests ran.
-
-    Parameters
-    ----------
-    files : tuple of MeasuredFile
-        With their digests.
-    read : SourceOf or None
-        Given a path, the bytes of the file now, or None.
-
-    Examples
-    --------
-    >>> from suspectra.measured_file import MeasuredFile
-    >>> file = MeasuredFile("f.py", "60303ae2", np.zeros(0), np.zeros(0), np.zeros(0), ())
-    >>> print(SourcesAsRun((file,), lambda path: b"changed since")("f.py"))
-    None
-    """
-
-    files: tuple[MeasuredFile, ...]
-    read: SourceOf | None
-
-    def __call__(self, path: str) -> bytes | None:
-        """The bytes of a file, None where it can't be read or has changed."""
-        data = self.read(path) if self.read else None
-        digest = self._digests.get(path)
-        changed = data is not None and digest is not None and hashlib.sha256(data).hexdigest() != digest
-        return None if changed else data
-
-    @cached_property
-    def _digests(self) -> dict[str, str | None]:
-        return {file.path: file.digest for file in self.files}
 
 
 def _nothing(technique: str, cause: str) -> NothingToRank:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -16,11 +16,9 @@ from suspectra.program.flow_graph import FlowGraph, GraphTable
 from suspectra.program.python_flow import PythonFlow, of_expression
 from suspectra.program.remembered import Remembered
 from suspectra.program.scope_flow import Arc
+from suspectra.program.sources_as_run import SourceOf
 from suspectra.spectrum import Edges, Elements
 from suspectra_recorder.instrumentation.source import without_collecting
-
-SourceOf = Callable[[str], bytes | None]
-"""The bytes of a file as it was when the tests ran, None when they are not at hand."""
 
 UNTOLD = "decide things no arc shows"
 """What is noted of lines with conditions inside expressions; it does not concern who knows how these came out."""

@@ -16,13 +16,12 @@ from suspectra.techniques.flow_report import (
     EdgeScores,
     FlowReport,
     details_of,
-    headline,
     previous_details,
     traversed,
     where,
 )
 from suspectra.techniques.formulas import in_words, make_formula, require_failure
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.technique import Technique, headline
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum, ranges
 from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import CP as INFO
-from suspectra.techniques.flow_report import FlowReport, details_of, headline, previous_details, traversed, where
+from suspectra.techniques.flow_report import FlowReport, details_of, previous_details, traversed, where
 from suspectra.techniques.formulas import in_words, require_failure
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.technique import Technique, headline
 
 ZERO_DENOMINATOR = 1e-10
 """What equation (4) divides by where the edges into a block cancel out (paper 000, §5.1.4)."""

@@ -14,7 +14,7 @@ from suspectra.arrays import Floats, Ints
 from suspectra.cancellation import check
 from suspectra.errors import NothingToRank, Problem
 from suspectra.program.control_flow import ControlFlow
-from suspectra.report import RankedReport, Suspect
+from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.technique import Technique, own_report
 
@@ -251,33 +251,6 @@ class EdgeScores:
         block = blocks[np.argmax(self.block_score[blocks])]
         at = np.flatnonzero((self.flow.source == block) | (self.flow.target == block))
         return int(at[np.nanargmax(self.edge_score[at])])
-
-
-def headline(report: RankedReport, suspect: Suspect) -> str:
-    """Rank, tie and score in one line.
-
-    Parameters
-    ----------
-    report : RankedReport
-        The ranking.
-    suspect : Suspect
-        One of its entries.
-
-    Returns
-    -------
-    str
-        Such as ``Suspect 1 of 20, tied with 2 more: Ochiai 0.71``.
-
-    Examples
-    --------
-    >>> from suspectra.techniques import make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> report = make_technique("ochiai").localize(spectrum)
-    >>> headline(report, report.suspect(1))
-    'Suspect 2 of 3: Ochiai 0.7071'
-    """
-    tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
-    return f"Suspect {suspect.rank_best} of {len(report)}{tie}: {report.technique.info.title} {suspect.score:.4g}"
 
 
 def traversed(counts: Counts, edge: int) -> str:

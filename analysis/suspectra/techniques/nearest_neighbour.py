@@ -21,12 +21,11 @@ from suspectra.techniques.flow_report import (
     FlowReport,
     by_distance,
     details_of,
-    headline,
     hits_of_edges,
     require_counts,
 )
 from suspectra.techniques.formulas import in_words, require_failure
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.technique import Technique, headline
 
 # Of a processor that is busy with other things too, as benchmarks/effort.py prints them: for each block of a distance,
 # for each edge that a test took in the matrix of all profiles, and again for each failed run that is looked up in it.

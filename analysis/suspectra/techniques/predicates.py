@@ -28,14 +28,13 @@ from suspectra.techniques.flow_report import (
     FlowReport,
     by_distance,
     details_of,
-    headline,
     hits_of_edges,
     previous_details,
     require_counts,
     where,
 )
 from suspectra.techniques.formulas import in_words, ratio, require_failure
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.technique import Technique, headline
 
 CONFIDENCE = 1.96
 """How many standard errors Increase must lie above zero: the 95 % interval of the paper."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from suspectra.program import Program
-from suspectra.report import Explanation, RankedReport, ReportT
+from suspectra.report import Explanation, RankedReport, ReportT, Suspect
 from suspectra.spectrum import Spectrum
 from suspectra.technique_info import TechniqueInfo
 
@@ -120,3 +120,30 @@ def own_report(report: RankedReport, kind: type[ReportT]) -> ReportT:
     if not isinstance(report, kind):
         raise TypeError(f"a report of {report.technique.name} is no {kind.__name__}")
     return report
+
+
+def headline(report: RankedReport, suspect: Suspect) -> str:
+    """Rank, tie and score in one line.
+
+    Parameters
+    ----------
+    report : RankedReport
+        The ranking.
+    suspect : Suspect
+        One of its entries.
+
+    Returns
+    -------
+    str
+        Such as ``Suspect 1 of 20, tied with 2 more: Ochiai 0.71``.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> report = make_technique("ochiai").localize(spectrum)
+    >>> headline(report, report.suspect(1))
+    'Suspect 2 of 3: Ochiai 0.7071'
+    """
+    tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
+    return f"Suspect {suspect.rank_best} of {len(report)}{tie}: {report.technique.info.title} {suspect.score:.4g}"

@@ -70,6 +70,7 @@ class TieBroken(Technique):
             name=f"{own.name}+{other.name}",
             title=f"{own.title}, ties by {other.title}",
             needs=own.needs | other.needs,
+            uses=own.uses | other.uses,
         )
 
     @property

@@ -1,0 +1,284 @@
+"""What a program says of its statements, whatever tests do: their kinds, their functions, the branches that leave them.
+
+Kinds are read from the source where it is at hand as it was run, and from the edges elsewhere. A statement begins on a
+line of its own, so the first word of that line tells its kind, and no syntax tree is needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.cancellation import check, checked
+from suspectra.program.flow_graph import EXIT, FlowGraph
+from suspectra.program.remembered import Remembered
+from suspectra.program.sources_as_run import SourcesAsRun
+from suspectra.spectrum import EdgeKind, Edges, Elements, ranges
+
+_DECIDES = re.compile(rb"(?:if|elif|while|for|assert|async[ \t]+for)\b|match\b(?![ \t]*[=.,:)])[^#]*:[ \t]*(?:#|$)")
+_RETURNS = re.compile(rb"return\b")
+_MARK = b"\xef\xbb\xbf"  # of an encoding, before the first line
+_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".h++", ".inl", ".ipp", ".tcc")
+
+
+class StatementKind(IntEnum):
+    """What a statement does to control, in the order in which faults are expected there.
+
+    Examples
+    --------
+    >>> StatementKind.RETURN > StatementKind.DECISION
+    True
+    """
+
+    OTHER = 0
+    DECISION = 1
+    RETURN = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """The edges that leave statements.
+
+    Parameters
+    ----------
+    element, edge : ndarray of int64, shape (k,)
+        A statement, and the column of an edge that leaves it or its block. Both may come several times.
+
+    Examples
+    --------
+    >>> branches = Branches(np.array([0, 0, 3]), np.array([5, 6, 2]))
+    >>> branches.edge[branches.element == 0].tolist()
+    [5, 6]
+    """
+
+    element: Ints
+    edge: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    r"""What the program says of each element of a spectrum.
+
+    Parameters
+    ----------
+    elements : Elements
+        The statements.
+    edges : Edges or None
+        Of the spectrum.
+    graphs : tuple of FlowGraph
+        The flow graphs that tell which blocks the edges join, where the evidence holds them.
+    source_of : callable
+        The bytes of a file as it was run, None where they are not at hand.
+
+    Examples
+    --------
+    >>> lines = np.array([1, 2, 3], np.int32)
+    >>> elements = Elements(("a.py",), lines * 0, lines, lines, lines * 0 - 1, ())
+    >>> source = b"if a:\n    b = a\nreturn b\n"
+    >>> Statements(elements, None, (), lambda path: source).kind.tolist()
+    [1, 0, 2]
+    """
+
+    elements: Elements
+    edges: Edges | None
+    graphs: tuple[FlowGraph, ...]
+    source_of: Callable[[str], bytes | None]
+
+    @cached_property
+    def kind(self) -> Ints:
+        """A :class:`StatementKind` for each statement; int8, shape (elements,)."""
+        kind = self._kinds_of_edges()
+        for place, found in self._from_sources:
+            kind[place] = found
+        return kind
+
+    @property
+    def kinds_known(self) -> bool:
+        """Whether sources or edges tell the kinds of some statements."""
+        return self.edges is not None or bool(self._from_sources)
+
+    @cached_property
+    def _from_sources(self) -> list[tuple[slice, Ints]]:
+        """The kinds in each file whose source is at hand, and its elements."""
+        _kinds_in.begin()
+        found = []
+        for path in checked(self.elements.files):
+            if path.endswith(_COMPILED):
+                continue
+            place = self.elements.of_file(path)
+            source = self.source_of(path) if place.stop > place.start else None
+            if source is not None:
+                found.append((place, _kinds_in(source, self.elements.line[place].tobytes())))
+        return found
+
+    def _kinds_of_edges(self) -> Ints:
+        kind = np.zeros(len(self.elements), np.int8)
+        edges = self.edges
+        if edges is None:
+            return kind
+        if edges.kind is EdgeKind.BLOCK:
+            for graph in checked(self.graphs):
+                deciding, returning = _ends_of_blocks(graph)
+                kind[deciding] = np.maximum(kind[deciding], StatementKind.DECISION)
+                kind[returning] = StatementKind.RETURN
+            return kind
+        branches = self.branches
+        of_statement = ~edges.is_outcome[branches.edge]  # a condition inside an expression makes no decision of it
+        leaving = branches.element[of_statement]
+        ways = np.bincount(leaving, minlength=len(kind))
+        kind[ways > 1] = StatementKind.DECISION
+        if edges.kind is EdgeKind.ARC:
+            target = edges.target[branches.edge[of_statement]]
+            kind[leaving[(target < 0) & (ways[leaving] == 1)]] = StatementKind.RETURN
+        return kind
+
+    @cached_property
+    def function(self) -> Ints:
+        """The number of each statement's function, the code of a file outside any being one; shape (elements,)."""
+        elements = self.elements
+        if elements.functions or self.edges is None or self.edges.kind is not EdgeKind.ARC:
+            return np.where(elements.function >= 0, elements.function, len(elements.functions) + elements.file)
+        return _connected(elements, self.edges)
+
+    @property
+    def functions_known(self) -> bool:
+        """Whether the functions of statements are known, or the edges tell them."""
+        return bool(self.elements.functions) or (self.edges is not None and self.edges.kind is EdgeKind.ARC)
+
+    @cached_property
+    def is_signature(self) -> Bools:
+        """Whether a line only opens or only closes a function of several lines, in C and C++; shape (elements,)."""
+        elements = self.elements
+        signature = np.zeros(len(elements), bool)
+        compiled = np.array([path.endswith(_COMPILED) for path in elements.files], bool)
+        spans = [(f.file, f.line, f.end_line) for f in elements.functions if compiled[f.file] and f.line < f.end_line]
+        file, first, last = np.array(spans, np.int64).reshape(-1, 3).T
+        for line in (first, last):
+            found = _elements_at(elements, file, line)
+            signature[found[found >= 0]] = True
+        return signature
+
+    @cached_property
+    def branches(self) -> Branches:
+        """The edges that leave each statement or its blocks."""
+        nothing = np.zeros(0, np.int64)
+        edges = self.edges
+        if edges is None:
+            return Branches(nothing, nothing)
+        if edges.kind is EdgeKind.BLOCK:
+            pairs = [_leaving(graph) for graph in checked(self.graphs)]
+            return Branches(
+                np.concatenate([nothing, *(element for element, _ in pairs)]),
+                np.concatenate([nothing, *(edge for _, edge in pairs)]),
+            )
+        source = _elements_at(self.elements, edges.file, edges.source)
+        known = np.flatnonzero(source >= 0)
+        return Branches(source[known], known)
+
+
+@lru_cache(maxsize=4)
+def statements(
+    elements: Elements, edges: Edges | None, graphs: tuple[FlowGraph, ...], source_of: SourcesAsRun
+) -> Statements:
+    """The statements of a program: the same object as long as the tables and the files are the same.
+
+    Parameters
+    ----------
+    elements : Elements
+        Of the spectrum.
+    edges : Edges or None
+        Of the spectrum.
+    graphs : tuple of FlowGraph
+        Where the evidence holds them.
+    source_of : SourcesAsRun
+        Sources that are still as they were.
+
+    Returns
+    -------
+    Statements
+        What is asked of it is worked out once.
+
+    Examples
+    --------
+    >>> lines = np.array([1, 2], np.int32)
+    >>> elements = Elements(("a.py",), lines * 0, lines, lines, lines * 0 - 1, ())
+    >>> nothing = SourcesAsRun((), None)
+    >>> statements(elements, None, (), nothing) is statements(elements, None, (), nothing)
+    True
+    """
+    return Statements(elements, edges, graphs, source_of)
+
+
+@Remembered
+def _kinds_in(source: bytes, lines: bytes) -> Ints:
+    """The kinds of the statements that begin on some lines (int32) of a Python source."""
+    check()
+    text = source.removeprefix(_MARK).splitlines()
+    return np.fromiter((_kind(text, line) for line in np.frombuffer(lines, np.int32).tolist()), np.int8)
+
+
+def _kind(text: list[bytes], line: int) -> StatementKind:
+    if line > len(text):
+        return StatementKind.OTHER
+    start = text[line - 1].lstrip()
+    if _RETURNS.match(start):
+        return StatementKind.RETURN
+    return StatementKind.DECISION if _DECIDES.match(start) else StatementKind.OTHER
+
+
+def _ends_of_blocks(graph: FlowGraph) -> tuple[Ints, Ints]:
+    """The elements that end a block which several edges leave, and those of blocks that lead straight to the exit."""
+    held = np.diff(graph.block_start) > 0
+    several = (np.bincount(graph.source, minlength=graph.blocks) > 1) & held
+    leaves = np.zeros(graph.blocks, bool)
+    leaves[graph.source[graph.target == EXIT]] = True
+    leaves &= held
+    starts, ends = graph.block_start[:-1], graph.block_start[1:]
+    return graph.element[ends[several] - 1], graph.element[ranges(starts[leaves], ends[leaves])]
+
+
+def _leaving(graph: FlowGraph) -> tuple[Ints, Ints]:
+    """Each element of a graph with each edge that leaves a block of it."""
+    told = np.flatnonzero(graph.edge >= 0)
+    source = graph.source[told]
+    sizes = np.diff(graph.block_start)[source]
+    starts = graph.block_start[source]
+    return graph.element[ranges(starts, starts + sizes)], np.repeat(graph.edge[told], sizes)
+
+
+def _elements_at(elements: Elements, file: Ints, line: Ints) -> Ints:
+    """The element that begins on each of some lines, -1 where none does; all at once."""
+    if not len(elements):
+        return np.full(len(line), -1, np.int64)
+    width = int(max(elements.line.max(), line.max(initial=0))) + 1
+    keys = elements.file.astype(np.int64) * width + elements.line
+    check()
+    wanted = file.astype(np.int64) * width + line
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where((line > 0) & (keys[place] == wanted), place, -1)
+
+
+def _connected(elements: Elements, edges: Edges) -> Ints:
+    """For each statement the number of what its arcs hang together with: the code of a function, or of a module."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
+    chosen = ~edges.is_outcome
+    ends = np.concatenate([edges.source[chosen], edges.target[chosen]]).astype(np.int64)
+    file = np.tile(edges.file[chosen].astype(np.int64), 2)
+    places, number = np.unique(file << 33 | (ends + (1 << 32)), return_inverse=True)
+    source, target = number.reshape(2, -1)
+    links = sparse.coo_array((np.ones(len(source), np.int8), (source, target)), shape=(len(places), len(places)))
+    count, part = csgraph.connected_components(links, directed=False)
+    own = elements.file.astype(np.int64) << 33 | (elements.line.astype(np.int64) + (1 << 32))
+    place = np.minimum(np.searchsorted(places, own), max(len(places) - 1, 0))
+    known = np.zeros(len(own), bool) if not len(places) else places[place] == own
+    function = count + elements.file.astype(np.int64)
+    function[known] = part[place[known]]
+    return function

@@ -1,0 +1,341 @@
+"""All evidence: a simple measure, and further evidence that orders what the measure leaves equal.
+
+Five keys are compared one after the other, higher first:
+
+1. S, the highest Kulczynski2 of the statement and of the branches that leave it; 0 for a line of C or C++ that only
+   opens or only closes a function;
+2. Kulczynski2 of the statement alone;
+3. the failing tests whose innermost traceback frame in a candidate is here;
+4. the kind of statement: ``return``, then decisions, then others;
+5. the fewer statements of its function failing tests execute.
+
+Kulczynski2 weighs failing tests by how little they execute (:mod:`suspectra.techniques.failure_weights`). A key whose
+evidence is missing is the same for all. Statements that no failing test executes come last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suspectra.arrays import Bools, Ints
+from suspectra.cancellation import check
+from suspectra.errors import Problem
+from suspectra.program import Program
+from suspectra.program.flow_graph import EXIT
+from suspectra.program.sources_as_run import SourcesAsRun
+from suspectra.program.statements import StatementKind, Statements, statements
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum
+from suspectra.techniques.catalogue import EVIDENCE as INFO
+from suspectra.techniques.failure_weights import FailureWeights, weight_of
+from suspectra.techniques.formulas import in_words, require_failure
+from suspectra.techniques.technique import Technique, headline, own_report
+
+_DIGITS = 10**10  # scores that agree in so many decimals are one score
+_BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EvidenceReport(RankedReport):
+    """A ranking by all evidence.
+
+    Parameters
+    ----------
+    keys : ndarray of int64, shape (levels of what failing tests execute, 5)
+        What each level is ordered by, in the order of the module's text; the first two in multiples of 1e-10.
+    statements : Statements
+        What the program says of them.
+    weights : FailureWeights
+        Of the failing tests.
+    edge_score : ndarray of int64, shape (edges,)
+        Kulczynski2 of each edge, in multiples of 1e-10; 0 for one that no failing test takes.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> AllEvidence().localize(spectrum).keys[:, 0].tolist()
+    [10000000000, 7500000000]
+    """
+
+    keys: Ints
+    statements: Statements
+    weights: FailureWeights
+    edge_score: Ints
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many statements of each function failing tests execute, by the number of the function."""
+        return _executed(self.statements, _suspected(self.spectrum))
+
+    @classmethod
+    def from_keys(
+        cls,
+        technique: Technique,
+        spectrum: Spectrum,
+        suspects: Ints,
+        keys: Ints,
+        statements: Statements,
+        weights: FailureWeights,
+        edge_score: Ints,
+    ) -> EvidenceReport:
+        """Rank what failing tests execute by keys, the rest behind it: what no test executes at the very end.
+
+        Parameters
+        ----------
+        technique : Technique
+            Whose report it is.
+        spectrum : Spectrum
+            What was ranked.
+        suspects : ndarray of int64, shape (k,)
+            The candidates that failing tests execute.
+        keys : ndarray of int64, shape (k, 5)
+            As the class says, for each of them.
+        statements : Statements
+            What the program says of them.
+        weights : FailureWeights
+            Of the failing tests.
+        edge_score : ndarray of int64, shape (edges,)
+            As the class says.
+
+        Returns
+        -------
+        EvidenceReport
+            With the first key as score, from 0 to 1.
+
+        Examples
+        --------
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> known = AllEvidence().localize(spectrum)
+        >>> keys = np.array([[2, 0, 0, 0, 0], [2, 0, 0, 1, 0]])
+        >>> rest = known.statements, known.weights, known.edge_score
+        >>> EvidenceReport.from_keys(AllEvidence(), spectrum, np.array([0, 1]), keys, *rest).level.tolist()
+        [1, 0, 2]
+        """
+        order = _descending(keys)
+        ordered = keys[order]
+        opens = np.ones(len(order), bool)
+        opens[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        check()
+        number = np.cumsum(opens) - 1
+        levels = ordered[opens]
+        executed = spectrum.counts.ep > 0
+        passing = spectrum.candidates & executed & (spectrum.counts.ef == 0)
+        unexecuted = spectrum.candidates & ~executed & (spectrum.counts.ef == 0)
+        level = np.full(len(spectrum.elements), -1, np.int32)
+        level[suspects[order]] = number
+        count = len(levels)
+        scores = [levels[:, _BEST] / _DIGITS]
+        for rest in (passing, unexecuted):
+            if rest.any():
+                level[rest] = count
+                scores.append(np.zeros(1))
+                count += 1
+        return cls(
+            technique,
+            spectrum,
+            level,
+            np.concatenate(scores),
+            _notes(spectrum, statements),
+            keys=levels,
+            statements=statements,
+            weights=weights,
+            edge_score=edge_score,
+        )
+
+
+@dataclass(frozen=True)
+class AllEvidence(Technique):
+    """Rank statements by a measure of their own and of their branches, and what it leaves equal by further evidence.
+
+    It works with whatever the evidence holds, and says what it had to do without.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> report = AllEvidence().localize(spectrum)
+    >>> [(suspect.location.line, suspect.score) for suspect in report.suspects()]
+    [(2, 1.0), (1, 0.75), (3, 0.0)]
+    """
+
+    info = INFO
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> EvidenceReport:
+        """Rank by all keys whose evidence is there."""
+        require_failure(spectrum)
+        graphs = program.graphs if program is not None else ()
+        told = statements(spectrum.elements, spectrum.edges, graphs, SourcesAsRun.of(program))
+        weights = FailureWeights.of(spectrum, previous.weights if isinstance(previous, EvidenceReport) else None)
+        check()
+        suspects: Ints = np.flatnonzero(_suspected(spectrum))
+        own = _kulczynski2(weights.of_elements, weights.total, spectrum.counts)
+        best = own.copy()
+        edge_score: Ints = np.zeros(0, np.int64)
+        if spectrum.edges is not None:
+            edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
+            np.maximum.at(best, told.branches.element, edge_score[told.branches.edge])
+        best[told.is_signature] = 0
+        check()
+        size = _executed(told, _suspected(spectrum))
+        keys = np.zeros((len(suspects), 5), np.int64)
+        keys[:, _BEST], keys[:, _OWN] = best[suspects], own[suspects]
+        keys[:, _RAISED] = _raised(spectrum)[suspects]
+        keys[:, _KIND] = told.kind[suspects]
+        if told.functions_known:
+            keys[:, _SIZE] = -size[told.function[suspects]]
+        return EvidenceReport.from_keys(self, spectrum, suspects, keys, told, weights, edge_score)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """The first key in which the statement differs from the next ones, in one sentence; then its counts."""
+        ranked = own_report(report, EvidenceReport)
+        suspect, spectrum = report.suspect(position), report.spectrum
+        counts = in_words(suspect.ef, suspect.ep, spectrum.counts)
+        level = int(ranked.level[suspect.element])
+        if level >= len(ranked.keys):
+            return Explanation(headline(report, suspect), (counts,), INFO.formula)
+        reason = _reason(ranked, level, suspect.element)
+        sentences = (reason, counts) if reason else (counts,)
+        return Explanation(headline(report, suspect), sentences, INFO.formula, _put_in(ranked, suspect.element))
+
+
+def _suspected(spectrum: Spectrum) -> Bools:
+    return spectrum.candidates & (spectrum.counts.ef > 0)
+
+
+def _kulczynski2(weight: Ints, total: int, counts: Counts) -> Ints:
+    """Kulczynski2 with weighted failing tests, in multiples of 1e-10; 0 for a column that no failing test has."""
+    score = np.zeros(len(counts.ef), np.int64)
+    some = np.flatnonzero(counts.ef)
+    ef = counts.ef[some]
+    score[some] = np.rint(_DIGITS / 2 * (weight[some] / max(total, 1) + ef / (ef + counts.ep[some])))
+    return score
+
+
+def _raised(spectrum: Spectrum) -> Ints:
+    """How many failing tests failed in each element."""
+    raised = spectrum.raised if spectrum.raised is not None else np.zeros(0, np.int32)
+    return np.bincount(raised[raised >= 0], minlength=len(spectrum.elements))
+
+
+def _executed(told: Statements, suspected: Bools) -> Ints:
+    """How many statements of each function failing tests execute."""
+    return np.bincount(told.function[suspected], minlength=1 + int(told.function.max(initial=0)))
+
+
+def _descending(keys: Ints) -> Ints:
+    """The rows in descending order, those that are equal in the order they have; cancellable in between."""
+    order: Ints = np.arange(len(keys))
+    for column in reversed(keys.T):
+        check()
+        values = -column[order]
+        if np.any(values[1:] < values[:-1]):
+            order = order[np.argsort(values, kind="stable")]
+    return order
+
+
+def _notes(spectrum: Spectrum, told: Statements) -> tuple[Problem, ...]:
+    """What the ranking had to do without."""
+    missing = {
+        "branches": spectrum.edges is None,
+        "tracebacks": spectrum.raised is None,
+        "kinds of statements": not told.kinds_known,
+        "functions": not told.functions_known,
+    }
+    without = [name for name, lacks in missing.items() if lacks]
+    if not without:
+        return ()
+    cause = f"the evidence does not tell {' and '.join(without)}, so the order of some statements follows from less"
+    return (
+        Problem("", "", cause, "for Python record with `suspectra record`, for C and C++ with `suspectra record-c`"),
+    )
+
+
+def _reason(report: EvidenceReport, level: int, element: int) -> str:
+    """By what a level stands before the next one; empty where its counts say all."""
+    own = report.keys[level]
+    if report.statements.is_signature[element]:
+        return "The line only opens or only closes its function, so all else that failing tests execute comes first."
+    following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(5, -1)
+    differs = int(np.argmax(own != following))
+    if differs == _BEST and own[_BEST] > own[_OWN]:
+        return _of_branch(report, element)
+    if differs in (_BEST, _OWN):
+        return _of_weight(report, level, element)
+    equal = "Among statements with the same scores it comes first because"
+    counts = report.spectrum.counts
+    if differs == _RAISED:
+        return f"{equal} {_share(int(own[_RAISED]), counts.failed)} failing tests failed right here."
+    if differs == _KIND:
+        does = "returns" if own[_KIND] == StatementKind.RETURN else "decides where control goes"
+        return f"{equal} it {does}."
+    return f"{equal} failing tests execute only {_statements(-int(own[_SIZE]))} of its function."
+
+
+def _statements(count: int) -> str:
+    return f"{count} statement" if count == 1 else f"{count} statements"
+
+
+def _share(count: int, total: int) -> str:
+    return f"all {total}" if count == total and total > 1 else f"{count} of {total}"
+
+
+def _of_branch(report: EvidenceReport, element: int) -> str:
+    """The branch that gives a statement its score."""
+    branches, counts = report.statements.branches, report.spectrum.edge_hit_counts
+    edges = np.unique(branches.edge[branches.element == element])
+    edge = int(edges[np.argmax(report.edge_score[edges])])
+    ef, ep = int(counts.ef[edge]), int(counts.ep[edge])
+    passing = f"{ep} of {counts.passed} passing ones" if ep else "by no passing one"
+    return f"{_way(report, edge)} is taken by {_share(ef, counts.failed)} failing tests and {passing}."
+
+
+def _way(report: EvidenceReport, edge: int) -> str:
+    edges = report.statements.edges
+    assert edges is not None
+    target = int(edges.target[edge])
+    if edges.kind is EdgeKind.ARC and 0 < target < FIRST_OUTCOME:
+        return f"Its way to line {target}"
+    if edges.kind is EdgeKind.ARC and target < 0:
+        return "Its way out of the function"
+    if edges.kind is EdgeKind.ARC:
+        return f"The {'true' if target & 1 else 'false'} outcome of a condition in it"
+    if edges.kind is EdgeKind.BLOCK:
+        return _way_to_block(report, edge, target)
+    return f"Outcome {-target} of its decision"
+
+
+def _way_to_block(report: EvidenceReport, edge: int, block: int) -> str:
+    graph = next(graph for graph in report.statements.graphs if edge in graph.edge)
+    lines = report.spectrum.elements.line[graph.elements_of(block)]
+    if block == EXIT:
+        return "Its way out of the function"
+    return f"Its way to line {lines[0]}" if len(lines) else "One of its ways"
+
+
+def _of_weight(report: EvidenceReport, level: int, element: int) -> str:
+    """The failing test that decides where the next statements have the same counts and other failing tests."""
+    spectrum, counts = report.spectrum, report.spectrum.counts
+    below = np.flatnonzero(report.level == level + 1)
+    if not len(below) or counts.ef[below[0]] != counts.ef[element] or counts.ep[below[0]] != counts.ep[element]:
+        return ""
+    names = spectrum.failing_tests(element)
+    others = set(spectrum.failing_tests(int(below[0])))
+    own = [name for name in names if name not in others] or list(names)
+    rows = {name: spectrum.rows[spectrum.test_index[name]] for name in own}
+    name = max(own, key=lambda name: weight_of(rows[name], spectrum))
+    size = int(np.count_nonzero(spectrum.candidates[rows[name]]))
+    share = weight_of(rows[name], spectrum) / max(report.weights.total, 1)
+    return f"{name}, which executes only {_statements(size)}, has {share:.0%} of the weight of all failing tests."
+
+
+def _put_in(report: EvidenceReport, element: int) -> str:
+    counts, weights = report.spectrum.counts, report.weights
+    share = int(weights.of_elements[element]) / max(weights.total, 1)
+    ef, ep = int(counts.ef[element]), int(counts.ep[element])
+    own = share / 2 + ef / (ef + ep) / 2
+    score = float(report.level_score[report.level[element]])
+    return f"K = {share:.4g} / 2 + {ef} / ({ef} + {ep}) / 2 = {own:.4g}, S = {score:.4g}"
