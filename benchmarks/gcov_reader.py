@@ -27,8 +27,9 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.gcov_raw import GcovRawSource, profile_files
+from suspectra.program.c_files import parse_notes, parse_profile
 from suspectra.program.c_flow import CFlow
-from suspectra.program.c_object import CObject, parse_notes, parse_profile
+from suspectra.program.c_object import CObject
 
 ROOT = Path(__file__).parents[1]
 TARGET = 10

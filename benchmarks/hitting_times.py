@@ -21,9 +21,10 @@ from functools import partial
 import numpy as np
 
 from suspectra.arrays import Floats, Ints
-from suspectra.markov.chain import Chain, Structure, ranked_list
+from suspectra.markov.chain import Chain, ranked_list
 from suspectra.markov.hitting_times import HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
+from suspectra.markov.structure import Structure
 
 DENSE_LOCATIONS = 200
 MAX_DENSE = 600

@@ -23,8 +23,9 @@ from suspectra.evidence.c_recorder import CRecorder
 from suspectra.evidence.c_recording import CRecordingSource
 from suspectra.evidence.c_store import FOLDER, CRecording
 from suspectra.evidence.source_paths import SourcePaths
+from suspectra.program.c_files import parse_notes, parse_profile
 from suspectra.program.c_flow import CFlow
-from suspectra.program.c_object import Compiler, parse_notes, parse_profile
+from suspectra.program.c_object import Compiler
 
 PREBUILT = Path(__file__).parents[1] / "fixtures" / "c_objects"
 SOURCES = Path(__file__).parents[1] / "fixtures" / "c"

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from suspectra.errors import UsageError
-from suspectra.markov import elimination
+from suspectra.markov import elimination, elimination_plan
 from suspectra.markov.chain import (
     JumpModel,
-    Structure,
     groups_of,
     ranked_list,
     suspicious_behaviour,
     unordered,
 )
 from suspectra.markov.hitting_times import HittingTimeSolver, hitting_times, ht_rank
+from suspectra.markov.structure import Structure
 
 
 def rows(chain):
@@ -78,7 +78,8 @@ def random_chain(rng):
 def test_two_hundred_random_chains_agree_with_extended_precision(monkeypatch, few_states_left_to_blas):
     if few_states_left_to_blas:  # so that small chains go through the sparse levels, too
         monkeypatch.setattr(elimination, "SMALL", 2)
-        monkeypatch.setattr(elimination, "SECONDS_DENSE", 1e9)
+        monkeypatch.setattr(elimination_plan, "SMALL", 2)
+        monkeypatch.setattr(elimination_plan, "SECONDS_DENSE", 1e9)
     rng = np.random.default_rng(3)
     for _ in range(100):
         chain = random_chain(rng)
@@ -248,7 +249,7 @@ def test_progress_rises_and_may_cancel():
 
 
 def test_too_interwoven_says_so(monkeypatch):
-    monkeypatch.setattr(elimination, "MAX_DENSE", 40)
+    monkeypatch.setattr(elimination_plan, "MAX_DENSE", 40)
     group, structure = large(np.random.default_rng(8))
     with pytest.raises(UsageError, match="estimate them by sampling"):
         hitting_times(ranked_list(group, structure))

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from suspectra.errors import UsageError
 from suspectra.markov.chain import (
     JumpModel,
-    Structure,
     groups_of,
     ranked_list,
     suspicious_behaviour,
     unordered,
 )
+from suspectra.markov.structure import Structure
 
 
 def dense(chain):

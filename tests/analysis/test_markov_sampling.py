@@ -5,10 +5,11 @@ import pytest
 
 from suspectra.errors import UsageError
 from suspectra.markov import sampling
-from suspectra.markov.chain import Structure, ranked_list, suspicious_behaviour
+from suspectra.markov.chain import ranked_list, suspicious_behaviour
 from suspectra.markov.hitting_times import hitting_times
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.sampling import sample_hitting_times
+from suspectra.markov.structure import Structure
 
 PROGRAM = Structure(
     np.array([0, 0, 0, 1, 1, 1, 2, 2, -1, -1]), np.array([[0, 3], [5, 8]]), np.array([[4, 6], [9, 0], [2, 2]])

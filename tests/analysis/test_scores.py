@@ -8,6 +8,7 @@ from scipy import sparse
 
 from suspectra.errors import UsageError
 from suspectra.evaluation import scores as s
+from suspectra.evaluation.significance import increase_ratio, wilcoxon
 
 values = st.lists(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0, float("inf"), float("nan"), float("-inf")]), min_size=1)
 
@@ -119,16 +120,16 @@ def test_top_n():
 
 def test_increase_ratio_of_paper_004():
     # its own example, print tokens with Wong3, is printed from unrounded numbers
-    assert s.increase_ratio(0.0095, 0.0080) == pytest.approx(0.158, abs=1e-3)
-    assert s.increase_ratio(np.array([0.0, 0.2, 0.2]), np.array([0.0, 0.3, 0.2])) == pytest.approx([0, -0.5, 0])
+    assert increase_ratio(0.0095, 0.0080) == pytest.approx(0.158, abs=1e-3)
+    assert increase_ratio(np.array([0.0, 0.2, 0.2]), np.array([0.0, 0.3, 0.2])) == pytest.approx([0, -0.5, 0])
 
 
 def test_wilcoxon():
     before, after = [0.5, 0.4, 0.9, 0.3, 0.8, 0.2], [0.4, 0.2, 0.6, 0.3, 0.3, 0.3]
-    test = s.wilcoxon(before, after)
+    test = wilcoxon(before, after)
     assert test.pairs == 5
     assert test.statistic == pytest.approx(1.5)
-    assert s.wilcoxon(before, after, "greater").p_value < test.p_value
-    assert s.wilcoxon([1, 2], [1, 2]).p_value == 1
+    assert wilcoxon(before, after, "greater").p_value < test.p_value
+    assert wilcoxon([1, 2], [1, 2]).p_value == 1
     with pytest.raises(UsageError):
-        s.wilcoxon([1], [1, 2])
+        wilcoxon([1], [1, 2])

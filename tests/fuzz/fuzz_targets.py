@@ -31,8 +31,8 @@ from suspectra.evidence.junit import read_junit
 from suspectra.evidence.lcov import LcovSource
 from suspectra.evidence.outcomes import read_outcomes
 from suspectra.evidence.recording import RecordingSource
+from suspectra.program.c_files import parse_notes, parse_profile
 from suspectra.program.c_flow import CFlow
-from suspectra.program.c_object import parse_notes, parse_profile
 from suspectra.program.python_flow import PythonFlow
 from suspectra.program.python_source import PythonSource
 from suspectra.recording.merging import merge

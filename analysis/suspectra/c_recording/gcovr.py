@@ -26,7 +26,8 @@ from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.gcov_json import load_json
 from suspectra.processes.runner import Program, run
-from suspectra.program.c_object import Compiler, parse_notes, written_by
+from suspectra.program.c_files import parse_notes, written_by
+from suspectra.program.c_object import Compiler
 
 TIMEOUT_S = 120.0
 """gcovr takes a few tenths of a second for a test; a pattern of the project may keep it busy for ever."""

@@ -23,7 +23,8 @@ from suspectra.evidence.exclusions import NO_EXCLUSIONS, Exclusions
 from suspectra.evidence.gcov_raw import NotesFolder, optimisation_problems, profile_files, source_digests
 from suspectra.evidence.gcovr import gcovr_table
 from suspectra.evidence.source_paths import SourcePaths
-from suspectra.program.c_object import CObject, parse_profile
+from suspectra.program.c_files import parse_profile
+from suspectra.program.c_object import CObject
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.arrays import Floats
-from suspectra.evaluation.scores import wilcoxon
+from suspectra.evaluation.significance import wilcoxon
 from suspectra.evaluation.study import Result
 
 TOP = (1, 5, 10)

@@ -18,7 +18,8 @@ from suspectra.evidence.c_tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
-from suspectra.program.c_object import CObject, parse_notes
+from suspectra.program.c_files import parse_notes
+from suspectra.program.c_object import CObject
 
 _AGAIN = "run suspectra record-c again"
 _MAX_COUNTERS = 1 << 30  # bytes of one test's counters

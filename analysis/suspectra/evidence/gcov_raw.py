@@ -21,7 +21,8 @@ from suspectra.evidence.c_tables import optimised
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
-from suspectra.program.c_object import CObject, Profile, parse_notes, parse_profile
+from suspectra.program.c_files import parse_notes, parse_profile
+from suspectra.program.c_object import CObject, Profile
 
 Mark = tuple[int, int, int]
 """What tells that a file changed: inode, size, time of its last change."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -20,35 +19,8 @@ from scipy.sparse import csgraph
 
 from suspectra.arrays import Bools, FloatMatrix, Floats, Ints
 from suspectra.cancellation import check
-from suspectra.errors import Problem, UsageError
 from suspectra.markov.jumps import JumpModel
-
-Pairs: TypeAlias = Ints  # integers, shape (k, 2): locations x, y
-
-
-@dataclass(frozen=True, eq=False)
-class Structure:
-    """What the program says about which locations belong together.
-
-    Parameters
-    ----------
-    function : ndarray of int, shape (locations,), optional
-        The function of each location, -1 for none.
-    control_flow : ndarray of int, shape (k, 2), optional
-        Location x runs just before location y in some test.
-    calls : ndarray of int, shape (k, 2), optional
-        Location x calls the function that starts at location y.
-
-    Examples
-    --------
-    >>> structure = Structure(function=np.array([0, 0, 1]), calls=np.array([[2, 0]]))
-    >>> ranked_list([0, 1, 2], structure).states
-    7
-    """
-
-    function: Ints | None = None
-    control_flow: Pairs | None = None
-    calls: Pairs | None = None
+from suspectra.markov.structure import Structure, usage_error, whole_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +177,7 @@ class Chain:
         reason = self.not_ergodic_because()
         if reason:
             cure = "set p_jump below 1" if self.jumps.p_jump == 1 else "give every location a way back"
-            raise _usage(f"the debugging model is not ergodic: {reason}", cure)
+            raise usage_error(f"the debugging model is not ergodic: {reason}", cure)
 
 
 def groups_of(scores: Sequence[float] | Floats) -> Ints:
@@ -265,9 +237,9 @@ def ranked_list(
     >>> targets.tolist(), probabilities.tolist()
     ([0, 1, 2], [0.25, 0.25, 0.5])
     """
-    place = _whole_numbers(group, "the groups")
+    place = whole_numbers(group, "the groups")
     if not len(place):
-        raise _usage("there is no location to rank", "give a report with at least one location")
+        raise usage_error("there is no location to rank", "give a report with at least one location")
     _, place = np.unique(place, return_inverse=True)
     place = place.reshape(-1)
     count, groups = len(place), int(place.max()) + 1
@@ -318,9 +290,9 @@ def unordered(
     (2, [1, 1, 0, 1])
     """
     group = np.ones(locations, np.int64)
-    named = _whole_numbers(reported, "the reported locations")
+    named = whole_numbers(reported, "the reported locations")
     if len(named) and not (0 <= named.min() and named.max() < locations):
-        raise _usage("a reported location is not in the program", f"name locations from 0 to {locations - 1}")
+        raise usage_error("a reported location is not in the program", f"name locations from 0 to {locations - 1}")
     group[named] = 0
     return ranked_list(group, structure, jumps)
 
@@ -361,17 +333,17 @@ def suspicious_behaviour(
     >>> chain.groups, chain.subgraphs, len(chain.location)
     (2, 2, 3)
     """
-    place = _whole_numbers(group, "the groups")
+    place = whole_numbers(group, "the groups")
     if not len(place):
-        raise _usage("the report holds no subgraph", "lower min_fails or give more failing tests")
+        raise usage_error("the report holds no subgraph", "lower min_fails or give more failing tests")
     _, place = np.unique(place, return_inverse=True)
     place = place.reshape(-1)
-    sets = [np.unique(_whole_numbers(m, "a subgraph")) for m in members]
+    sets = [np.unique(whole_numbers(m, "a subgraph")) for m in members]
     if len(sets) != len(place) or not all(len(s) for s in sets):
-        raise _usage("a subgraph has no location or no group", "give each subgraph its group and its locations")
+        raise usage_error("a subgraph has no location or no group", "give each subgraph its group and its locations")
     inside = np.concatenate(sets)
     if not (0 <= inside.min() and inside.max() < locations):
-        raise _usage("a subgraph names an unknown location", f"name locations from 0 to {locations - 1}")
+        raise usage_error("a subgraph names an unknown location", f"name locations from 0 to {locations - 1}")
     location, of_member = np.unique(inside, return_inverse=True)
     of_member = of_member.reshape(-1)
     groups, subgraphs = int(place.max()) + 1, len(place)
@@ -381,7 +353,7 @@ def suspicious_behaviour(
     shared = np.bincount(of_member)
     size = np.bincount(place, minlength=groups)
     jumps, structure = jumps or JumpModel(), structure or Structure()
-    narrowed = _narrow(structure, location, locations)
+    narrowed = structure.among(location, locations)
     jumping, leaves, hub_size = _jump_rates(len(location), narrowed, jumps, first)
     back = np.where(leaves, 1 - jumps.p_jump, 1.0)[of_member] / shared[of_member]
     graph_state, member_state = groups + graph, first + of_member
@@ -426,8 +398,8 @@ def _spine(groups: int, weight: int) -> list[_Rates]:
 def _jump_rates(count: int, structure: Structure, jumps: JumpModel, first: int) -> tuple[list[_Rates], Bools, Ints]:
     """Rates between locations (states from `first` on) and hubs; who has neighbours at all; sizes of the hubs."""
     check()
-    function = _functions(structure, count)
-    pairs, weight = _neighbours(structure, function, jumps, count)
+    function = structure.functions(count)
+    pairs, weight = structure.neighbours(jumps, function)
     size = np.bincount(function[function >= 0], minlength=1)
     peers = np.where(function >= 0, size[function] - 1, 0) * jumps.same_function
     check()
@@ -453,70 +425,3 @@ def _jump_rates(count: int, structure: Structure, jumps: JumpModel, first: int) 
         _Rates(hub_state, first + served, 1 / hub_size[hub]),
     ]
     return rates, leaves, hub_size
-
-
-def _neighbours(structure: Structure, function: Ints, jumps: JumpModel, count: int) -> tuple[Pairs, Floats]:
-    """Unordered pairs of neighbours and the weight each adds to what their common function already gives."""
-    kinds = ((structure.control_flow, jumps.control_flow), (structure.calls, jumps.calls))
-    named = [(_pairs(edges, count), weight) for edges, weight in kinds if edges is not None and weight > 0]
-    if not named:
-        return np.zeros((0, 2), np.int64), np.zeros(0)
-    both = np.sort(np.concatenate([edges for edges, _ in named]), axis=1)
-    weight = np.repeat([w for _, w in named], [len(edges) for edges, _ in named]).astype(float)
-    check()
-    apart = both[:, 0] != both[:, 1]
-    key, which = np.unique(both[apart] @ np.array([count, 1]), return_inverse=True)
-    check()
-    largest = np.zeros(len(key))
-    np.maximum.at(largest, which.reshape(-1), weight[apart])
-    x, y = key // count, key % count
-    together = (function[x] == function[y]) & (function[x] >= 0)
-    largest -= np.where(together, jumps.same_function, 0.0)
-    adds = largest > 0
-    return np.stack([x[adds], y[adds]], axis=1), largest[adds]
-
-
-def _functions(structure: Structure, count: int) -> Ints:
-    if structure.function is None:
-        return np.full(count, -1, np.int64)
-    function = _whole_numbers(structure.function, "the functions")
-    if len(function) != count:
-        raise _usage(
-            f"{len(function)} locations have a function and {count} have a rank", "give one function a location"
-        )
-    return function
-
-
-def _pairs(edges: Pairs, count: int) -> Pairs:
-    pairs = _whole_numbers(edges, "the neighbours").reshape(-1, 2)
-    if len(pairs) and not (0 <= pairs.min() and pairs.max() < count):
-        raise _usage("a neighbour is not in the program", f"name locations from 0 to {count - 1}")
-    return pairs
-
-
-def _narrow(structure: Structure, location: Ints, locations: int) -> Structure:
-    """The structure over some of the locations, numbered anew."""
-    number = np.full(locations, -1, np.int64)
-    number[location] = np.arange(len(location))
-
-    def inside(edges: Pairs | None) -> Pairs | None:
-        if edges is None:
-            return None
-        renamed: Pairs = number[_pairs(edges, locations)]
-        return renamed[(renamed >= 0).all(axis=1)]
-
-    function = None if structure.function is None else _functions(structure, locations)[location]
-    return Structure(function, inside(structure.control_flow), inside(structure.calls))
-
-
-def _whole_numbers(values: object, what: str) -> Ints:
-    numbers = np.asarray(values)
-    if not numbers.size:
-        return numbers.astype(np.int64)
-    if numbers.dtype.kind not in "iu":
-        raise _usage(f"{what} are not whole numbers", "give indices counted from 0 (see groups_of for scores)")
-    return numbers.astype(np.int64)
-
-
-def _usage(cause: str, cure: str) -> UsageError:
-    return UsageError(Problem("", "", cause, cure))

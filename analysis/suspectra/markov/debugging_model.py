@@ -11,10 +11,12 @@ from scipy import sparse
 
 from suspectra.arrays import Floats, Ints, dense_product
 from suspectra.errors import NothingToRank, Problem
-from suspectra.markov.chain import Chain, Structure, ranked_list, suspicious_behaviour
-from suspectra.markov.elimination import Factors, Plan, Progress
+from suspectra.markov.chain import Chain, ranked_list, suspicious_behaviour
+from suspectra.markov.elimination import Factors
+from suspectra.markov.elimination_plan import Plan, Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
+from suspectra.markov.structure import Structure
 from suspectra.program import Program
 from suspectra.program.calls import Calls
 from suspectra.program.dynamic_flow import DynamicFlow

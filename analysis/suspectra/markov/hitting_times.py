@@ -21,7 +21,8 @@ import numpy as np
 from suspectra.arrays import Floats, Ints
 from suspectra.cancellation import check, checked
 from suspectra.markov.chain import Chain
-from suspectra.markov.elimination import CorrectedFactors, Factors, Plan, Progress
+from suspectra.markov.elimination import CorrectedFactors, Factors
+from suspectra.markov.elimination_plan import Plan, Progress
 
 # Two hitting times that agree to this relative difference are equal: symmetric locations differ in the last bits.
 SAME = 1e-10

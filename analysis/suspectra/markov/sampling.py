@@ -20,7 +20,7 @@ from suspectra.arrays import Floats, Ints
 from suspectra.cancellation import check
 from suspectra.errors import Problem, UsageError
 from suspectra.markov.chain import Chain
-from suspectra.markov.elimination import Progress
+from suspectra.markov.elimination_plan import Progress
 from suspectra.markov.hitting_times import ht_rank
 
 # Steps all walks take before their cycles are counted; bounds the memory of the log.
