@@ -131,7 +131,7 @@ def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
 
 
 def cmake_pattern(pattern: str) -> re.Pattern[str]:
-    r"""CMake's regular expressions in Python's syntax.
+    r"""Translate one of CMake's regular expressions into Python's syntax.
 
     CMake knows only ``^ $ . [] * + ? | ()`` and a backslash before a character that stands for itself; its anchors
     are those of the whole text.
@@ -144,7 +144,7 @@ def cmake_pattern(pattern: str) -> re.Pattern[str]:
     Returns
     -------
     re.Pattern[str]
-        One that matches the text itself where CMake's can't be read.
+        Where CMake's expression can't be read, a pattern that matches its text literally.
 
     Examples
     --------

@@ -21,14 +21,14 @@ def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Pro
     Parameters
     ----------
     folder : path
-        Where it is kept; one that only the user can write to, since it becomes part of the tests' processes.
+        Where it is kept. It must be one that only the user can write to, since the tests' processes load it.
 
     Returns
     -------
     path : str or None
-        The shared object for ``LD_PRELOAD``, None where it can't be built.
+        The shared object for ``LD_PRELOAD``; None where it can't be built.
     problem : Problem or None
-        Why not.
+        Why it can't be built; None where it was.
     """
     source = HANDLER.read_bytes()
     built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")

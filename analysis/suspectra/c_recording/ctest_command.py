@@ -26,7 +26,7 @@ class CTestCommand:
     suite : CSuite
         All tests of the build folder.
     select : list of str or None
-        The names of those that the command chooses; None where it chooses all.
+        Names of the tests that the command chooses; None where it chooses all.
     jobs : int
         Tests that run at the same time.
     timeout : float or None
@@ -50,7 +50,7 @@ def runs_ctest(command: Sequence[str]) -> bool:
     Returns
     -------
     bool
-        By the program's name alone.
+        Only the program's name is looked at.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def runs_ctest(command: Sequence[str]) -> bool:
 
 
 def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> CTestCommand:
-    """What a command of CTest runs; which tests it chooses CTest itself is asked.
+    """Find out which tests a command of CTest would run; CTest itself says which it chooses.
 
     Parameters
     ----------
@@ -73,12 +73,12 @@ def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> 
     Returns
     -------
     CTestCommand
-        The tests were listed, not run.
+        The tests that CTest listed; none of them was run.
 
     Raises
     ------
     UsageError
-        The command does something else than to run tests.
+        The command does something else than run tests.
     EvidenceError
         CTest can't list them.
     """

@@ -52,9 +52,9 @@ class Measured:
     notes : str
         The ``.gcno`` file.
     compiler : Compiler
-        Who wrote both.
+        The compiler that wrote both.
     folder : str
-        Where the compiler ran; empty where that is not known, or of no importance.
+        Where the compiler ran; empty where that is not known or does not matter.
     profile : str
         The ``.gcda`` file, empty for none.
     """
@@ -98,22 +98,22 @@ class Gcovr:
         return metadata.version("gcovr")
 
     def gcov(self, compiler: Compiler) -> str:
-        """The command that reads the profiles of a compiler.
+        """Find the command that reads the profiles of a compiler.
 
         Parameters
         ----------
         compiler : Compiler
-            Who wrote the profiles.
+            The compiler that wrote the profiles.
 
         Returns
         -------
         str
-            A name on the PATH, or what the settings say.
+            The command that the settings name, otherwise the name of a program on the PATH.
 
         Raises
         ------
         EvidenceError
-            There is none.
+            There is no such program.
         """
         if self.settings.gcov:
             return self.settings.gcov
@@ -132,7 +132,7 @@ class Gcovr:
         return found
 
     def read(self, objects: Sequence[Measured]) -> list[dict[str, Any]]:
-        """The files of gcovr's report on some objects, in the order of the commands and folders that they need.
+        """Run gcovr on some objects, once for each command and folder that they need.
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Gcovr:
         Returns
         -------
         list of dict of str to Any
-            As gcovr's JSON has them.
+            The files of gcovr's JSON report, in the order of these runs.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Gcovr:
 
 
 def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
-    """An object with what its notes say about who read them, and from where.
+    """Read from the notes of an object which compiler wrote them, and where it ran.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
     Returns
     -------
     Measured
-        Its folder is empty where it no longer exists.
+        Its folder is empty where that folder no longer exists.
 
     Raises
     ------

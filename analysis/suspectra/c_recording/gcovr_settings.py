@@ -98,7 +98,7 @@ class GcovrSettings:
         return tuple(sorted({key for key, value in self._options() if key in LINES and value != "."}))
 
     def arguments(self, workspace: str) -> list[str]:
-        """Options for gcovr, which must run in the workspace as its filters start there.
+        """Turn the settings into options for gcovr, which must run in the workspace because its filters start there.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class GcovrSettings:
         Returns
         -------
         list of str
-            Without those that name the root or the gcov command.
+            Without the options that name the root folder or the command of gcov.
         """
         passed = [(key, value) for key, value in self._options() if key not in ("root", "gcov-executable")]
         given = [f"--{key}" if key in _SWITCHES else f"--{key}={value}" for key, value in passed]
@@ -124,7 +124,7 @@ class GcovrSettings:
 
 
 def read_settings(workspace: str) -> GcovrSettings:
-    """The settings of a workspace.
+    """Read the settings of a workspace.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def read_settings(workspace: str) -> GcovrSettings:
     Returns
     -------
     GcovrSettings
-        None of them set where there is no file.
+        Without values where the workspace has no configuration of gcovr.
 
     Raises
     ------

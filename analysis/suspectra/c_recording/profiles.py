@@ -88,7 +88,7 @@ class ProfileReader:
         Returns
         -------
         TestData
-            Counters by object.
+            Counters by object, or gcovr's report where gcovr read the profiles.
         """
         measured: list[tuple[Measured, str]] = []
         for path in profile_files(prefix):
@@ -172,19 +172,19 @@ class ProfileReader:
         return self.objects[notes.name]
 
     def exclusions(self, previous: Exclusions = NO_EXCLUSIONS) -> Exclusions:
-        """What does not count, now that some tests were recorded.
+        """Ask gcovr which lines do not count, after some tests were recorded.
 
         gcovr is asked once, about the objects and not about tests: what it leaves out is the same for all of them.
 
         Parameters
         ----------
         previous : Exclusions
-            What does not count in sources that these tests did not run.
+            What was excluded before; it still holds for sources that these tests did not run.
 
         Returns
         -------
         Exclusions
-            The previous ones, those of the sources that ran replaced.
+            The previous ones, with those of the sources that ran replaced.
 
         Raises
         ------

@@ -119,7 +119,7 @@ def record_c(
     Returns
     -------
     CRun
-        Also when it was cancelled.
+        What was done, also when the run was cancelled.
 
     Raises
     ------

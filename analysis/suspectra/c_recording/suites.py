@@ -55,7 +55,7 @@ class CSuite:
 def ctest_suite(
     workspace: str | os.PathLike[str], build: str | os.PathLike[str], configuration: str | None = None
 ) -> CSuite:
-    """The tests of a CMake build folder.
+    """List the tests of a CMake build folder.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def ctest_suite(
     Returns
     -------
     CSuite
-        In the order of CTest.
+        The tests in CTest's order.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def ctest_suite(
 
 
 def listed_by_ctest(command: Sequence[str], folder: str) -> str:
-    """The tests that a command of CTest would run in a folder, as JSON.
+    """List the tests that a command of CTest would run in a folder.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def listed_by_ctest(command: Sequence[str], folder: str) -> str:
     Returns
     -------
     str
-        As ``--show-only=json-v1`` prints it.
+        The JSON that ``ctest --show-only=json-v1`` prints.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> L
 
 
 def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    """The tests of GoogleTest programs.
+    """List the tests of GoogleTest programs.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.P
     Returns
     -------
     CSuite
-        In the order of the programs.
+        The tests, program by program.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def _gtest_names(listing: str) -> list[str]:
 
 
 def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.PathLike[str]]) -> CSuite:
-    """The test cases of Catch2 programs (versions 2 and 3).
+    """List the test cases of Catch2 programs (versions 2 and 3).
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.
     Returns
     -------
     CSuite
-        In the order of the programs.
+        The tests, program by program.
 
     Raises
     ------
@@ -262,7 +262,7 @@ def command_suite(
     tests: str,
     expect_stdout: str | os.PathLike[str] | None = None,
 ) -> CSuite:
-    """One command for each test.
+    """Make one command for each test.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def command_suite(
     Returns
     -------
     CSuite
-        In the order of the files, or of the list.
+        The tests in the order of the files, or of the list.
 
     Raises
     ------
@@ -316,7 +316,7 @@ def shell_suite(
     commands: str | os.PathLike[str],
     expect_stdout: str | os.PathLike[str] | None = None,
 ) -> CSuite:
-    """A list of shell commands, each of which is a test.
+    """Read a list of shell commands, each of which is a test.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ def shell_suite(
     Returns
     -------
     CSuite
-        In the order of the lines.
+        The tests in the order of the lines.
 
     Raises
     ------
@@ -387,7 +387,7 @@ def _expecting(suite: CSuite, workspace: str, folder: str | os.PathLike[str] | N
 
 
 def located(path: str, line: int | None, workspace: str) -> Location | None:
-    """A place in the workspace, or None.
+    """Turn a path and a line into a location in the workspace.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def located(path: str, line: int | None, workspace: str) -> Location | None:
     Returns
     -------
     Location or None
-        None for a place outside, or one that is not known.
+        None where the path leads outside, or the line is not known.
     """
     if not path or not line:
         return None

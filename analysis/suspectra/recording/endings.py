@@ -25,7 +25,7 @@ _UNITTEST = {
 
 
 def in_words(status: int, *, unittest: bool = False, deselected: int = 0) -> str:
-    """What the exit status of pytest or unittest says, or the signal that ended the command (128 and its number).
+    """Say what the exit status of pytest or unittest means, or which signal ended the command (128 and its number).
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def in_words(status: int, *, unittest: bool = False, deselected: int = 0) -> str
     Returns
     -------
     str
-        Without a stop.
+        Without a full stop.
 
     Examples
     --------

@@ -238,7 +238,7 @@ def resolve(
     python: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Command:
-    """The command with a bare ``pytest`` or ``python`` turned into that of the right interpreter.
+    """Replace a bare ``pytest`` or ``python`` by the one of the right interpreter.
 
     Parameters
     ----------
@@ -254,12 +254,12 @@ def resolve(
     Returns
     -------
     Command
-        The command itself where it names its program.
+        The command as it was given where it names a program of its own.
 
     Raises
     ------
     UsageError
-        When there is none.
+        When there is no such interpreter.
     """
     environ = os.environ if environ is None else environ
     words = list(command) or ["pytest"]
@@ -288,7 +288,7 @@ def runs_unittest(words: Sequence[str], folder: str) -> bool:
     Returns
     -------
     bool
-        A script is read, not run.
+        A script is read to find out, not run.
     """
     if any(tuple(words[i : i + 2]) == ("-m", "unittest") for i in range(len(words))):
         return True

@@ -137,7 +137,7 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     Returns
     -------
     Merged
-        What it did.
+        The counts of what was merged, and problems.
 
     Raises
     ------

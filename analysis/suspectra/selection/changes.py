@@ -60,7 +60,7 @@ class Workspace:
         self._ages: dict[str, int] = {}
 
     def content(self, path: str) -> bytes | None:
-        """What a file holds, None when it is gone, leads out of the workspace, or can't be read.
+        """Read a file.
 
         Parameters
         ----------
@@ -70,7 +70,7 @@ class Workspace:
         Returns
         -------
         bytes or None
-            Read once.
+            None when it is gone, leads out of the workspace, or can't be read. Each file is read once.
         """
         if path not in self._contents:
             self._contents[path] = self._read(path)
@@ -87,7 +87,7 @@ class Workspace:
         Returns
         -------
         str or None
-            None where there is no content.
+            Hexadecimal; None where the file can't be read.
         """
         if path not in self._digests:
             data = self.content(path)
@@ -95,7 +95,7 @@ class Workspace:
         return self._digests[path]
 
     def tree(self, path: str) -> ast.Module | None:
-        """The syntax tree of a file, None when it has none.
+        """Parse a file.
 
         Parameters
         ----------
@@ -105,31 +105,31 @@ class Workspace:
         Returns
         -------
         ast.Module or None
-            Parsed once.
+            None where the file can't be read or is not Python. Each file is parsed once.
         """
         if path not in self._trees:
             self._trees[path] = _parsed(self.content(path))
         return self._trees[path]
 
     def outline(self, path: str, *, tests: bool) -> Outline | None:
-        """What a file does now.
+        """Sum up what a file does now.
 
         Parameters
         ----------
         path : str
             Relative to the workspace.
         tests : bool
-            Whether it is a file in which tests stand.
+            Whether tests stand in the file.
 
         Returns
         -------
         Outline or None
-            None where it has no syntax tree.
+            None where the file can't be parsed.
         """
         return _outline(self.tree(path), tests=tests)
 
     def age(self, path: str) -> int:
-        """When a file last changed, in nanoseconds since the epoch; -1 when it is not there.
+        """Look up when a file last changed.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Workspace:
         Returns
         -------
         int
-            Asked once.
+            Nanoseconds since the epoch; -1 when the file is not there. Each file is looked up once.
         """
         if path not in self._ages:
             try:
@@ -179,7 +179,7 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
     Returns
     -------
     Changes
-        By version, what is different now.
+        The differences, by version.
     """
     found = _Found(workspace, versions, since)
     gone = frozenset(v.path for v in versions if workspace.digest(v.path) is None)
@@ -240,7 +240,7 @@ class _Found:
 
 
 def other_files(workspace: Workspace, known: Iterable[str], after: int, since: Revision | None = None) -> list[str]:
-    """Files that no test is known to have run, and that changed: data, configuration; no page of `suspectra report`.
+    """Find changed files that no test is known to have run: data and configuration, but no page of `suspectra report`.
 
     Parameters
     ----------
@@ -249,14 +249,14 @@ def other_files(workspace: Workspace, known: Iterable[str], after: int, since: R
     known : iterable of str
         The paths of recorded files.
     after : int
-        Files that changed later than this, in nanoseconds since the epoch; without meaning where a revision is given.
+        Files that changed later than this, in nanoseconds since the epoch; not used where a revision is given.
     since : Revision, optional
-        Files that differ from it instead.
+        Files that differ from this revision instead.
 
     Returns
     -------
     list of str
-        Sorted.
+        Paths relative to the workspace, sorted.
     """
     listed = project_files(workspace.root)
     files = _walk(workspace.root) if listed is None else listed

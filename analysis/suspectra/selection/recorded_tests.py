@@ -71,12 +71,12 @@ class Version:
         return frozenset(f.name for f in self.outline.functions) if self.outline else frozenset()
 
     def masks(self) -> dict[tuple[str, int], int]:
-        """For each function its cells, as bits of the integer that the bits of a row are.
+        """Work out which cells belong to each function.
 
         Returns
         -------
         dict of (str, int) to int
-            By name, and number among the functions of that name.
+            The cells as bits, as in a row; by the name of the function, and its number among functions of that name.
 
         Raises
         ------
@@ -142,12 +142,12 @@ class Rows:
     packed: bytes = field(repr=False)
 
     def touched(self) -> tuple[int, ...]:
-        """Numbers of the sources in which anything was executed, or that it depends on otherwise.
+        """List the sources in which anything was executed, or that the rows depend on otherwise.
 
         Returns
         -------
         tuple of int
-            In the order in which they were packed.
+            Their numbers, in the order in which they were packed.
 
         Raises
         ------
@@ -162,14 +162,14 @@ class Rows:
         return numbers
 
     def bits(self) -> Iterator[tuple[Version, int]]:
-        """Each source with its cells.
+        """Unpack the cells of each touched source.
 
         Yields
         ------
         version : Version
-            One of the touched sources.
+            A touched source.
         cells : int
-            A bit for each cell.
+            One bit for each of its cells, set where the cell was executed.
 
         Raises
         ------
@@ -247,12 +247,12 @@ class RecordedTests:
     imported: list[Imported] = field(default_factory=list)
 
     def versions(self) -> list[Version]:
-        """All sources of the tests' runs, each version once, the newest run's last.
+        """List all sources that the tests ran, each version once.
 
         Returns
         -------
         list of Version
-            From the oldest run to the newest.
+            Those of the newest run come last.
         """
         sections = dict.fromkeys(test.rows.section for test in self.tests.values())
         found = {(v.path, v.digest, v.traced): v for s in sections for v in s.versions if v is not None}
@@ -260,17 +260,17 @@ class RecordedTests:
 
 
 def recorded_tests(folder: str | os.PathLike[str]) -> RecordedTests:
-    """What the logs in a folder tell; nothing when there are none.
+    """Read the logs of a recording.
 
     Parameters
     ----------
     folder : str or os.PathLike[str]
-        Of the recording.
+        The recording's.
 
     Returns
     -------
     RecordedTests
-        Damaged parts are left out.
+        Empty when there are no logs; without the damaged parts.
     """
     tests: list[KnownTest] = []
     collections: list[WholeFiles] = []

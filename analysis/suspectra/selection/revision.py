@@ -60,7 +60,7 @@ class Revision:
         Returns
         -------
         Revision
-            Nothing of its files was read yet.
+            Its list of files; no content was read yet.
 
         Raises
         ------
@@ -81,12 +81,12 @@ class Revision:
         return cls(workspace, name, files)
 
     def changed(self, others: Iterable[str]) -> Iterator[str]:
-        """Paths whose content is another one now, or gone; and those of `others` that the revision does not have.
+        """Find files that differ from the revision: changed, gone, or not in it.
 
         Parameters
         ----------
         others : iterable of str
-            More files that there are now, relative to the workspace.
+            Files that may be new, relative to the workspace.
 
         Yields
         ------
@@ -99,7 +99,7 @@ class Revision:
         yield from (path for path in others if path not in self.files)
 
     def contents(self, paths: Sequence[str]) -> dict[str, bytes]:
-        """What files of the revision held; those that git does not have, or that are too large, are left out.
+        """Read files of the revision from git.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Revision:
         Returns
         -------
         dict of str to bytes
-            By path.
+            By path; without files that git does not have or that are too large.
         """
         wanted = [path for path in paths if path in self.files]
         asked = "".join(f"{self.files[path][1]}\n" for path in wanted).encode("ascii")
@@ -143,7 +143,7 @@ class Revision:
 
 
 def project_files(workspace: str) -> list[str] | None:
-    """All files below the workspace that git does not ignore, None where git can't tell.
+    """List all files below the workspace that git does not ignore.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def project_files(workspace: str) -> list[str] | None:
     Returns
     -------
     list of str or None
-        Relative to it.
+        Paths relative to the workspace; None where git can't tell.
     """
     try:
         listing = _git(workspace, "ls-files", "-z", "--cached", "--others", "--exclude-standard")

@@ -44,7 +44,7 @@ class Selection:
     left_out : dict of str to str
         Those that need not run, each with the version of Python it ran in.
     others : tuple of str
-        Files that changed of which it can't be told who reads them.
+        Changed files of which it is not known which tests read them.
     """
 
     known: int = 0
@@ -54,12 +54,12 @@ class Selection:
     others: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """What is going to run, in a line.
+        """Say in one line what is going to run.
 
         Returns
         -------
         str
-            Without a stop.
+            Without a full stop.
         """
         if not self.known:
             return "nothing was recorded before, so all tests run"
@@ -71,12 +71,12 @@ class Selection:
         )
 
     def notice(self) -> str:
-        """What the selection can't know, empty when there is no such thing.
+        """Say in one line what the selection can't know.
 
         Returns
         -------
         str
-            A line.
+            Empty where there is nothing to say.
         """
         if not self.others:
             return ""
@@ -87,7 +87,7 @@ class Selection:
 
 
 def select(root: str, since: str | None = None) -> Selection:
-    """Decide for a workspace.
+    """Select the tests of a workspace that have to run again.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ def select(root: str, since: str | None = None) -> Selection:
     Returns
     -------
     Selection
-        With the other files that changed.
+        With the changed files that no test is known to have run.
 
     Raises
     ------
     UsageError
-        When the revision can't be had.
+        When git does not know the revision.
     """
     root = os.path.realpath(root)
     revision = Revision.from_name(root, since) if since is not None else None
@@ -124,7 +124,7 @@ def select(root: str, since: str | None = None) -> Selection:
 
 
 def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] = lambda path: -1) -> Selection:
-    """Decide from what is known.
+    """Select tests from what is known of them and of the changes.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
     Returns
     -------
     Selection
-        Without other files.
+        `others` is empty.
     """
     importers = _Importers(changed.imports, {v.path for v in recorded.versions()})
     views = {s: _View(s, recorded, changed, importers, age) for s in {t.rows.section for t in recorded.tests.values()}}
@@ -431,17 +431,17 @@ def _some(names: Iterable[str], glue: str) -> str:
 
 
 def visible(text: str) -> str:
-    """A name from a recording or a folder as it can be shown: it may not steer a terminal.
+    """Escape what a terminal would take for a command in a name from a recording or a folder.
 
     Parameters
     ----------
     text : str
-        From anywhere.
+        From any source.
 
     Returns
     -------
     str
-        Unprintable characters are escapes.
+        The text, with escapes for unprintable characters.
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 

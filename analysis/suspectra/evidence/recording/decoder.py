@@ -70,7 +70,7 @@ class Decoder:
         return carried.arc_cell, carried.arc + self.layout.edge_start[source.measured.path]
 
     def decode(self, rows: bytes) -> Rows:
-        """The rows of a record.
+        """Decode the rows of a record.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Decoder:
         Returns
         -------
         Rows
-            In the columns of the layout.
+            Indices of columns of the layout.
 
         Raises
         ------

@@ -44,7 +44,7 @@ class LayoutChange:
         self._plans: dict[Section, Decoder] = {}
 
     def moved(self, decoded: Rows, section: Section, rows: bytes) -> Rows | None:
-        """Rows in the columns of the new layout, the same arrays where none moved; None for damaged ones.
+        """Move rows to the columns of the new layout.
 
         Parameters
         ----------
@@ -58,7 +58,8 @@ class LayoutChange:
         Returns
         -------
         Rows or None
-            None as well where they have to be read from the log again and are damaged.
+            The same arrays where no column moved. None where the rows must be read from the log again and are damaged
+            there.
         """
         if decoded.damage or decoded.section is None:
             return None

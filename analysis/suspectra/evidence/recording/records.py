@@ -117,16 +117,16 @@ class Rows:
 
 
 def damaged(error: Exception) -> Rows:
-    """No rows, and why.
+    """Make rows that hold nothing but the reason why they can't be read.
 
     Parameters
     ----------
     error : Exception
-        What reading it raised.
+        What reading them raised.
 
     Returns
     -------
     Rows
-        With the error's text as `damage`.
+        `damage` is the text of the error.
     """
     return Rows(EMPTY, EMPTY, EMPTY, (), None, EMPTY, f"{error}")

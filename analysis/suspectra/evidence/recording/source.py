@@ -105,27 +105,27 @@ class RecordingSource:
         Returns
         -------
         sequence of str
-            One absolute path.
+            One absolute path: the folder that holds the logs.
         """
         return [str(self.folder)]
 
     def growing(self) -> bool:
-        """Whether tests are still running whose log was read: what they replace is then a mixture of two runs.
+        """Check whether tests whose log was read are still running; the evidence is then a mixture of two runs.
 
         Returns
         -------
         bool
-            Also true for a run that another program started.
+            Also True for a run that another program started.
         """
         return self._is_inside() and any(is_locked(self.folder / name) for name in self._logs)
 
     def read(self) -> Evidence:
-        """The present state of the recording.
+        """Read the present state of the recording.
 
         Returns
         -------
         Evidence
-            What did not change is the same objects.
+            Parts that did not change are the same objects as before.
 
         Raises
         ------

@@ -66,7 +66,7 @@ class SourceMap:
 
     @classmethod
     def from_source(cls, source: Source) -> SourceMap:
-        """Out of a log.
+        """Unpack a source from a log.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class SourceMap:
         Returns
         -------
         SourceMap
-            Its numbers were checked to be within bounds.
+            All its numbers are checked to be within bounds.
 
         Raises
         ------

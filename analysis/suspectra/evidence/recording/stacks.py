@@ -21,7 +21,7 @@ class Stacks:
         self._placed: dict[Record, tuple[Layout, Stack]] = {}
 
     def update(self, records: Iterable[Record], layout: Layout) -> dict[str, Stack]:
-        """The stacks of some records, by the name of the test.
+        """Work out the stacks of some records.
 
         Parameters
         ----------
@@ -33,7 +33,8 @@ class Stacks:
         Returns
         -------
         dict of str to Stack
-            Frames in lines that are gone are left out. What did not change is the same objects.
+            By the name of the test, without frames in lines that are gone. Stacks that did not change are the same
+            objects as before.
         """
         before, self._placed = self._placed, {}
         for record in records:

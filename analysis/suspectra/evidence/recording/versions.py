@@ -38,7 +38,7 @@ class Remapped:
 
 @lru_cache(maxsize=256)
 def remapped(old: SourceMap, new: SourceMap) -> Remapped:
-    """What of the older version is there in the newer one; kept, as many tests ask for the same two.
+    """Find what of an older version is still there in a newer one; kept, because many tests ask for the same two.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
     Returns
     -------
     Remapped
-        Functions are compared by what they do, the rest as text.
+        Functions are compared by what they do, other statements by their text.
     """
     same, around = _same_functions(old, new)
     keeps = np.append(same >= 0, around)  # the last one, -1, is what stands outside of functions
