@@ -4,8 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := examples/ledger
+# optional parts of the package that the tests get
+EXTRAS ?= dev
+# one more than processors: tests also wait, for what they start and for files
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
-.PHONY: help setup demo test test-python test-extension test-314 e2e lint format docs package bench bench-peers fuzz clean
+.PHONY: help setup demo test test-python test-extension test-314 e2e lint lint-python lint-extension format docs package bench bench-peers fuzz clean
 
 help:
 	@echo "make demo     find the bug in $(DEMO): ranked suspects here, and an HTML report"
@@ -20,7 +24,7 @@ help:
 $(VENV)/.ready: pyproject.toml analysis/pyproject.toml tests/plugins.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "Suspectra needs Python 3.10 or newer: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./analysis --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ./analysis --editable '.[$(EXTRAS)]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/plugins --requirement tests/plugins.txt
 	@touch $@
 
@@ -41,7 +45,7 @@ demo: $(VENV)/.ready
 test: test-python test-extension
 
 test-python: $(VENV)/.ready
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-extension: node_modules/.ready $(VENV)/.ready
 	npm test
@@ -60,16 +64,20 @@ SEED ?= $(shell $(PYTHON) -c 'import random; print(random.randrange(1, 2**32))')
 fuzz: seed := $(SEED)
 fuzz: $(VENV)/.ready
 	@echo "── tests with random examples; the same ones again: make fuzz SEED=$(seed)"
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "hypothesis or random_seed" --hypothesis-profile=random --hypothesis-seed=$(seed)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "hypothesis or random_seed" --hypothesis-profile=random --hypothesis-seed=$(seed)
 	@echo "── readers and the server, led by coverage"
 	@$(BIN)/python -c 'import atheris' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=2.3'
 	$(BIN)/python tests/fuzz/fuzz.py --all --seconds $(SECONDS)
 
-lint: setup
+lint: lint-python lint-extension
+
+lint-python: $(VENV)/.ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python docs/check_docstrings.py
+
+lint-extension: setup
 	npm run lint
 
 format: setup

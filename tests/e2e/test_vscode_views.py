@@ -146,6 +146,7 @@ def test_techniques_are_previewed(opened, ledger, wait, document):
     wait(lambda: message(bench).startswith("dstar"), "the technique is used")
 
 
+@pytest.mark.long
 def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     bench, fault = opened()
     page = bench.page
@@ -215,6 +216,7 @@ def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
     wait(lambda: not [r for r in bench.suspects() if r.endswith(("examined", "innocent"))], "nothing is marked")
 
 
+@pytest.mark.long
 def test_an_explanation_keeps_up(opened, ledger, wait, document):
     bench, fault = opened()
     page, inside = bench.page, bench.explanation()
@@ -264,6 +266,7 @@ def shows_the_marks(bench, picture, colors):
     assert max(picture.share(color, underline) for color in squiggles if color) > 0.004, "an underline"
 
 
+@pytest.mark.long
 def test_suspicion_is_told_in_every_theme_and_without_colours(opened, wait, document, palette, look):
     bench, fault = opened({"suspectra.inlayHints": True})
     row = next(row for row in bench.suspects() if f"line {fault}," in row)
@@ -402,6 +405,7 @@ def ledger_tests(ledger) -> list[str]:
     return [line for line in done.stdout.splitlines() if "::" in line]
 
 
+@pytest.mark.long
 def test_why_no_test_could_run_stays_in_the_view(workbench, make_project, tmp_path, wait, bare):
     folder = tmp_path / "broken"
     (folder / "tests").mkdir(parents=True)
