@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from suspectra.output.ranking import Listing
 
 TABLE_TOP = 20
+GROUP_TOP = 5  # of each failure group, where there are many
 _DEBUG = "SUSPECTRA_DEBUG"
 _FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown"])
 _PATH = click.Path(path_type=Path)
@@ -137,11 +138,11 @@ def rank(
     """Rank statements by how suspicious the tests make them.
 
     Without options the newest recording, of Python or of C/C++, or .coverage file with a JUnit report of the
-    workspace is used.
+    workspace is used. Failing tests that probably have different faults have rankings of their own.
     """
-    localized = localize(workspace, scheduler=scheduler, **chosen)
+    localized = localize(workspace, groups=True, scheduler=scheduler, **chosen)
     if form in ("table", "markdown"):
-        top = top or TABLE_TOP
+        top = top or max(TABLE_TOP // len(localized.groups), GROUP_TOP)
     ranking = _ranking(localized, top)
     with written(output) as out:
         _write(ranking, form, out, workspace)
@@ -159,7 +160,7 @@ def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOption
     from suspectra.markov.debugging_model import DebuggingModel
     from suspectra.output.html import write_html
 
-    localized = localize(workspace, edges=True, **chosen)
+    localized = localize(workspace, edges=True, groups=True, **chosen)
     ranking = _ranking(localized, top)
     model = DebuggingModel.from_report(localized.report, localized.program)
     with written(html) as out:
@@ -216,7 +217,7 @@ def server(
 def _ranking(localized: Localized, top: int | None) -> Listing:
     from suspectra.output.ranking import Listing
 
-    return Listing(localized.report, localized.evidence, localized.problems, top)
+    return Listing(localized.report, localized.evidence, localized.problems, top, localized.groups)
 
 
 def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from suspectra.evidence.evidence import Evidence, EvidenceSource
+    from suspectra.failure_groups.ranking import RankedGroup
     from suspectra.program import Program
     from suspectra.report import RankedReport
     from suspectra.techniques.technique import Technique
@@ -81,16 +82,24 @@ class Localized:
         What the evidence says of the program; None where it says nothing.
     problems : tuple of Problem
         Of the evidence and of the ranking.
+    groups : tuple of RankedGroup
+        The failure groups, each with its own ranking; empty where they were not asked for.
     """
 
     report: RankedReport
     evidence: Evidence
     program: Program | None
     problems: tuple[Problem, ...]
+    groups: tuple[RankedGroup, ...] = ()
 
 
 def localize(
-    workspace: Path, *, edges: bool = False, scheduler: str | None = None, **chosen: Unpack[RankingOptions]
+    workspace: Path,
+    *,
+    edges: bool = False,
+    groups: bool = False,
+    scheduler: str | None = None,
+    **chosen: Unpack[RankingOptions],
 ) -> Localized:
     """Rank the evidence; problems of the evidence are said even when there is no ranking.
 
@@ -100,6 +109,8 @@ def localize(
         The folder that paths are relative to.
     edges : bool
         Control-flow edges are wanted whether the technique needs them or not.
+    groups : bool
+        Failure groups are wanted, too; they are told by edges as well as by statements.
     scheduler : str, optional
         Of a cluster that counts.
     **chosen
@@ -111,7 +122,7 @@ def localize(
         The ranking, with what it was made from.
     """
     technique = _make_technique(chosen)  # a wrong name costs no reading
-    found = _source(workspace, chosen, edges=edges or technique.info.wants_edges).read()
+    found = _source(workspace, chosen, edges=edges or groups or technique.info.wants_edges).read()
 
     from suspectra.localizer import Localizer
 
@@ -130,7 +141,8 @@ def localize(
         errors = found.collection_errors
         warn([*(error.problem() for error in errors if len(errors) > 1), *found.problems])
         raise
-    return Localized(report, found, localizer.program, tuple(localizer.problems()))
+    grouped = localizer.groups().groups if groups else ()
+    return Localized(report, found, localizer.program, tuple(localizer.problems()), grouped)
 
 
 def _source(workspace: Path, chosen: RankingOptions, *, edges: bool) -> EvidenceSource:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence
+from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Spectrum
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
+
+_EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the begin of a message
 
 
 class Localizer:
@@ -60,6 +65,7 @@ class Localizer:
         self.evidence: Evidence | None = None
         self.report: RankedReport | None = None
         self._spectrum: Spectrum | None = None
+        self._groups: GroupedRanking | None = None
 
     def update(self, evidence: Evidence) -> RankedReport:
         """Rank new evidence.
@@ -91,6 +97,36 @@ class Localizer:
         self.report = report
         return report
 
+    def groups(self, decisions: Decisions | None = None) -> GroupedRanking:
+        """The failure groups of the present evidence, each with its own ranking.
+
+        Parameters
+        ----------
+        decisions : Decisions, optional
+            What somebody decided about which tests belong together.
+
+        Returns
+        -------
+        GroupedRanking
+            Groups keep their numbers from one call to the next.
+
+        Raises
+        ------
+        NothingToRank
+            When there is no ranking.
+        """
+        if self.report is None or self.evidence is None:
+            raise NothingToRank(_no_evidence())
+        self._groups = rank_groups(
+            self.report,
+            self.technique,
+            _program(self.evidence),
+            exceptions=_exceptions(self.evidence),
+            decisions=decisions,
+            previous=self._groups,
+        )
+        return self._groups
+
     def select(self, technique: Technique, *, include_tests: bool | None = None) -> RankedReport:
         """Rank the same evidence by another technique.
 
@@ -116,7 +152,7 @@ class Localizer:
             self.include_tests = include_tests
             self._spectrum = None
         if self.evidence is None:
-            raise NothingToRank(Problem("", "", "there is no evidence yet", "run the tests with suspectra record"))
+            raise NothingToRank(_no_evidence())
         return self.update(self.evidence)
 
     @property
@@ -141,6 +177,23 @@ class Localizer:
         if self.report is not None and self.evidence is not None:
             found += [replace(doubt, file=self.evidence.source) for doubt in self.report.doubts()]
         return found
+
+
+def _no_evidence() -> Problem:
+    return Problem("", "", "there is no evidence yet", "run the tests with suspectra record")
+
+
+def _exceptions(evidence: Evidence) -> dict[str, str]:
+    """The exception that ended each failing test: from its stack, or else from its message."""
+    found = {}
+    for test in evidence.tests:
+        if not test.verdict.failing:
+            continue
+        stack = evidence.stacks.get(test.name)
+        named = _EXCEPTION.match(test.message)
+        if name := stack.exception if stack else named[1] if named else "":
+            found[test.name] = name
+    return found
 
 
 def _program(evidence: Evidence) -> Program:

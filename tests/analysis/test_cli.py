@@ -63,6 +63,14 @@ def closed(properties: dict) -> dict:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
+GROUP = {
+    "id": {"type": "integer", "minimum": 1},
+    "title": {"type": "string", "minLength": 1},
+    "reason": {"type": "string", "minLength": 1},
+    "sure": {"type": "boolean"},
+    "tests": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    "suspects": {"type": "array", "items": closed(SUSPECT)},
+}
 CONTRACT = closed(
     {
         "technique": {"type": "string"},
@@ -73,6 +81,7 @@ CONTRACT = closed(
         "tied_beyond": {"type": "integer", "minimum": 0},
         "problems": {"type": "array", "items": closed(PROBLEM)},
         "collection_errors": {"type": "array", "items": closed(COLLECTION_ERROR)},
+        "groups": {"type": "array", "items": closed(GROUP), "minItems": 1},
         "suspects": {"type": "array", "items": closed(SUSPECT)},
     }
 )

@@ -24,6 +24,8 @@ FIELDS = (
     "nf",
     "np",
     "failing_tests",
+    "group",
+    "group_rank",
 )
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -41,13 +43,17 @@ def write_csv(ranking: Listing, out: TextIO) -> None:
     Notes
     -----
     A list of the first ones goes on to the end of its last tie, as no row could say that there is more of it.
+    `group` is the number of the failure group in which a statement ranks best, and `group_rank` its rank there.
     A text that a spreadsheet would take for a formula gets an apostrophe in front. Control characters are escapes.
     """
     table = csv.writer(out, lineterminator="\n")
     table.writerow(FIELDS)
-    for entry in replace(ranking, top=ranking.shown + ranking.tied_beyond).entries():
+    listed = replace(ranking, top=ranking.shown + ranking.tied_beyond)
+    group, rank = ranking.group_ranks()
+    for element, entry in zip(ranking.report.top(listed.shown).tolist(), listed.entries(), strict=True):
         names = "\n".join(map(safe, entry["failing_tests"]))  # a name stays on its line
-        row: dict[str, object] = {**entry, "failing_tests": names}
+        own = (int(group[element]), int(rank[element])) if group[element] else ("", "")
+        row: dict[str, object] = {**entry, "failing_tests": names, "group": own[0], "group_rank": own[1]}
         table.writerow([_cell(row[field]) for field in FIELDS])
 
 

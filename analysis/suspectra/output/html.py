@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import groupby
 from typing import NamedTuple, TextIO
@@ -19,6 +20,7 @@ from suspectra import __version__
 from suspectra.arrays import Ints
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.sources import Sources, SourceUnreadable
+from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.output.chain_svg import STYLE as CHAIN_STYLE
 from suspectra.output.chain_svg import Picture
@@ -31,6 +33,7 @@ MAX_SOURCE = 8 * 2**20  # characters of source in one page
 MAX_ROWS = 6 * 2**20  # characters of what tests executed
 MAX_CHAINS = 20  # suspects whose neighbourhood in the debugging model is drawn
 _HOTTEST = 9
+_GROUP_TOP = 5  # suspects that are listed of each failure group
 
 
 def write_html(ranking: Listing, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
@@ -77,11 +80,25 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             cut=ranking.cut,
             problems=ranking.notices,
             groups=list(_groups(ranking, heat, sources)),
+            failure_groups=[_failure_group(group, listing) for group, listing in ranking.sections],
             chains=list(_chains(ranking, model, sources)) if model else [],
             evidence=evidence.source,
             version=__version__,
         )
     )
+
+
+def _failure_group(ranked: RankedGroup, listing: Listing) -> dict[str, object]:
+    entries = replace(listing, top=_GROUP_TOP).entries()
+    return {
+        "heading": ranked.heading,
+        "reason": ranked.reason,
+        "tests": ranked.group.tests,
+        "suspects": [
+            {"rank": rank_text(entry["rank_best"], entry["rank_worst"]), "anchor": location_text(entry)}
+            for entry in entries
+        ],
+    }
 
 
 def _environment() -> Environment:

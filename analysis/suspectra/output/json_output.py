@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TextIO
 
+from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.behaviours import behaviours
-from suspectra.output.ranking import Listing
+from suspectra.output.ranking import Entry, Listing
 from suspectra.report import SubgraphReport
 
 
@@ -39,10 +42,39 @@ def write_json(ranking: Listing, out: TextIO) -> None:
     if isinstance(report, SubgraphReport):
         head["subgraphs"] = list(behaviours(report))
     out.write(json.dumps(head, indent=1, allow_nan=False)[:-2])
-    out.write(',\n "suspects": [')
-    encode = json.JSONEncoder(allow_nan=False).encode
+    out.write(',\n "groups": [')
     separator = "\n  "
-    for entry in ranking.entries():
-        out.write(separator + encode(entry))
+    for group in ranking.groups:
+        out.write(separator)
+        _write_group(group, ranking, out)
         separator = ",\n  "
-    out.write("\n ]\n}\n")
+    out.write("\n ]")
+    _write_suspects(ranking.entries(), out, " ")
+    out.write("\n}\n")
+
+
+def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
+    """A failure group, with those suspects that its tests execute."""
+    suspected = ranked.report.spectrum.suspected
+    top = suspected if ranking.top is None else min(ranking.top, suspected)
+    head = {
+        "id": ranked.group.number,
+        "title": ranked.title,
+        "reason": ranked.reason,
+        "sure": ranked.sure,
+        "tests": ranked.group.tests,
+    }
+    out.write(json.dumps(head)[:-1])
+    listed = replace(ranking, report=ranked.report, top=top)
+    _write_suspects((entry for entry in listed.entries() if entry["ef"]), out, "   ")
+    out.write("}")
+
+
+def _write_suspects(entries: Iterable[Entry], out: TextIO, indent: str) -> None:
+    out.write(f',\n{indent}"suspects": [')
+    encode = json.JSONEncoder(allow_nan=False).encode
+    separator = f"\n{indent} "
+    for entry in entries:
+        out.write(separator + encode(entry))
+        separator = f",\n{indent} "
+    out.write(f"\n{indent}]")

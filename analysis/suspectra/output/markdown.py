@@ -17,6 +17,8 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
 def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
     """Write a table (GitHub's dialect) and a summary; nothing from the evidence is taken as markup.
 
+    Where failing tests are in several groups, each group has a table.
+
     Parameters
     ----------
     ranking : Ranking
@@ -26,6 +28,20 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
     sources : Sources
         Where lines are read from.
     """
+    for group, listing in ranking.sections:
+        out.write(f"### {_plain(group.heading)}\n\n{_plain(group.reason)}\n\n")
+        _write_section(listing, out, sources)
+        out.write("\n")
+    if not ranking.sections:
+        _write_section(ranking, out, sources)
+        out.write("\n")
+    out.write(f"{_plain(summary(ranking))}\n")
+    for problem in ranking.notices:
+        out.write(f"\n> {_plain(str(problem))}\n")
+
+
+def _write_section(ranking: Listing, out: TextIO, sources: Sources) -> None:
+    """The table of one ranking."""
     out.write("| Rank | Score | Location | Function | ef | ep | nf | np | Source | Failing tests |\n")
     out.write("|---:|---:|---|---|---:|---:|---:|---:|---|---|\n")
     for entry in ranking.entries():
@@ -41,9 +57,6 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
         out.write(f"| {' | '.join(cells)} |\n")
     if ranking.cut:
         out.write(f"\n… {ranking.cut}\n")
-    out.write(f"\n{_plain(summary(ranking))}\n")
-    for problem in ranking.notices:
-        out.write(f"\n> {_plain(str(problem))}\n")
 
 
 def _tests(names: list[str]) -> str:

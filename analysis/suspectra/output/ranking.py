@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
+import numpy as np
+
+from suspectra.arrays import Ints
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence
+from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.report import RankedReport
 
 LARGEST = sys.float_info.max
@@ -47,12 +51,43 @@ class Listing:
         Of the evidence and of the ranking.
     top : int or None
         How many suspects to list, None for all.
+    groups : tuple of RankedGroup
+        The failure groups, each with its own ranking; empty where failing tests were not grouped.
     """
 
     report: RankedReport
     evidence: Evidence
     problems: tuple[Problem, ...]
     top: int | None = None
+    groups: tuple[RankedGroup, ...] = ()
+
+    @property
+    def sections(self) -> list[tuple[RankedGroup, Listing]]:
+        """A listing for each failure group, where there are several."""
+        if len(self.groups) < 2:
+            return []
+        return [(group, replace(self, report=group.report, groups=())) for group in self.groups]
+
+    def group_ranks(self) -> tuple[Ints, Ints]:
+        """For each element the failure group in which it ranks best, and its rank there.
+
+        Returns
+        -------
+        group : ndarray of int64, shape (elements,)
+            The group's number, 0 for what no failing test executes.
+        rank : ndarray of int64, shape (elements,)
+            The best rank of its tie.
+        """
+        size = len(self.report.spectrum.elements)
+        number, best = np.zeros(size, np.int64), np.full(size, np.iinfo(np.int64).max)
+        for one in self.groups:
+            own = one.report
+            executed = np.flatnonzero((own.spectrum.counts.ef > 0) & (own.level >= 0))
+            above = np.concatenate([[0], np.cumsum(np.bincount(own.level[own.level >= 0]))])
+            rank = above[own.level[executed]] + 1
+            better = rank < best[executed]
+            number[executed[better]], best[executed[better]] = one.group.number, rank[better]
+        return number, best
 
     @property
     def tied_beyond(self) -> int:
@@ -106,7 +141,7 @@ class Listing:
             counts.nf[order],
             counts.np[order],
         )
-        for element, file, line, end_line, function, score, best, average, worst, standard, ef, ep, nf, np in zip(
+        for element, file, line, end_line, function, score, best, average, worst, standard, ef, ep, nf, rest in zip(
             *(column.tolist() for column in columns), strict=True
         ):
             yield {
@@ -122,6 +157,6 @@ class Listing:
                 "ef": ef,
                 "ep": ep,
                 "nf": nf,
-                "np": np,
+                "np": rest,
                 "failing_tests": list(spectrum.failing_tests(element)),
             }

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 from urllib.parse import quote
 
 from suspectra import __version__
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
+from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import rank_text, score_text
 from suspectra.technique_info import TechniqueInfo
@@ -41,7 +42,8 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     Notes
     -----
     The level tells the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
-    for the rest of what failing tests execute, ``none`` for what none executes. A result's `rank` goes from 100 (first)
+    for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are under the run's
+    `properties`; those of a result name the group in which it ranks best. A result's `rank` goes from 100 (first)
     down towards 0. The counts and all failing tests are under `properties`; related locations are 20 at most.
     """
     tests = {test.name: test for test in ranking.evidence.tests}
@@ -56,6 +58,7 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
             }
         },
         "columnKind": "unicodeCodePoints",
+        "properties": {"groups": [_group(one) for one in ranking.groups]},
         "originalUriBaseIds": {_ROOT: {"uri": workspace.resolve().as_uri().rstrip("/") + "/"}},
         "invocations": [
             {
@@ -71,10 +74,24 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     encode = json.JSONEncoder(allow_nan=False).encode
     out.write(f'{{"$schema": {encode(SCHEMA)}, "version": "2.1.0", "runs": [{encode(run)[:-1]}, "results": [')
     separator = "\n "
-    for entry in ranking.entries():
-        out.write(separator + encode(_result(entry, ranking.report.technique.info, tests, statements)))
+    group, rank = ranking.group_ranks()
+    for element, entry in zip(ranking.report.top(ranking.shown).tolist(), ranking.entries(), strict=True):
+        result = _result(entry, ranking.report.technique.info, tests, statements)
+        if group[element]:
+            result["properties"] |= {"group": int(group[element]), "group_rank": int(rank[element])}
+        out.write(separator + encode(result))
         separator = ",\n "
     out.write("\n]}]}\n")
+
+
+def _group(ranked: RankedGroup) -> dict[str, object]:
+    return {
+        "id": ranked.group.number,
+        "title": ranked.title,
+        "reason": ranked.reason,
+        "sure": ranked.sure,
+        "tests": ranked.group.tests,
+    }
 
 
 def _rule(info: TechniqueInfo) -> dict[str, object]:
@@ -86,7 +103,7 @@ def _rule(info: TechniqueInfo) -> dict[str, object]:
     }
 
 
-def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], statements: int) -> dict[str, object]:
+def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], statements: int) -> dict[str, Any]:
     location: dict[str, object] = {"physicalLocation": _physical(entry["file"], entry["line"], entry["end_line"])}
     if entry["function"]:
         location["logicalLocations"] = [{"fullyQualifiedName": entry["function"], "kind": "function"}]

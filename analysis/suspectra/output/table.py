@@ -17,7 +17,9 @@ _GAP = "  "
 
 
 def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    """Write the table, and under every group of equal lines the failing tests that execute them.
+    """Write the table, and under every tie the failing tests that execute its lines.
+
+    Where failing tests are in several groups, each group has a section with its own table.
 
     Parameters
     ----------
@@ -28,7 +30,21 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
     sources : Sources
         Where lines are read from.
     """
-    style, columns = Style(out), terminal_width(out)
+    style = Style(out)
+    for group, listing in ranking.sections:
+        out.write(style(safe(group.heading), "bold") + "\n")
+        out.write(style(safe(group.reason), "dim") + "\n\n")
+        _write_section(listing, out, sources, style)
+        out.write("\n")
+    if not ranking.sections:
+        _write_section(ranking, out, sources, style)
+        out.write("\n")
+    out.write(safe(summary(ranking)) + "\n")
+
+
+def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style) -> None:
+    """The table of one ranking."""
+    columns = terminal_width(out)
     entries = list(ranking.entries())
     rows = [_cells(entry, sources) for entry in entries]
     widths = _widths(rows, columns)
@@ -43,7 +59,6 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
     if told := sentences(ranking.report):
         out.write("\n" + style("Suspicious behaviours", "bold") + "\n")
         out.writelines(safe(line) + "\n" for line in told)
-    out.write("\n" + safe(summary(ranking)) + "\n")
 
 
 def summary(ranking: Listing) -> str:
@@ -61,8 +76,9 @@ def summary(ranking: Listing) -> str:
     """
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
     cloned = ", failed tests cloned" if technique.clone_failed else ""
+    groups = f" for each of {len(ranking.groups)} failure groups" if ranking.sections else ""
     return (
-        f"{ranking.shown} of {len(ranking.report)} statements, by {technique.info.title}{cloned},"
+        f"{ranking.shown} of {len(ranking.report)} statements{groups}, by {technique.info.title}{cloned},"
         f" from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
         f" ({ranking.evidence.source})"
     )

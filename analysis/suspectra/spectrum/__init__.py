@@ -6,6 +6,7 @@ from suspectra.spectrum.elements import Elements, Function
 from suspectra.spectrum.pairs import Pairs, distinct_pairs, pair_key
 from suspectra.spectrum.per_test import PerTest, Tally, batches
 from suspectra.spectrum.rows import Derived, DerivedRows, IntsT, ranges
+from suspectra.spectrum.some_failing import some_failing
 from suspectra.spectrum.spectrum import Spectrum
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "distinct_pairs",
     "pair_key",
     "ranges",
+    "some_failing",
 ]

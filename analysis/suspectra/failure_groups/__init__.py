@@ -1,0 +1,1 @@
+"""Failing tests that probably share a fault, and a ranking for each group of them."""

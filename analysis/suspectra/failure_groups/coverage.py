@@ -1,0 +1,257 @@
+"""What failing tests execute, in a form in which any two of them are compared quickly.
+
+Statements and branches that the same failing tests execute form one class. Classes come from partition refinement: all
+columns start in one class, and each failing test splits every class into what it executes and what it does not. A test
+that changed splits them once more, so that an update costs what it executes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suspectra.arrays import Bools, Ints, Row
+from suspectra.cancellation import check, checked
+from suspectra.spectrum import Derived, Spectrum
+
+Bits: TypeAlias = NDArray[np.uint64]
+
+_SLOTS = 64  # room for tests is made in steps of so many
+_WORN = 4096  # classes that may be left behind before they are made anew
+
+
+@dataclass(frozen=True, eq=False)
+class FailingCoverage:
+    """The statements and branches that failing tests execute, as classes of those that the same ones execute.
+
+    Only what may be a suspect counts: candidates, and the edges in their files.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Whose failing tests they are.
+    tests : tuple of str
+        The failing tests by name.
+    slot : dict of str to int
+        The bit of each test in a signature.
+    rows : dict of str to tuple
+        The rows of each test, by which it is known that it did not change.
+    class_of : ndarray of int32, shape (elements + edges,)
+        The class of each column.
+    signature : ndarray of uint8, shape (classes, slots / 8)
+        The failing tests that execute each class, as bits.
+    size : ndarray of int64, shape (classes,)
+        How many columns each class has.
+    fresh : int
+        How many classes there were when they were last made anew.
+    """
+
+    spectrum: Spectrum
+    tests: tuple[str, ...]
+    slot: dict[str, int]
+    rows: dict[str, tuple[object, ...]]
+    class_of: Ints
+    signature: NDArray[np.uint8]
+    size: Ints
+    fresh: int
+
+    @classmethod
+    def of(cls, spectrum: Spectrum, previous: FailingCoverage | None = None) -> FailingCoverage:
+        """The coverage of a spectrum's failing tests.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            The present state.
+        previous : FailingCoverage, optional
+            Of the state before; tests with the same rows are not looked at again.
+
+        Returns
+        -------
+        FailingCoverage
+            Equal, but for the order of classes, to what is made from nothing.
+        """
+        places = sorted(np.flatnonzero(spectrum.failed).tolist(), key=spectrum.tests.__getitem__)
+        names = tuple(spectrum.tests[place] for place in places)
+        rows = dict(zip(names, map(_Rows(spectrum), places), strict=True))
+        if previous is None or not previous._fits(spectrum, len(names)):
+            previous = None
+            refinement = _Refinement.nothing(len(spectrum.elements) + _edges(spectrum), len(names))
+        else:
+            refinement = _Refinement(
+                dict(previous.slot), previous.class_of.copy(), previous.signature.copy(), previous.size.copy()
+            )
+            for name, before in previous.rows.items():
+                if name not in rows or any(a is not b for a, b in zip(rows[name], before, strict=True)):
+                    refinement.remove(name)
+        wanted = _wanted(spectrum)
+        for name, place in checked(zip(names, places, strict=True)):
+            if name not in refinement.slot:
+                refinement.add(name, _columns(spectrum, place, wanted))
+        fresh = previous.fresh if previous is not None else len(refinement.size)
+        return cls(
+            spectrum, names, refinement.slot, rows, refinement.class_of, refinement.signature, refinement.size, fresh
+        )
+
+    def _fits(self, spectrum: Spectrum, tests: int) -> bool:
+        """Whether classes of this state can be those of another, once the changed tests were taken in."""
+        before = self.spectrum
+        return (
+            before.elements is spectrum.elements
+            and before.edges is spectrum.edges
+            and before.candidates is spectrum.candidates
+            and len(self.size) < 2 * self.fresh + _WORN
+            and tests <= 8 * self.signature.shape[1]
+        )
+
+    @cached_property
+    def covered(self) -> Bools:
+        """Which failing tests execute anything that may be a suspect; shape (tests,)."""
+        held: NDArray[np.uint8] = np.bitwise_or.reduce(self.signature[self.size > 0], axis=0)
+        covered: Bools = np.asarray(np.unpackbits(held) > 0)
+        return covered[np.array([self.slot[name] for name in self.tests], np.int64)]
+
+    @cached_property
+    def _order(self) -> Ints:
+        """The classes that failing tests execute, those that fewest passing tests execute first."""
+        executed = np.flatnonzero((self.size > 0) & self.signature.any(axis=1))
+        order: Ints = executed[np.argsort(self._fewest[executed], kind="stable")]
+        return order
+
+    @cached_property
+    def _fewest(self) -> Ints:
+        """How many passing tests execute the column of each class that fewest of them do."""
+        spectrum = self.spectrum
+        counts = spectrum.counts
+        passing = [counts.ep, spectrum.edge_hit_counts.ep] if spectrum.edges is not None else [counts.ep]
+        executed: Bools = np.asarray(self.signature.any(axis=1))
+        columns = np.flatnonzero(executed[self.class_of])
+        fewest = np.full(len(self.size), counts.passed, np.int32)
+        np.minimum.at(fewest, self.class_of[columns], np.concatenate(passing)[columns])
+        return fewest
+
+    @cached_property
+    def passing(self) -> Ints:
+        """Passing tests of each class, ascending, and of nothing at all (all of them); int64, shape (classes + 1,)."""
+        return np.append(self._fewest[self._order], self.spectrum.counts.passed).astype(np.int64)
+
+    @cached_property
+    def bits(self) -> Bits:
+        """For each failing test the classes that it executes, in the order of `passing`; shape (tests, words).
+
+        The lowest bit of a word comes first.
+        """
+        held = np.unpackbits(self.signature[self._order], axis=1)[:, [self.slot[name] for name in self.tests]]
+        packed = np.packbits(held.T, axis=1, bitorder="little")
+        padded = np.zeros((len(packed), max(1, -(-packed.shape[1] // 8)) * 8), np.uint8)
+        padded[:, : packed.shape[1]] = packed
+        return padded.view("<u8").astype(np.uint64, copy=False)
+
+    def fewest(self, bits: Bits, first: int = 0) -> Ints:
+        """How many passing tests execute the least executed class of each of several sets of classes.
+
+        Parameters
+        ----------
+        bits : ndarray of uint64, shape (k, words)
+            Sets of classes, as in `bits`.
+        first : int, optional
+            The number of their first word.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            All passing tests for a set that is empty.
+        """
+        word = (bits != 0).argmax(axis=1)
+        value = bits[np.arange(len(bits)), word]
+        lowest = value & (~value + np.uint64(1))
+        bit = np.frexp(lowest.astype(np.float64))[1] - 1  # exact: it is a power of two
+        return self.passing[np.where(value > 0, (first + word) * 64 + bit, len(self.passing) - 1)]
+
+    def least(self, word: int) -> int:
+        """How many passing tests at least execute any class from a word on.
+
+        Parameters
+        ----------
+        word : int
+            Its number; behind the last one there is no class.
+
+        Returns
+        -------
+        int
+            All passing tests where there is no class.
+        """
+        return int(self.passing[min(64 * word, len(self.passing) - 1)])
+
+
+class _Refinement:
+    """Classes of columns while they are being made."""
+
+    def __init__(self, slot: dict[str, int], class_of: Ints, signature: NDArray[np.uint8], size: Ints):
+        self.slot, self.class_of, self.signature, self.size = slot, class_of, signature, size
+
+    @classmethod
+    def nothing(cls, columns: int, tests: int) -> _Refinement:
+        slots = -(-(tests + _SLOTS // 2) // _SLOTS) * _SLOTS
+        return cls({}, np.zeros(columns, np.int32), np.zeros((1, slots // 8), np.uint8), np.array([columns]))
+
+    def remove(self, name: str) -> None:
+        """Take a test out; classes that nothing tells apart any more stay apart, which does no harm."""
+        slot = self.slot.pop(name)
+        self.signature[:, slot >> 3] &= np.uint8(255 ^ 128 >> (slot & 7))
+
+    def add(self, name: str, columns: Ints) -> None:
+        """Take a test in that executes some columns."""
+        taken = set(self.slot.values())
+        slot = self.slot[name] = next(number for number in range(len(taken) + 1) if number not in taken)
+        of_column = self.class_of[columns]
+        met = np.bincount(of_column, minlength=len(self.size))
+        whole = np.flatnonzero((met > 0) & (met == self.size))
+        split = np.flatnonzero((met > 0) & (met < self.size))
+        number = np.arange(len(self.size), dtype=np.int32)
+        number[split] = np.arange(len(self.size), len(self.size) + len(split), dtype=np.int32)
+        self.class_of[columns] = number[of_column]
+        parts = self.signature[split]
+        bit = np.uint8(128 >> (slot & 7))
+        parts[:, slot >> 3] |= bit
+        self.signature[whole, slot >> 3] |= bit
+        self.signature = np.concatenate([self.signature, parts])
+        self.size[split] -= met[split]
+        self.size = np.concatenate([self.size, met[split]])
+
+
+class _Rows:
+    """What tells the rows of a test from others: the objects that hold them, or that they follow from."""
+
+    def __init__(self, spectrum: Spectrum):
+        given: list[Sequence[Ints]] = [rows for rows in (spectrum.rows, spectrum.edge_rows) if rows is not None]
+        self._of = [rows.source if isinstance(rows, Derived) else rows for rows in given]
+
+    def __call__(self, test: int) -> tuple[object, ...]:
+        return tuple([rows[test] for rows in self._of])
+
+
+def _edges(spectrum: Spectrum) -> int:
+    return len(spectrum.edges) if spectrum.edges is not None else 0
+
+
+def _wanted(spectrum: Spectrum) -> Bools:
+    """The columns that count: candidates, and the edges in their files."""
+    if spectrum.edges is None:
+        return spectrum.candidates
+    of_file = np.zeros(len(spectrum.elements.files), bool)
+    of_file[spectrum.elements.file[spectrum.candidates]] = True
+    return np.concatenate([spectrum.candidates, of_file[spectrum.edges.file]])
+
+
+def _columns(spectrum: Spectrum, test: int, wanted: Bools) -> Ints:
+    check()
+    row: Row = spectrum.rows[test]
+    if spectrum.edge_rows is not None:
+        row = np.concatenate([row, spectrum.edge_rows[test] + np.int32(len(spectrum.elements))])
+    return row[wanted[row]]

@@ -1,0 +1,172 @@
+"""What somebody decided about failure groups: that tests belong together, or apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from suspectra.arrays import Bools
+
+
+@dataclass(frozen=True)
+class Decision:
+    """That tests belong together, or apart.
+
+    Parameters
+    ----------
+    together : bool
+        Whether each test of `left` belongs to the group of each test of `right`, or to another one.
+    left, right : frozenset of str
+        Names of tests.
+    """
+
+    together: bool
+    left: frozenset[str]
+    right: frozenset[str]
+
+    def covers(self, other: Decision) -> bool:
+        """Whether this one says something of every two tests that another one is about.
+
+        Parameters
+        ----------
+        other : Decision
+            An older one.
+
+        Returns
+        -------
+        bool
+            Then the older one counts no more.
+        """
+        return (other.left <= self.left and other.right <= self.right) or (
+            other.left <= self.right and other.right <= self.left
+        )
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """All of them, the oldest first; of two tests the newest that is about both counts.
+
+    They name tests, so they hold for every later run in which these tests fail.
+
+    Parameters
+    ----------
+    made : tuple of Decision
+        In the order in which they were made.
+
+    Examples
+    --------
+    >>> decisions = Decisions().merge(["a", "b", "c"]).split(["c"], ["a", "b"])
+    >>> [(decision.together, sorted(decision.left)) for decision in decisions.made]
+    [(True, ['a', 'b', 'c']), (False, ['c'])]
+    >>> decisions.merge(["a", "b", "c"]).made == decisions.made[:1]
+    True
+    """
+
+    made: tuple[Decision, ...] = ()
+
+    def merge(self, tests: Iterable[str]) -> Decisions:
+        """Decide that tests belong together.
+
+        Parameters
+        ----------
+        tests : iterable of str
+            Their names: those of the groups that are to be one.
+
+        Returns
+        -------
+        Decisions
+            With this one as the newest.
+        """
+        names = frozenset(tests)
+        return self._with(Decision(True, names, names))
+
+    def split(self, tests: Iterable[str], rest: Iterable[str]) -> Decisions:
+        """Decide that some tests of a group do not belong to the others.
+
+        Parameters
+        ----------
+        tests : iterable of str
+            The names of those that leave the group.
+        rest : iterable of str
+            The names of those that stay.
+
+        Returns
+        -------
+        Decisions
+            With this one as the newest.
+        """
+        left = frozenset(tests)
+        return self._with(Decision(False, left, frozenset(rest) - left))
+
+    def _with(self, decision: Decision) -> Decisions:
+        return Decisions((*(made for made in self.made if not decision.covers(made)), decision))
+
+    def between(self, tests: Sequence[str]) -> tuple[list[tuple[int, int]], Bools]:
+        """What holds between failing tests.
+
+        Parameters
+        ----------
+        tests : sequence of str
+            Their names.
+
+        Returns
+        -------
+        together : list of (int, int)
+            Indices of tests that belong together, those that were decided last first.
+        apart : ndarray of bool, shape (tests, tests)
+            Whether two tests belong apart.
+        """
+        newest = np.zeros((len(tests), len(tests)), np.int64)  # the number of the decision about two tests, from 1
+        for number, decision in enumerate(self.made, 1):
+            left = [i for i, name in enumerate(tests) if name in decision.left]
+            right = [i for i, name in enumerate(tests) if name in decision.right]
+            newest[np.ix_(left, right)] = number
+            newest[np.ix_(right, left)] = number
+        says = np.array([False, *(decision.together for decision in self.made)])
+        apart = (newest > 0) & ~says[newest]
+        one, other = np.nonzero(np.triu(says[newest], 1))
+        order = np.argsort(-newest[one, other], kind="stable")
+        return list(zip(one[order].tolist(), other[order].tolist(), strict=True)), apart
+
+    def as_list(self) -> list[dict[str, Any]]:
+        """The decisions, as JSON can hold them.
+
+        Returns
+        -------
+        list of dict of str to Any
+            The oldest first.
+        """
+        return [
+            {"together": decision.together, "left": sorted(decision.left), "right": sorted(decision.right)}
+            for decision in self.made
+        ]
+
+    @classmethod
+    def from_list(cls, given: Iterable[dict[str, Any]]) -> Decisions:
+        """Out of what :meth:`as_list` gave.
+
+        Parameters
+        ----------
+        given : iterable of dict of str to Any
+            Not trusted.
+
+        Returns
+        -------
+        Decisions
+            The same.
+
+        Raises
+        ------
+        LookupError, TypeError, ValueError
+            When it is anything else.
+        """
+        return cls(tuple(Decision(bool(one["together"]), _names(one["left"]), _names(one["right"])) for one in given))
+
+
+def _names(given: object) -> frozenset[str]:
+    if not isinstance(given, list):
+        raise TypeError("the names of tests are not a list")
+    return frozenset(map(str, given))

@@ -1,0 +1,222 @@
+"""Grouping failing tests by the fault that they probably share, from what they execute alone.
+
+For a group of a failing tests, let e be the number of passing tests that execute the statement or branch which all a
+execute and fewest passing tests do. The price of the group is ln((a + e + 1)! / (a! e!)): the nats needed to say which
+of the a + e tests failed. Two groups become one where that costs little more than to say it of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Bools, Floats, Ints
+from suspectra.cancellation import check
+from suspectra.failure_groups.coverage import Bits, FailingCoverage
+from suspectra.failure_groups.decisions import Decisions
+
+NATS = 9.0
+"""Groups whose union costs so much more than both are kept apart."""
+SHARE = 0.2
+"""But for those where the difference is a smaller share than this of what the union costs."""
+MOST = 1000
+"""Different coverages that are compared with each other; more of them stay one group."""
+_PAIRS = 1 << 16  # that are compared together
+_WORDS = 16  # of the classes of a pair that are looked at first
+_DECIMALS = 10  # prices that are equal on paper differ in the last bits
+
+
+@dataclass(frozen=True)
+class Part:
+    """Failing tests that probably share a fault.
+
+    Parameters
+    ----------
+    tests : tuple of int
+        Numbers of failing tests, ascending; into :attr:`FailingCoverage.tests`.
+    halves : tuple of int
+        Where one statement or branch explains them hardly better than two, the passing tests that execute each of the
+        two; else empty.
+    """
+
+    tests: tuple[int, ...]
+    halves: tuple[int, ...] = ()
+
+
+def partition(
+    coverage: FailingCoverage, decisions: Decisions | None = None, *, nats: float = NATS, share: float = SHARE
+) -> list[Part]:
+    """Group failing tests.
+
+    Parameters
+    ----------
+    coverage : FailingCoverage
+        What they execute.
+    decisions : Decisions, optional
+        What somebody decided about some of them.
+    nats, share : float, optional
+        The two bounds; see :data:`NATS` and :data:`SHARE`.
+
+    Returns
+    -------
+    list of Part
+        In the order of the first test of each. Every failing test is in one. Tests without coverage are in the largest
+        one unless somebody decided otherwise.
+    """
+    tests = np.arange(len(coverage.tests))
+    if len(tests) == 1:
+        return [Part((0,))]
+    together, apart = (decisions or Decisions()).between(coverage.tests)
+    clusters = _decided(tests, together, apart)
+    covered = coverage.covered
+    open_ = [cluster for cluster in clusters if covered[cluster].any()]
+    idle = [cluster for cluster in clusters if not covered[cluster].any()]
+    merging = _Merging(coverage, _equal(coverage.bits, open_, covered, apart), covered, apart)
+    if len(merging.clusters) > MOST:
+        merging.merge_all()
+    parts = merging.run(nats, share)
+    if idle and not parts:
+        parts, idle = [Part(tuple(idle[0].tolist()))], idle[1:]
+    for cluster in idle:
+        allowed = [i for i, part in enumerate(parts) if not apart[np.ix_(cluster, np.array(part.tests))].any()]
+        if allowed:
+            largest = max(allowed, key=lambda i: (len(parts[i].tests), -i))
+            parts[largest] = Part(tuple(sorted({*parts[largest].tests, *cluster.tolist()})), parts[largest].halves)
+        else:
+            parts.append(Part(tuple(cluster.tolist())))
+    return sorted(parts, key=lambda part: part.tests)
+
+
+def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> list[Ints]:
+    """Each test alone, but for those that are to be together."""
+    cluster = tests.copy()
+    for one, other in together:
+        if cluster[one] == cluster[other]:
+            continue
+        left, right = cluster == cluster[one], cluster == cluster[other]
+        if not apart[np.ix_(left, right)].any():
+            cluster[left | right] = min(cluster[one], cluster[other])
+    return [np.flatnonzero(cluster == number) for number in np.unique(cluster).tolist()]
+
+
+def _equal(bits: Bits, clusters: list[Ints], covered: Bools, apart: Bools) -> list[Ints]:
+    """Clusters that hold tests of equal coverage become one, where they may."""
+    united: list[Ints] = []
+    holding: dict[bytes, int] = {}
+    for cluster in clusters:
+        keys = {bits[test].tobytes() for test in cluster.tolist() if covered[test]}
+        homes = sorted({holding[key] for key in keys if key in holding})
+        home = next((number for number in homes if not apart[np.ix_(united[number], cluster)].any()), len(united))
+        if home < len(united):
+            united[home] = np.sort(np.concatenate([united[home], cluster]))
+        else:
+            united.append(cluster)
+        holding.update({key: home for key in keys if key not in holding})
+    return united
+
+
+class _Merging:
+    """Clusters of tests, and what it costs to merge any two of them."""
+
+    def __init__(self, coverage: FailingCoverage, clusters: list[Ints], covered: Bools, apart: Bools):
+        self.coverage = coverage
+        self.clusters = clusters
+        self.halves: list[tuple[int, ...]] = [()] * len(clusters)
+        self._log = _log_factorials(len(coverage.tests) + int(coverage.passing[-1]) + 1)
+        self._shared = np.array(
+            [np.bitwise_and.reduce(coverage.bits[cluster[covered[cluster]]]) for cluster in clusters], np.uint64
+        ).reshape(len(clusters), coverage.bits.shape[1])
+        self._size = np.array([np.count_nonzero(covered[cluster]) for cluster in clusters], np.int64)
+        self._fewest = coverage.fewest(self._shared)
+        self._price = self._of(self._size, self._fewest)
+        self._apart = np.zeros((len(clusters), len(clusters)), bool)
+        if apart.any():
+            of_test = np.zeros(len(apart), np.int64)
+            for number, cluster in enumerate(clusters):
+                of_test[cluster] = number
+            one, other = (of_test[side] for side in np.nonzero(apart & covered & covered[:, None]))
+            self._apart[one, other] = True
+
+    def _of(self, failing: Ints, passing: Ints) -> Floats:
+        """The price of groups."""
+        prices: Floats = self._log[failing + passing + 1] - self._log[failing] - self._log[passing]
+        return prices
+
+    def merge_all(self) -> None:
+        """One cluster of all."""
+        self.clusters = [np.sort(np.concatenate(self.clusters))]
+        self.halves = [()]
+
+    def run(self, nats: float, share: float) -> list[Part]:
+        """Merge while it pays."""
+        count = len(self.clusters)
+        if not count:
+            return []
+        costs, bounds = np.full((count, count), np.inf), np.full((count, count), -np.inf)
+        alive = np.ones(count, bool)
+
+        def compare(low: Ints, high: Ints) -> None:
+            """What merges cost, and below which cost the second bound allows them, in the upper half of both tables."""
+            union = self._unions(low, high, nats, share)
+            costs[low, high] = np.round(union - self._price[low] - self._price[high], _DECIMALS)
+            bounds[low, high] = np.round(share * union, _DECIMALS)
+
+        for rows in np.array_split(np.arange(count), -(-count * count // _PAIRS)):
+            low, high = (rows[0] + np.arange(len(rows)))[:, None], np.arange(count)[None, :]
+            low, high = np.nonzero((low < high) & ~self._apart[rows])
+            compare(low + rows[0], high)
+        while count > 1:
+            i, j = divmod(int(costs.argmin()), count)
+            cheap = bool(costs[i, j] < nats)
+            if not cheap:
+                i, j = divmod(int(np.where(costs < bounds, costs, np.inf).argmin()), count)
+                if not costs[i, j] < bounds[i, j]:
+                    break
+            self._merge(i, j, cheap)
+            alive[j] = False
+            costs[j, :] = costs[:, j] = costs[i, :] = costs[:, i] = np.inf
+            others = np.flatnonzero(alive & ~self._apart[i])
+            others = others[others != i]
+            compare(np.minimum(others, i), np.maximum(others, i))
+        return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
+
+    def _unions(self, low: Ints, high: Ints, nats: float, share: float) -> Floats:
+        """The prices of unions.
+
+        The price grows with the passing tests, and so does what keeps a pair apart. Classes are in the order of their
+        passing tests, so a pair need not be looked at any further once the next class would keep it apart.
+        """
+        words, size = self._shared.shape[1], self._size[low] + self._size[high]
+        own = self._price[low] + self._price[high]
+        prices = self._of(size, np.full(len(low), self.coverage.passing[-1]))
+        open_, start, width = np.arange(len(low)), 0, _WORDS
+        while len(open_) and start < words:
+            check()
+            end = min(words, start + width)
+            shared = self._shared[low[open_], start:end] & self._shared[high[open_], start:end]
+            met = shared.any(axis=1)
+            found = open_[met]
+            prices[found] = self._of(size[found], self.coverage.fewest(shared[met], start))
+            open_ = open_[~met]
+            least = self._of(size[open_], np.full(len(open_), self.coverage.least(end)))
+            apart = (least - own[open_] >= nats) & (least - own[open_] >= share * least)
+            prices[open_[apart]] = least[apart]
+            open_, start, width = open_[~apart], end, 2 * width
+        return prices
+
+    def _merge(self, i: int, j: int, cheap: bool) -> None:
+        """The second of two clusters becomes part of the first."""
+        self.halves[i] = () if cheap else (int(self._fewest[i]), int(self._fewest[j]))
+        self.clusters[i] = np.sort(np.concatenate([self.clusters[i], self.clusters[j]]))
+        self._shared[i] &= self._shared[j]
+        self._size[i] += self._size[j]
+        self._fewest[i] = self.coverage.fewest(self._shared[i : i + 1])[0]
+        self._price[i] = self._of(self._size[i], self._fewest[i])
+        self._apart[i] |= self._apart[j]
+        self._apart[:, i] |= self._apart[:, j]
+
+
+def _log_factorials(most: int) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])

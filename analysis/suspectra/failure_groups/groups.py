@@ -1,0 +1,161 @@
+"""The failure groups of a run, with numbers that stay over later runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.failure_groups.coverage import FailingCoverage
+from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.grouping import partition
+from suspectra.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Failing tests that probably share a fault.
+
+    Parameters
+    ----------
+    number : int
+        From 1; it stays over later runs.
+    tests : tuple of str
+        The failing tests, by name.
+    uncovered : int
+        How many of them executed nothing that may be a suspect, and are here because this group is the largest.
+    halves : tuple of int
+        Where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
+        the two; else empty.
+    """
+
+    number: int
+    tests: tuple[str, ...]
+    uncovered: int = 0
+    halves: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class EndedGroup:
+    """A group of the run before that is none any more.
+
+    Parameters
+    ----------
+    number : int
+        The one it had.
+    part_of : int or None
+        The group that most of its failing tests belong to now; None where none of its tests fails any more.
+    """
+
+    number: int
+    part_of: int | None = None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether none of its tests fails any more."""
+        return self.part_of is None
+
+    def __str__(self) -> str:
+        return "fixed" if self.part_of is None else f"part of group {self.part_of}"
+
+
+@dataclass(frozen=True, eq=False)
+class FailureGroups:
+    """Every failing test of a run, in one group each.
+
+    Parameters
+    ----------
+    groups : tuple of FailureGroup
+        The largest first, then by number.
+    ended : tuple of EndedGroup
+        Groups of the run before that are none any more.
+    coverage : FailingCoverage
+        What the failing tests execute.
+    next_number : int
+        For the next group that is new.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+    >>> groups = FailureGroups.of(spectrum)
+    >>> [group.tests for group in groups.groups]
+    [('t1',), ('t2',)]
+    >>> [group.tests for group in FailureGroups.of(spectrum, groups, Decisions().merge(["t1", "t2"])).groups]
+    [('t1', 't2')]
+    """
+
+    groups: tuple[FailureGroup, ...]
+    ended: tuple[EndedGroup, ...]
+    coverage: FailingCoverage
+    next_number: int
+
+    @classmethod
+    def of(
+        cls, spectrum: Spectrum, previous: FailureGroups | None = None, decisions: Decisions | None = None
+    ) -> FailureGroups:
+        """Group the failing tests of a spectrum.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            The present state.
+        previous : FailureGroups, optional
+            Of the run before: groups keep their numbers.
+        decisions : Decisions, optional
+            What somebody decided about some tests.
+
+        Returns
+        -------
+        FailureGroups
+            Of the present state.
+        """
+        coverage = FailingCoverage.of(spectrum, previous.coverage if previous else None)
+        covered = coverage.covered
+        parts = partition(coverage, decisions)
+        names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
+        numbers, next_number = _numbers(names, previous)
+        groups = [
+            FailureGroup(number, tests, int(np.count_nonzero(~covered[list(part.tests)])), part.halves)
+            for number, tests, part in zip(numbers, names, parts, strict=True)
+        ]
+        ended = _ended(previous.groups, groups) if previous else ()
+        groups.sort(key=lambda group: (-len(group.tests), group.number))
+        return cls(tuple(groups), ended, coverage, next_number)
+
+
+def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -> tuple[list[int], int]:
+    """A number for each group: that of the group before with which it has most tests in common, or a new one."""
+    group_of = {test: index for index, tests in enumerate(names) for test in tests}
+    common: dict[tuple[int, int], int] = {}
+    for group in previous.groups if previous else ():
+        for test in group.tests:
+            if test in group_of:
+                pair = group.number, group_of[test]
+                common[pair] = common.get(pair, 0) + 1
+    found: dict[int, int] = {}
+    for number, index in sorted(common, key=lambda pair: (-common[pair], pair)):
+        if index not in found and number not in found.values():
+            found[index] = number
+    next_number = previous.next_number if previous else 1
+    for index in sorted(range(len(names)), key=lambda index: (-len(names[index]), names[index])):
+        if index not in found:
+            found[index] = next_number
+            next_number += 1
+    return [found[index] for index in range(len(names))], next_number
+
+
+def _ended(before: Sequence[FailureGroup], now: Sequence[FailureGroup]) -> tuple[EndedGroup, ...]:
+    stays = {group.number for group in now}
+    return tuple(
+        EndedGroup(group.number, _heir(group, now))
+        for group in sorted(before, key=lambda group: group.number)
+        if group.number not in stays
+    )
+
+
+def _heir(group: FailureGroup, now: Sequence[FailureGroup]) -> int | None:
+    tests = set(group.tests)
+    common = {other.number: len(tests.intersection(other.tests)) for other in now}
+    best = min(common, key=lambda number: (-common[number], number), default=None)
+    return best if best is not None and common[best] else None

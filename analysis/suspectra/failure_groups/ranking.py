@@ -1,0 +1,233 @@
+"""A ranking for each failure group: its failing tests against the passing ones, the other failing tests left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, reduce
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.cancellation import checked
+from suspectra.errors import NothingToRank
+from suspectra.failure_groups.decisions import Decisions
+from suspectra.failure_groups.groups import FailureGroup, FailureGroups
+from suspectra.program import Program
+from suspectra.report import RankedReport
+from suspectra.spectrum import EdgeKind, Spectrum, some_failing
+from suspectra.techniques.technique import Technique
+
+_PYTHON = (".py", ".pyx", ".pyw")
+
+
+@dataclass(frozen=True, eq=False)
+class RankedGroup:
+    """A failure group with its ranking.
+
+    Parameters
+    ----------
+    group : FailureGroup
+        Its tests.
+    title : str
+        The exception, and where it was raised; else the exception and the first suspect.
+    report : RankedReport
+        Its failing tests against all passing ones; the ranking over all failing tests where these alone lack what the
+        technique needs.
+    sure : bool
+        False for compiled programs, in which groups are less certain.
+    """
+
+    group: FailureGroup
+    title: str
+    report: RankedReport
+    sure: bool = True
+
+    @property
+    def heading(self) -> str:
+        """One line about it, such as ``✗ 3 tests: UnbalancedEntry at journal.py:41``."""
+        count = len(self.group.tests)
+        return f"✗ {'' if self.sure else 'perhaps '}{count} test{'s' * (count != 1)}: {self.title}"
+
+    @cached_property
+    def reason(self) -> str:
+        """What its tests have in common, in one sentence or two."""
+        return _reason(self.group, self.report)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRanking:
+    """The failure groups of a run, each with its ranking.
+
+    Parameters
+    ----------
+    groups : tuple of RankedGroup
+        The largest first, then the one whose best score is higher, then by title.
+    state : FailureGroups
+        What the groups follow from, and those of the run before that ended.
+    """
+
+    groups: tuple[RankedGroup, ...]
+    state: FailureGroups
+
+    def of_test(self, name: str) -> RankedGroup | None:
+        """The group of a failing test.
+
+        Parameters
+        ----------
+        name : str
+            Of the test.
+
+        Returns
+        -------
+        RankedGroup or None
+            None for a test that did not fail.
+        """
+        return next((ranked for ranked in self.groups if name in ranked.group.tests), None)
+
+
+def rank_groups(
+    report: RankedReport,
+    technique: Technique,
+    program: Program | None = None,
+    *,
+    exceptions: Mapping[str, str] | None = None,
+    decisions: Decisions | None = None,
+    previous: GroupedRanking | None = None,
+) -> GroupedRanking:
+    """Group the failing tests of a ranking, and rank for each group.
+
+    Parameters
+    ----------
+    report : RankedReport
+        The ranking over all failing tests; of a single group it is the ranking.
+    technique : Technique
+        What made it, and what ranks each group.
+    program : Program, optional
+        As for the technique.
+    exceptions : mapping of str to str, optional
+        The name of the exception that ended each failing test, where that is known.
+    decisions : Decisions, optional
+        What somebody decided about some tests.
+    previous : GroupedRanking, optional
+        Of the state before a change. Groups keep their numbers, and what did not change is not ranked again.
+
+    Returns
+    -------
+    GroupedRanking
+        Every failing test is in one group.
+    """
+    spectrum = report.spectrum
+    state = FailureGroups.of(spectrum, previous.state if previous else None, decisions)
+    before = {ranked.group.number: ranked for ranked in previous.groups} if previous else {}
+    sure = all(path.endswith(_PYTHON) for path in spectrum.elements.files)
+    ranked = []
+    for group in checked(state.groups):
+        old = before.get(group.number)
+        own = report if len(state.groups) == 1 else _report(group, report, technique, program, old)
+        ranked.append(RankedGroup(group, _title(group, spectrum, own, exceptions or {}), own, sure))
+    ranked.sort(key=lambda one: (-len(one.group.tests), -_best(one.report), one.title, one.group.number))
+    return GroupedRanking(tuple(ranked), state)
+
+
+def _report(
+    group: FailureGroup, whole: RankedReport, technique: Technique, program: Program | None, old: RankedGroup | None
+) -> RankedReport:
+    view = some_failing(whole.spectrum, group.tests, old.report.spectrum if old else None)
+    if old is not None and view is old.report.spectrum and old.report.technique is technique:
+        return old.report
+    try:
+        return technique.localize(view, program, old.report if old else None)
+    except NothingToRank:  # these tests alone lack what the technique needs
+        return whole
+
+
+def _best(report: RankedReport) -> float:
+    return float(report.level_score[0]) if len(report.level_score) else -np.inf
+
+
+def _title(group: FailureGroup, spectrum: Spectrum, report: RankedReport, exceptions: Mapping[str, str]) -> str:
+    """The exception and where it was raised, if half of the tests have both; else with the first suspect."""
+    names = Counter(exceptions.get(test, "") for test in group.tests)
+    where = Counter[tuple[str, int]]()
+    if spectrum.raised is not None:
+        for test in group.tests:
+            if (element := int(spectrum.raised[spectrum.test_index[test]])) >= 0:
+                where[exceptions.get(test, ""), element] += 1
+    (name, element), count = min(where.items(), key=lambda one: (-one[1], one[0]), default=(("", -1), 0))
+    if 2 * count < len(group.tests):
+        known = ((-count, name) for name, count in names.items() if name)
+        name = min(known, default=(0, ""))[1]
+        element = int(report.top(1)[0]) if len(report) else -1
+    place = _place(spectrum, element) if element >= 0 else ""
+    return " at ".join(part for part in (name, place) if part) or group.tests[0]
+
+
+def _place(spectrum: Spectrum, element: int) -> str:
+    location = spectrum.elements.location(element)
+    return f"{location.file.rpartition('/')[2]}:{location.line}"
+
+
+def _reason(group: FailureGroup, report: RankedReport) -> str:
+    covered = len(group.tests) - group.uncovered
+    if not covered:
+        return (
+            "They execute nothing that may be a suspect."
+            if len(group.tests) > 1
+            else ("It executes nothing that may be a suspect.")
+        )
+    sentence = _shared(group, report, covered)
+    if group.uncovered:
+        plural = group.uncovered > 1
+        sentence += (
+            f" {group.uncovered} more, which {'execute' if plural else 'executes'} nothing that may be a suspect,"
+            f" {'are' if plural else 'is'} counted here because the group is the largest."
+        )
+    return sentence
+
+
+def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
+    """What the tests with coverage execute alike, and how many passing ones do."""
+    spectrum = report.spectrum
+    tests = [spectrum.test_index[test] for test in group.tests]
+    rows = [row[spectrum.candidates[row]] for row in (spectrum.rows[test] for test in tests)]
+    columns = reduce(np.intersect1d, [row for row in rows if len(row)], np.concatenate(rows))
+    passing, element = _least(columns, spectrum.counts.ep, report)
+    what = f"execute {_place(spectrum, element)}" if element >= 0 else ""
+    if spectrum.edges is not None and spectrum.edge_rows is not None and spectrum.edges.kind is EdgeKind.ARC:
+        edges, edge_rows = spectrum.edges, spectrum.edge_rows
+        taken = [row for row, own in zip((edge_rows[test] for test in tests), rows, strict=True) if len(own)]
+        ways = reduce(np.intersect1d, taken)
+        ways = ways[edges.source[ways] > 0]
+        if len(ways):
+            way = int(ways[np.argmin(spectrum.edge_hit_counts.ep[ways])])
+            fewer = int(spectrum.edge_hit_counts.ep[way])
+            path = spectrum.elements.files[edges.file[way]]
+            if fewer < passing and (leaves := spectrum.elements.at(path, int(edges.source[way]))) is not None:
+                passing, what = fewer, f"go the same way from {_place(spectrum, leaves)}"
+                what += f" to line {int(edges.target[way])}" if 0 < edges.target[way] < 1 << 30 else ""
+    if group.halves and what:
+        one, other = sorted(group.halves)
+        return (
+            f"What these {covered} share, {passing} passing test{'s' * (passing != 1)} execute too; two places, with"
+            f" {one} and {other}, explain them."
+        )
+    if not what:
+        return f"No statement is executed by all {covered}."
+    if covered == 1:
+        verb, _, rest = what.partition(" ")
+        what = f"It {'executes' if verb == 'execute' else 'goes'} {rest}"
+    else:
+        what = f"{'Both' if covered == 2 else f'All {covered}'} {what}"
+    others = f"with {passing} passing test{'s' * (passing != 1)}" if passing else "and no passing test does"
+    return f"{what}, {others}."
+
+
+def _least(columns: Ints, passing: Ints, report: RankedReport) -> tuple[int, int]:
+    """How many passing tests execute the least executed of some statements, and the best-ranked one of these."""
+    if not len(columns):
+        return report.spectrum.counts.passed + 1, -1
+    fewest = passing[columns].min()
+    equal = columns[passing[columns] == fewest]
+    return int(fewest), int(equal[np.argmin(report.level[equal])])

@@ -1,0 +1,118 @@
+"""Some failing tests of a spectrum against all of its passing ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import compress
+from operator import is_
+from typing import TypeVar
+
+import numpy as np
+
+from suspectra.arrays import Ints, Row
+from suspectra.spectrum.counts import Counts
+from suspectra.spectrum.spectrum import Spectrum
+
+T = TypeVar("T")
+
+
+def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum | None = None) -> Spectrum:
+    """A spectrum without some of its failing tests.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        The present state.
+    tests : collection of str
+        Names of the failing tests that stay.
+    previous : Spectrum, optional
+        What this gave for the state before a change; what did not change is shared with it.
+
+    Returns
+    -------
+    Spectrum
+        The counts of passing tests are the same objects as in `spectrum`. Where no failing test is left out it is
+        `spectrum`, and where nothing changed it is `previous`.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], [1, 1]], failed=[True, True, False])
+    >>> view = some_failing(spectrum, ["t2"])
+    >>> view.tests, view.counts.ef.tolist(), view.counts.ep is spectrum.counts.ep
+    (('t2', 't3'), [0, 1], True)
+    """
+    kept_rows = ~spectrum.failed
+    kept_rows[[spectrum.test_index[test] for test in tests]] = True
+    kept = kept_rows.tolist()
+    if all(kept):
+        return spectrum
+
+    def part(items: Iterable[T]) -> tuple[T, ...]:
+        return tuple(compress(items, kept))
+
+    view = Spectrum(
+        part(spectrum.tests),
+        spectrum.failed[kept_rows],
+        spectrum.elements,
+        part(spectrum.rows),
+        spectrum.candidates,
+        spectrum.edges,
+        None if spectrum.edge_rows is None else part(spectrum.edge_rows),
+        None if spectrum.edge_counts is None else part(spectrum.edge_counts),
+        part(spectrum.runs),
+        None if spectrum.raised is None else spectrum.raised[kept_rows],
+    )
+    if previous is not None and not _same_columns(view, previous):
+        previous = None
+    if previous is not None and _same_tests(view, previous):
+        return previous
+    _count(view, spectrum, previous)
+    return view
+
+
+def _same_columns(one: Spectrum, other: Spectrum) -> bool:
+    return one.elements is other.elements and one.edges is other.edges and one.candidates is other.candidates
+
+
+def _same_tests(one: Spectrum, other: Spectrum) -> bool:
+    """Whether tests, outcomes and rows are the same, these as objects."""
+    rows = ((one.rows, other.rows), (one.edge_rows or (), other.edge_rows or ()))
+    more = ((one.edge_counts or (), other.edge_counts or ()),)
+    return (
+        one.tests == other.tests
+        and all(all(map(is_, now, then)) for now, then in (*rows, *more))
+        and np.array_equal(one.failed, other.failed)
+        and one.runs == other.runs
+        and (one.raised is other.raised or _equal(one.raised, other.raised))
+    )
+
+
+def _equal(one: Ints | None, other: Ints | None) -> bool:
+    return one is not None and other is not None and np.array_equal(one, other)
+
+
+def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
+    """Count the failing tests; the counts of passing ones are there."""
+    own = np.flatnonzero(view.failed).tolist()
+    known = view.__dict__
+    before = previous.__dict__ if previous is not None else {}
+    same = previous is not None and all(
+        map(is_, _failing(view.rows, own), _failing(previous.rows, np.flatnonzero(previous.failed).tolist()))
+    )
+    counted: Counts | None = before.get("counts")
+    if same and counted is not None and counted.failed == len(own):
+        ef = counted.ef
+    else:
+        ef = Counts.from_rows(_failing(view.rows, own), view.failed[own], len(view.elements)).ef
+    counts = known["counts"] = Counts(ef, whole.counts.ep, len(own), whole.counts.passed)
+    pairs = before.get("pairs")
+    if counted is not None and pairs is not None and not pairs.worn:
+        changed = np.flatnonzero((counted.ef != counts.ef) | (counted.ep != counts.ep))
+        known["pairs"] = pairs.updated(counts, changed)
+    if view.edges is not None and view.edge_rows is not None and "edge_hit_counts" in whole.__dict__:
+        edges = Counts.from_rows([view.edge_rows[i] for i in own], view.failed[own], len(view.edges))
+        known["edge_hit_counts"] = Counts(edges.ef, whole.edge_hit_counts.ep, len(own), whole.counts.passed)
+
+
+def _failing(rows: tuple[Row, ...], tests: list[int]) -> list[Row]:
+    return [rows[i] for i in tests]
