@@ -95,7 +95,7 @@ def test_next_moves_are_those_of_the_chain():
 
 
 def test_without_jumps_the_ranking_leads():
-    quiet = model(SCORES, FUNCTION, EDGES, jumps=JumpModel(0), cleared=[0])
+    quiet = model(SCORES, FUNCTION, EDGES, jumps=JumpModel(0), excluded=[0])
     assert quiet.next_moves(0)[0].reasons == ("next in the ranking",)
     assert {m.element for m in quiet.next_moves(0)[:2]} == {1, 2}
     assert quiet.ht_rank.tolist() == [np.inf, 1, 1, 2.5, 3.5, 4.5]
@@ -108,15 +108,15 @@ def test_p_jump_one_still_has_next_moves_but_no_times():
         always.ht_rank  # noqa: B018
 
 
-def test_what_is_cleared_leaves_the_chain_at_once():
+def test_what_is_excluded_leaves_the_chain_at_once():
     before = model(SCORES, FUNCTION, EDGES, CALLS)
-    after = model(SCORES, FUNCTION, EDGES, CALLS, cleared=[1, 0, 99], previous=before)
+    after = model(SCORES, FUNCTION, EDGES, CALLS, excluded=[1, 0, 99], previous=before)
     assert after.elements.tolist() == [2, 3, 4, 5]
     assert {m.element for m in after.next_moves(1)} <= {2, 3, 4, 5}
     assert after.next_moves(1)[0].element == 2
     assert np.isinf(after.expected_steps[[0, 1]]).all()
     with pytest.raises(NothingToRank) as error:
-        model(SCORES, FUNCTION, cleared=range(6))
+        model(SCORES, FUNCTION, excluded=range(6))
     assert "examined" in error.value.problem.cause
 
 
@@ -145,8 +145,8 @@ def test_expected_steps_from_where_the_reader_stands():
     assert subject.order_from().tolist() == subject.elements[np.argsort(subject.ht_rank, kind="stable")].tolist()
 
 
-def test_expected_steps_from_a_cleared_place():
-    whole = model(SCORES, FUNCTION, EDGES, CALLS, cleared=[1])
+def test_expected_steps_from_a_excluded_place():
+    whole = model(SCORES, FUNCTION, EDGES, CALLS, excluded=[1])
     matrix, first = dense(whole.chain), whole.chain.first_location
     # element 1 jumps to 0 (runs before) or 2 (called), or goes back to the place of its score, that of 2
     place = whole.chain.group_of_location[whole.elements.tolist().index(2)]
@@ -181,7 +181,7 @@ def test_the_picture_around_a_place():
     from_centre = [edge.probability for edge in picture.edges if edge.source == centre.state]
     assert sum(from_centre) == pytest.approx(1)
     with pytest.raises(KeyError):
-        model(SCORES, FUNCTION, cleared=[1]).neighbourhood(1)
+        model(SCORES, FUNCTION, excluded=[1]).neighbourhood(1)
 
 
 @pytest.fixture
@@ -210,12 +210,12 @@ def test_a_report_of_subgraphs(subgraphs):
         subject.neighbourhood(4)
 
 
-def test_subgraphs_whose_locations_are_all_cleared_go(subgraphs):
-    subject = DebuggingModel(subgraphs, cleared=[2, 3])
+def test_subgraphs_whose_locations_are_all_excluded_go(subgraphs):
+    subject = DebuggingModel(subgraphs, excluded=[2, 3])
     assert subject.chain.subgraphs == 2
     places = [n.number for n in subject.neighbourhood(1).nodes if n.kind == "subgraph"]
     assert places == [3, 2] or places == [2, 3]
-    rest = DebuggingModel(subgraphs, cleared=[0, 1, 2, 3])
+    rest = DebuggingModel(subgraphs, excluded=[0, 1, 2, 3])
     assert rest.chain.subgraphs == 0
     assert rest.elements.tolist() == [4, 5]
 

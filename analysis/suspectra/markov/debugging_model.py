@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,116 +15,26 @@ from suspectra.markov.elimination import Factors
 from suspectra.markov.elimination_plan import Plan, Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
+from suspectra.markov.locations import Locations
+from suspectra.markov.move import (
+    CALLED_FROM_HERE,
+    CALLS_THIS,
+    HIGHER,
+    NEXT,
+    RUNS_JUST_AFTER,
+    RUNS_JUST_BEFORE,
+    SAME_FUNCTION,
+    SAME_PLACE,
+    Move,
+)
+from suspectra.markov.neighbourhood import ModelNode, Neighbourhood, edges_among, states_around
 from suspectra.markov.structure import Structure
 from suspectra.program import Program
 from suspectra.program.calls import Calls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.report import RankedReport, SubgraphReport
 
-SAME_FUNCTION = "same function"
-RUNS_JUST_BEFORE = "runs just before"
-RUNS_JUST_AFTER = "runs just after"
-CALLS_THIS = "calls this"
-CALLED_FROM_HERE = "called from here"
-NEXT = "next in the ranking"
-SAME_PLACE = "same place in the ranking"
-HIGHER = "higher in the ranking"
 _NO_PAIRS = np.zeros((0, 2), np.int64)
-
-
-@dataclass(frozen=True)
-class Move:
-    """A place a reader may look at next.
-
-    Parameters
-    ----------
-    element : int
-        Index into the spectrum's elements.
-    probability : float
-        Among all places that are left; all moves from one place add up to 1.
-    reasons : tuple of str
-        What leads there, the most specific first: ``runs just before`` means that it runs just before the place the
-        reader looks at.
-
-    Examples
-    --------
-    >>> Move(3, 0.25, ("runs just before", "same function")).reasons[0]
-    'runs just before'
-    """
-
-    element: int
-    probability: float
-    reasons: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ModelNode:
-    """A state in the picture: an element, or a place of the ranking (`element` is then None), or a subgraph.
-
-    Parameters
-    ----------
-    state : int
-        State of the chain.
-    kind : str
-        ``location``, ``place`` or ``subgraph``.
-    number : int
-        Index of the element; or which place or subgraph it is, counted from 1.
-
-    Examples
-    --------
-    >>> ModelNode(0, "place", 1).kind
-    'place'
-    """
-
-    state: int
-    kind: str
-    number: int
-
-
-@dataclass(frozen=True)
-class ModelEdge:
-    """A transition between two states of the picture.
-
-    Parameters
-    ----------
-    source, target : int
-        Numbers of states.
-    probability : float
-        Of this step for a reader who stands in `source`.
-
-    Examples
-    --------
-    >>> ModelEdge(0, 3, 0.5).probability
-    0.5
-    """
-
-    source: int
-    target: int
-    probability: float
-
-
-@dataclass(frozen=True)
-class Neighbourhood:
-    """The part of a chain around one state.
-
-    Parameters
-    ----------
-    nodes : tuple of ModelNode
-        The first is the centre.
-    edges : tuple of ModelEdge
-        All transitions between these nodes.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum, make_technique
-    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
-    >>> around = DebuggingModel(make_technique("ochiai").localize(spectrum)).neighbourhood(1, limit=3)
-    >>> [(node.kind, node.number) for node in around.nodes]
-    [('location', 1), ('place', 1), ('place', 2)]
-    """
-
-    nodes: tuple[ModelNode, ...]
-    edges: tuple[ModelEdge, ...]
 
 
 class DebuggingModel:
@@ -142,7 +51,7 @@ class DebuggingModel:
         What calls what.
     jumps : JumpModel, optional
         How readers leave the ranking; the published model unless given.
-    cleared : iterable of int
+    excluded : iterable of int
         Elements the reader has examined or declared innocent; nobody goes there any more.
     previous : DebuggingModel, optional
         The model before a change; what can be taken over from it is.
@@ -150,7 +59,7 @@ class DebuggingModel:
     Raises
     ------
     NothingToRank
-        When every candidate is cleared.
+        When every candidate is excluded.
 
     Examples
     --------
@@ -170,44 +79,23 @@ class DebuggingModel:
         flow: DynamicFlow | None = None,
         calls: Calls | None = None,
         jumps: JumpModel | None = None,
-        cleared: Iterable[int] = (),
+        excluded: Iterable[int] = (),
         previous: DebuggingModel | None = None,
     ):
         self.report = report
         self.jumps = jumps or JumpModel()
-        self.cleared = frozenset(cleared)
-        elements = report.spectrum.elements
+        self.excluded = frozenset(excluded)
         self._solver: HittingTimeSolver | None = None
         self._flow = _NO_PAIRS if flow is None else flow.pairs
         self._calls = _NO_PAIRS if calls is None else calls.pairs
         if previous is not None and self._same_chain_as(previous):
             self._take_over(previous)
             return
-        self._function = np.asarray(elements.function, np.int64)
-        left = report.level >= 0
-        left[[c for c in self.cleared if 0 <= c < len(elements)]] = False
-        self._left = np.flatnonzero(left)
-        self._location = np.full(len(elements), -1, np.int64)
-        self.elements, self._location[self._left] = self._places()
+        self._function = np.asarray(report.spectrum.elements.function, np.int64)
+        self._locations = Locations.from_report(report, self.excluded)
         self.chain = self._build()
         # a model is kept for its solver alone, so that no chain of models piles up
         self._previous = previous._solver if previous is not None else None
-
-    def _places(self) -> tuple[Ints, Ints]:
-        """The elements that stand for a location of the chain, ascending, and the location of each element left.
-
-        Elements on the same lines are one location to a reader; the most suspicious one stands for them.
-        """
-        elements, left = self.report.spectrum.elements, self._left
-        keys = (elements.end_line[left], elements.line[left], elements.file[left])
-        order = np.lexsort((self.report.level[left], *keys))
-        opens = np.ones(len(left), bool)
-        opens[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
-        first = left[order[opens]]
-        ascending = np.argsort(first)
-        location = np.empty(len(left), np.int64)
-        location[order] = np.argsort(ascending)[np.cumsum(opens) - 1]
-        return first[ascending], location
 
     @classmethod
     def from_report(
@@ -215,7 +103,7 @@ class DebuggingModel:
         report: RankedReport,
         program: Program | None = None,
         jumps: JumpModel | None = None,
-        cleared: Iterable[int] = (),
+        excluded: Iterable[int] = (),
         previous: DebuggingModel | None = None,
     ) -> DebuggingModel:
         """The model of a report with all that the evidence and the sources tell of the program.
@@ -231,7 +119,7 @@ class DebuggingModel:
             Sources and flow graphs, as far as the evidence holds them.
         jumps : JumpModel, optional
             As the class takes it.
-        cleared : iterable of int, optional
+        excluded : iterable of int, optional
             As the class takes it.
         previous : DebuggingModel, optional
             As the class takes it.
@@ -244,10 +132,10 @@ class DebuggingModel:
         Raises
         ------
         NothingToRank
-            When every candidate is cleared.
+            When every candidate is excluded.
         """
         flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
-        return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, cleared, previous)
+        return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, excluded, previous)
 
     def _same_chain_as(self, other: DebuggingModel) -> bool:
         """Whether every number of the chain is the same; which scores stand behind the levels makes no difference."""
@@ -255,14 +143,13 @@ class DebuggingModel:
             self.report.spectrum.elements is other.report.spectrum.elements
             and self._flow is other._flow
             and self._calls is other._calls
-            and (self.jumps, self.cleared) == (other.jumps, other.cleared)
+            and (self.jumps, self.excluded) == (other.jumps, other.excluded)
             and not any(isinstance(model.report, SubgraphReport) for model in (self, other))
             and np.array_equal(self.report.level, other.report.level)
         )
 
     def _take_over(self, other: DebuggingModel) -> None:
-        self._function, self._left, self._location = other._function, other._left, other._location
-        self.elements, self.chain = other.elements, other.chain
+        self._function, self._locations, self.chain = other._function, other._locations, other.chain
         self._previous, self._solver = other._previous, other._solver
         for name in ("_from_start", "_ranking_factors"):
             if name in other.__dict__:
@@ -274,14 +161,14 @@ class DebuggingModel:
                 Problem("", "", "every suspect has been examined", "reset the examined marks, or add failing tests")
             )
         structure = Structure(
-            self._function[self.elements], self._among_locations(self._flow), self._among_locations(self._calls)
+            self._function[self.elements], self._locations.pairs(self._flow), self._locations.pairs(self._calls)
         )
         if not isinstance(self.report, SubgraphReport) or not self.report.subgraphs:
             return ranked_list(self.report.level[self.elements], structure, self.jumps)
         kept: list[int] = []
         members: list[Ints] = []
         for i, graph in enumerate(self.report.subgraphs):
-            inside = self._location[graph.elements]
+            inside = self._locations.of_element[graph.elements]
             inside = np.unique(inside[inside >= 0])
             if len(inside):
                 kept.append(i)
@@ -291,10 +178,6 @@ class DebuggingModel:
         self._kept_subgraphs = kept
         level = self.report.subgraph_level[kept]
         return suspicious_behaviour(level, members, len(self.elements), structure, self.jumps)
-
-    def _among_locations(self, pairs: Ints) -> Ints:
-        renamed: Ints = self._location[pairs]
-        return renamed[(renamed >= 0).all(axis=1)]
 
     def solve(self, progress: Progress | None = None) -> HittingTimeSolver:
         """Eliminate the chain now, with a progress bar, rather than when a number is asked for.
@@ -330,14 +213,19 @@ class DebuggingModel:
         return hitting_times(self.chain) if self.chain.is_ranked_list else self.solve().from_start()
 
     @property
+    def elements(self) -> Ints:
+        """The element that stands for each location of the chain, shape (locations,)."""
+        return self._locations.elements
+
+    @property
     def expected_steps(self) -> Floats:
         """Expected steps from the top of the report by element; inf where no reader gets, shape (elements,)."""
-        return self._by_element(self._from_start.steps)
+        return self._locations.by_element(self._from_start.steps)
 
     @property
     def ht_rank(self) -> Floats:
         """HT_Rank by element (paper 003, Definition 25), shape (elements,); inf for one that is not a candidate."""
-        return self._by_element(self._from_start.rank)
+        return self._locations.by_element(self._from_start.rank)
 
     def expected_steps_from(self, element: int) -> Floats:
         """Expected steps from an element by element, also from one that was examined or is not a candidate.
@@ -352,7 +240,7 @@ class DebuggingModel:
         ndarray of float64, shape (elements,)
             Infinite for an element that is not in the chain.
         """
-        return self._by_element(self._times_from(element).steps)
+        return self._locations.by_element(self._times_from(element).steps)
 
     def order_from(self, element: int | None = None) -> Ints:
         """The elements left, fewest expected steps first, from the top of the report or from an element.
@@ -374,7 +262,7 @@ class DebuggingModel:
         """The places to look at next from an element, likeliest first.
 
         The reader jumps with the model's probability to a neighbour, or goes back to the ranking and takes the first
-        place met there. Where the reader stands, and what is cleared, is left out.
+        place met there. Where the reader stands, and what is excluded, is left out.
 
         Parameters
         ----------
@@ -394,7 +282,7 @@ class DebuggingModel:
         chance[neighbours] += leave * shares
         if leave < 1:
             ranking = self._first_met(self._back_from(element))
-            here = self._location[element]
+            here = self._locations.of_element[element]
             if here >= 0:
                 ranking[here] = 0
             total = ranking.sum()
@@ -416,7 +304,7 @@ class DebuggingModel:
         Returns
         -------
         bool
-            Whether there is one that is not cleared.
+            Whether there is one that is not excluded.
         """
         return bool(len(self._jumps_from(element)[0]))
 
@@ -433,9 +321,9 @@ class DebuggingModel:
         Returns
         -------
         bool
-            False as well for one that is cleared.
+            False as well for one that is excluded.
         """
-        location = self._location[other]
+        location = self._locations.of_element[other]
         return bool(location >= 0 and location in self._jumps_from(element)[0])
 
     def reasons(self, element: int, other: int) -> tuple[str, ...]:
@@ -456,11 +344,11 @@ class DebuggingModel:
         Raises
         ------
         KeyError
-            When the other one is not a candidate, or cleared.
+            When the other one is not a candidate, or excluded.
         """
-        if self._location[other] < 0:
+        if self._locations.of_element[other] < 0:
             raise KeyError(f"element {other} is not in the model")
-        return self._reasons(element, int(self._location[other]))
+        return self._reasons(element, int(self._locations.of_element[other]))
 
     def neighbourhood(self, element: int, limit: int = 8) -> Neighbourhood:
         """The chain around an element, for a picture: its likeliest transitions, and theirs among each other.
@@ -482,34 +370,14 @@ class DebuggingModel:
         Raises
         ------
         KeyError
-            When the element is not a candidate, in no subgraph, or cleared.
+            When the element is not a candidate, in no subgraph, or excluded.
         """
-        location = self._location[element]
+        location = self._locations.of_element[element]
         state = int(self.chain.state_of_location[location]) if location >= 0 else -1
         if state < 0:
             raise KeyError(f"element {element} is not in the model")
-        chosen: dict[int, None] = {state: None}
-        for center in (state, *self._likeliest(state, limit)):
-            chosen[center] = None
-        for center in [s for s in chosen if s < self.chain.first_location]:
-            others = [other for other in self._likeliest(center, len(chosen) + 3) if other not in chosen]
-            chosen |= dict.fromkeys([*others[:3], *self._beside(center)])
-        edges = []
-        for source in chosen:
-            for target, probability in zip(*(v.tolist() for v in self.chain.row(source)), strict=True):
-                if target in chosen:
-                    edges.append(ModelEdge(source, target, probability))
-        return Neighbourhood(tuple(self._node(s) for s in chosen), tuple(edges))
-
-    def _likeliest(self, state: int, limit: int) -> list[int]:
-        targets, probability = self.chain.row(state)
-        likeliest: list[int] = targets[np.argsort(-np.round(probability, 12), kind="stable")[:limit]].tolist()
-        return likeliest
-
-    def _beside(self, state: int) -> list[int]:
-        """The places of the ranking before and after one."""
-        near = (state - 1, state + 1) if state < self.chain.groups else ()
-        return [place for place in near if 0 <= place < self.chain.groups]
+        states = states_around(self.chain, state, limit)
+        return Neighbourhood(tuple(map(self._node, states)), edges_among(self.chain, states))
 
     def _node(self, state: int) -> ModelNode:
         chain = self.chain
@@ -520,13 +388,8 @@ class DebuggingModel:
         location = chain.location[state - chain.first_location]
         return ModelNode(state, "location", int(self.elements[location]))
 
-    def _by_element(self, by_location: Floats) -> Floats:
-        values = np.full(len(self._location), np.inf)
-        values[self._left] = by_location[self._location[self._left]]
-        return values
-
     def _times_from(self, element: int) -> HittingTimes:
-        location = self._location[element]
+        location = self._locations.of_element[element]
         state = int(self.chain.state_of_location[location]) if location >= 0 else -1
         solver = self.solve()
         if state >= 0:
@@ -551,11 +414,11 @@ class DebuggingModel:
         if function >= 0:
             weight[self._function[self.elements] == function] = self.jumps.same_function
         for pairs, own in ((self._flow, self.jumps.control_flow), (self._calls, self.jumps.calls)):
-            near = self._location[_partners(pairs, element)]
+            near = self._locations.of_element[_partners(pairs, element)]
             near = near[near >= 0]
             weight[near] = np.maximum(weight[near], own)
-        if self._location[element] >= 0:
-            weight[self._location[element]] = 0
+        if self._locations.of_element[element] >= 0:
+            weight[self._locations.of_element[element]] = 0
         neighbours = np.flatnonzero(weight)
         return neighbours, weight[neighbours] / (weight.sum() or 1.0)
 
@@ -563,7 +426,7 @@ class DebuggingModel:
         """Where a reader of an element goes back to: probabilities over groups and subgraphs."""
         chain = self.chain
         back = np.zeros(chain.first_location)
-        location = self._location[element]
+        location = self._locations.of_element[element]
         state = int(chain.state_of_location[location]) if location >= 0 else -1
         if state >= 0:
             targets, probability = chain.row(state)

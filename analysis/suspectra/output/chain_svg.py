@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from suspectra.output.terminal import fit, safe
 
 if TYPE_CHECKING:
-    from suspectra.markov.debugging_model import DebuggingModel, ModelNode
+    from suspectra.markov.debugging_model import DebuggingModel
+    from suspectra.markov.neighbourhood import ModelNode
 
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
 _WIDE, _HIGH = 220, 50  # of a statement
@@ -154,7 +155,7 @@ class Picture:
         Raises
         ------
         KeyError
-            When the element is not a candidate, in no subgraph, or cleared.
+            When the element is not a candidate, in no subgraph, or excluded.
         """
         around = model.neighbourhood(element, limit)
         elements = model.report.spectrum.elements

@@ -33,7 +33,7 @@ from suspectra_server.text import plain
 from suspectra_server.timing import STEPS_TIMEOUT_S
 
 if TYPE_CHECKING:
-    from suspectra.markov.debugging_model import Move
+    from suspectra.markov.move import Move
     from suspectra.report import Suspect
 
 Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`

@@ -22,7 +22,8 @@ from suspectra.spectrum import Elements, Spectrum
 from suspectra_server.state.ranking import Ranking
 
 if TYPE_CHECKING:
-    from suspectra.markov.debugging_model import DebuggingModel, Move
+    from suspectra.markov.debugging_model import DebuggingModel
+    from suspectra.markov.move import Move
     from suspectra.program.calls import Calls
     from suspectra.program.dynamic_flow import DynamicFlow
 
@@ -232,7 +233,7 @@ def _next(ranking: Ranking, model: DebuggingModel, token: Token) -> dict[int, Mo
     found: dict[int, Move] = {}
     for suspect in ranking.suspects:
         own = int(function[suspect.element])
-        if own < 0 or own in seen or suspect.element in model.cleared:
+        if own < 0 or own in seen or suspect.element in model.excluded:
             continue
         token.check()
         seen.add(own)

@@ -1,0 +1,103 @@
+"""Locations: the elements that are left in a chain, where those on the same lines are one to a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Floats, Ints
+from suspectra.report import RankedReport
+
+
+@dataclass(frozen=True, eq=False)
+class Locations:
+    """The locations of a chain.
+
+    Parameters
+    ----------
+    elements : ndarray of int64, shape (locations,)
+        The element that stands for each location: the most suspicious one on these lines. Ascending.
+    of_element : ndarray of int64, shape (elements,)
+        The location of each element, -1 for one that is not a candidate, or excluded.
+
+    Examples
+    --------
+    >>> from suspectra.spectrum import Spectrum
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> locations = Locations.from_report(make_technique("ochiai").localize(spectrum), excluded=[0])
+    >>> locations.elements.tolist(), locations.of_element.tolist()
+    ([1, 2], [-1, 0, 1])
+    """
+
+    elements: Ints
+    of_element: Ints
+
+    @classmethod
+    def from_report(cls, report: RankedReport, excluded: Iterable[int] = ()) -> Locations:
+        """The locations of a report's candidates.
+
+        Parameters
+        ----------
+        report : RankedReport
+            Any.
+        excluded : iterable of int, optional
+            Elements that are left out.
+
+        Returns
+        -------
+        Locations
+            Numbered in the order of their elements.
+        """
+        elements = report.spectrum.elements
+        is_left = report.level >= 0
+        is_left[[one for one in excluded if 0 <= one < len(elements)]] = False
+        left = np.flatnonzero(is_left)
+        keys = (elements.end_line[left], elements.line[left], elements.file[left])
+        order = np.lexsort((report.level[left], *keys))
+        opens = np.ones(len(left), bool)
+        opens[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+        first = left[order[opens]]
+        ascending = np.argsort(first)
+        of_element = np.full(len(elements), -1, np.int64)
+        of_element[left[order]] = np.argsort(ascending)[np.cumsum(opens) - 1]
+        return cls(first[ascending], of_element)
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def pairs(self, elements: Ints) -> Ints:
+        """Pairs of elements as pairs of locations.
+
+        Parameters
+        ----------
+        elements : ndarray of int, shape (k, 2)
+            Columns of the spectrum.
+
+        Returns
+        -------
+        ndarray of int64, shape (m, 2)
+            Those of which both are left.
+        """
+        found: Ints = self.of_element[elements]
+        return found[(found >= 0).all(axis=1)]
+
+    def by_element(self, values: Floats) -> Floats:
+        """What is known of locations, element by element.
+
+        Parameters
+        ----------
+        values : ndarray of float64, shape (locations,)
+            One for each location.
+
+        Returns
+        -------
+        ndarray of float64, shape (elements,)
+            Infinite for an element that is in none.
+        """
+        found = np.full(len(self.of_element), np.inf)
+        left = self.of_element >= 0
+        found[left] = values[self.of_element[left]]
+        return found
