@@ -69,6 +69,7 @@ class Neighbourhood:
 
     Examples
     --------
+    >>> from suspectra.markov.debugging_model import DebuggingModel
     >>> from suspectra import Spectrum, make_technique
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> around = DebuggingModel(make_technique("ochiai").localize(spectrum)).neighbourhood(1, limit=3)
@@ -102,7 +103,7 @@ def states_around(chain: Chain, state: int, limit: int) -> list[int]:
     --------
     >>> from suspectra.markov.chain import ranked_list
     >>> states_around(ranked_list([0, 1, 2]), 3, 8)
-    [3, 0, 1, 4]
+    [3, 0, 1]
     """
     chosen: dict[int, None] = {state: None}
     for center in (state, *_likeliest(chain, state, limit)):
