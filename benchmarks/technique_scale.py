@@ -28,6 +28,7 @@ ROWS = {
     "formulas": [],
     "formulas, clones": [("clone_failed", True)],
     "cp": [],
+    "evidence": [],
     "branch": [],
     "cbi": [],
     "sbbfl": [],

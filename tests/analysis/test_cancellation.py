@@ -21,7 +21,7 @@ from suspectra.techniques import make_technique
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from large_recording import LINES, Project
 
-TECHNIQUES = ["ochiai", "cp", "branch", "cbi", "sober", "nn-perm", "sbbfl", "ochiai+cp"]
+TECHNIQUES = ["ochiai", "evidence", "cp", "branch", "cbi", "sober", "nn-perm", "sbbfl", "ochiai+cp"]
 
 
 class Countdown(Token):

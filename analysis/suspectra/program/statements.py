@@ -218,7 +218,6 @@ def statements(
 @Remembered
 def _kinds_in(source: bytes, lines: bytes) -> Ints:
     """The kinds of the statements that begin on some lines (int32) of a Python source."""
-    check()
     text = source.removeprefix(_MARK).splitlines()
     return np.fromiter((_kind(text, line) for line in np.frombuffer(lines, np.int32).tolist()), np.int8)
 

@@ -114,18 +114,13 @@ class EvidenceReport(RankedReport):
         >>> EvidenceReport.from_keys(AllEvidence(), spectrum, np.array([0, 1]), keys, *rest).level.tolist()
         [1, 0, 2]
         """
-        order = _descending(keys)
-        ordered = keys[order]
-        opens = np.ones(len(order), bool)
-        opens[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        levels, number = _descending(keys)
         check()
-        number = np.cumsum(opens) - 1
-        levels = ordered[opens]
         executed = spectrum.counts.ep > 0
         passing = spectrum.candidates & executed & (spectrum.counts.ef == 0)
         unexecuted = spectrum.candidates & ~executed & (spectrum.counts.ef == 0)
         level = np.full(len(spectrum.elements), -1, np.int32)
-        level[suspects[order]] = number
+        level[suspects] = number
         count = len(levels)
         scores = [levels[:, _BEST] / _DIGITS]
         for rest in (passing, unexecuted):
@@ -181,7 +176,7 @@ class AllEvidence(Technique):
         best[told.is_signature] = 0
         check()
         size = _executed(told, _suspected(spectrum))
-        keys = np.zeros((len(suspects), 5), np.int64)
+        keys = np.zeros((len(suspects), 5), np.int64, order="F")  # they are compared column by column
         keys[:, _BEST], keys[:, _OWN] = best[suspects], own[suspects]
         keys[:, _RAISED] = _raised(spectrum)[suspects]
         keys[:, _KIND] = told.kind[suspects]
@@ -226,15 +221,33 @@ def _executed(told: Statements, suspected: Bools) -> Ints:
     return np.bincount(told.function[suspected], minlength=1 + int(told.function.max(initial=0)))
 
 
-def _descending(keys: Ints) -> Ints:
-    """The rows in descending order, those that are equal in the order they have; cancellable in between."""
-    order: Ints = np.arange(len(keys))
-    for column in reversed(keys.T):
-        check()
+def _descending(keys: Ints) -> tuple[Ints, Ints]:
+    """The distinct rows in descending order, and the number of each row's among them; cancellable in between.
+
+    Neighbours are often equal, as statements of one block are: each run of equal ones is sorted as one.
+    """
+    opens = _differs(keys)
+    runs = keys[opens]
+    order: Ints = np.arange(len(runs))
+    for column in reversed(runs.T):
         values = -column[order]
         if np.any(values[1:] < values[:-1]):
+            check()
             order = order[np.argsort(values, kind="stable")]
-    return order
+    ordered = runs[order]
+    first = _differs(ordered)
+    number = np.empty(len(runs), np.int32)
+    number[order] = np.cumsum(first) - 1
+    return ordered[first], np.repeat(number, np.diff(np.flatnonzero(opens), append=len(keys)))
+
+
+def _differs(keys: Ints) -> Bools:
+    """Whether each row differs from the one before it, as the first one does."""
+    differs = np.zeros(len(keys), bool)
+    differs[:1] = True
+    for column in keys.T:
+        differs[1:] |= column[1:] != column[:-1]
+    return differs
 
 
 def _notes(spectrum: Spectrum, told: Statements) -> tuple[Problem, ...]:
