@@ -223,6 +223,21 @@ def test_comparison():
     assert compare([]) == []
 
 
+def test_comparisons_tell_how_sure_they_are():
+    ranks = {f"s{i}": (10.0 + i, 5.0 + i / 2) for i in range(20)}
+    results = [
+        Result(f"family {i % 2}", subject, name, 0, 100, 1, both[place], 100)
+        for place, name in enumerate(("ochiai", "other"))
+        for i, (subject, both) in enumerate(ranks.items())
+    ]
+    (one,) = compare(results)
+    assert one.ratio == pytest.approx((0.5, 0.5, 0.5))
+    assert one.top_five.value == 1  # one subject's rank went from 10 to 5
+    assert one.top_five.low == 0
+    assert one.top_five.high == pytest.approx(3, abs=1)
+    assert compare(results) == [one]  # the same samples are drawn
+
+
 def test_curve_is_a_distribution_function():
     found = found_within(RESULTS[:3], np.array([0, 0.01, 0.06, 0.2, 1]))
     assert found == pytest.approx([0, 1 / 3, 2 / 3, 2 / 3, 1])

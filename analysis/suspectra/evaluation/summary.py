@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from suspectra.arrays import Floats
+from suspectra.arrays import Floats, Ints
 from suspectra.evaluation.significance import wilcoxon
 from suspectra.evaluation.study import Result
 
 TOP = (1, 5, 10)
+SAMPLES = 2_000
+"""How often subjects are drawn again to tell how sure a comparison is (bootstrap, within families)."""
 
 Run = tuple[str, int]
 """A technique, and 1 where it clones failed tests."""
@@ -57,6 +60,27 @@ class Summary:
     top: tuple[tuple[int, int, int], ...]
 
 
+class Interval(NamedTuple):
+    """A figure, and the range in which it lies in 95 % of the samples that are drawn from the subjects again.
+
+    Parameters
+    ----------
+    value : float
+        Over the subjects as they are.
+    low, high : float
+        The 2.5th and the 97.5th percentile over the samples.
+
+    Examples
+    --------
+    >>> Interval(0.66, 0.6, 0.73).low
+    0.6
+    """
+
+    value: float
+    low: float
+    high: float
+
+
 @dataclass(frozen=True)
 class Comparison:
     """One technique against the reference, subject by subject.
@@ -71,10 +95,14 @@ class Comparison:
         Subjects whose EXAM is lower, the same, higher than by the reference.
     p_value : float
         Wilcoxon's, two-sided.
+    ratio : Interval
+        The mean EXAM, divided by that of the reference.
+    top_five : Interval
+        How many faults more than by the reference stand among the first five, ties counted on average.
 
     Examples
     --------
-    >>> Comparison("dstar", 0, better=3, equal=1, worse=2, p_value=0.4).better
+    >>> Comparison("dstar", 0, 3, 1, 2, 0.4, Interval(0.9, 0.7, 1.2), Interval(2, -1, 4)).better
     3
     """
 
@@ -84,6 +112,8 @@ class Comparison:
     equal: int
     worse: int
     p_value: float
+    ratio: Interval
+    top_five: Interval
 
 
 def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
@@ -179,16 +209,45 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
     if not groups:
         return []
     reference = reference if reference in groups else next(iter(groups))
-    base = {(r.family, r.subject): r.exam for r in groups[reference]}
+    base = {(r.family, r.subject): r for r in groups[reference]}
     found = []
     for run, own in groups.items():
         if run == reference:
             continue
-        pairs = [(r.exam, base[r.family, r.subject]) for r in own if (r.family, r.subject) in base]
-        one, other = (np.array(side) for side in zip(*pairs, strict=True)) if pairs else (np.zeros(0), np.zeros(0))
+        both = [(r, base[r.family, r.subject]) for r in own if (r.family, r.subject) in base]
+        one, other = (np.array([pair[side].exam for pair in both]) for side in (0, 1))
+        more = np.array([(r.rank_average <= 5) * 1.0 - (b.rank_average <= 5) for r, b in both])
         better, equal = int((one < other).sum()), int((one == other).sum())
-        found.append(Comparison(*run, better, equal, len(pairs) - better - equal, wilcoxon(one, other).p_value))
+        samples = _samples([r.family for r, _ in both])
+        with np.errstate(invalid="ignore"):  # techniques that ranked no subject both have no ratio
+            ratio = one.sum() / other.sum()
+            ratios = one[samples].sum(axis=1) / other[samples].sum(axis=1)
+        found.append(
+            Comparison(
+                *run,
+                better,
+                equal,
+                len(both) - better - equal,
+                wilcoxon(one, other).p_value,
+                _interval(ratio, ratios),
+                _interval(more.sum(), more[samples].sum(axis=1)),
+            )
+        )
     return found
+
+
+def _samples(families: Sequence[str]) -> Ints:
+    """Subjects drawn again with replacement, as many of each family as there are; shape (samples, subjects)."""
+    chance, samples = np.random.default_rng(0), np.empty((SAMPLES, len(families)), np.int64)
+    for family in dict.fromkeys(families):
+        own = np.flatnonzero([name == family for name in families])
+        samples[:, own] = chance.choice(own, (SAMPLES, len(own)))
+    return samples
+
+
+def _interval(value: float, drawn: Floats) -> Interval:
+    low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
+    return Interval(float(value), low, high)
 
 
 def found_within(results: Iterable[Result], shares: Floats) -> Floats:

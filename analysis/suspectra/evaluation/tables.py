@@ -19,7 +19,7 @@ _SUMMARY = (
     "technique", "subjects", "mean EXAM", "median", "std. dev.", "min", "max",
     *(f"Top-{n} best/avg/worst" for n in TOP),
 )  # fmt: skip
-_COMPARISON = ("technique", "better", "equal", "worse", "Wilcoxon p")
+_COMPARISON = ("technique", "better", "equal", "worse", "Wilcoxon p", "mean EXAM ratio (95 %)", "Top-5 avg more (95 %)")
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Suspectra study</title>
@@ -174,7 +174,14 @@ def _summary_row(one: Summary) -> list[str]:
 
 def _comparison_row(one: Comparison) -> list[str]:
     counts = (one.better, one.equal, one.worse)
-    return [title((one.technique, one.clone)), *map(str, counts), f"{one.p_value:.3g}"]
+    ratio, more = one.ratio, one.top_five
+    return [
+        title((one.technique, one.clone)),
+        *map(str, counts),
+        f"{one.p_value:.3g}",
+        f"{ratio.value:.2f} ({ratio.low:.2f} to {ratio.high:.2f})",
+        f"{more.value:+.0f} ({more.low:+.0f} to {more.high:+.0f})",
+    ]
 
 
 def _ranks(r: Result) -> list[str]:
