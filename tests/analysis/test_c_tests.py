@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from suspectra.c_recording.case import CCase, cmake_pattern, judge
+from suspectra.c_recording.crash_calls import CrashCalls, calls_in_files
 from suspectra.c_recording.run import modify, record_c
 from suspectra.c_recording.suites import (
     CSuite,
@@ -368,6 +369,11 @@ def test_a_crash_keeps_its_profile_up_to_there(exporting_c):
     crash = 1 + next(i for i, line in enumerate(text) if "*nowhere = before" in line)
     assert {f"flow.c:{crash}", "flow.c:15"} <= lines_of(evidence, "crash")
     assert "shared.h:6" in lines_of(evidence, "abort")
+    stack = evidence.stacks["crash"]
+    assert (stack.exception, stack.innermost.file, stack.innermost.line) == ("SIGSEGV", "flow.c", crash)
+    assert [frame.function for frame in stack.frames] == ["main"]
+    assert evidence.spectrum().raised.tolist().count(-1) == 1  # of the test that passed
+    assert evidence.stacks["abort"].exception == "SIGABRT"
 
 
 def test_a_crash_of_a_stripped_program_counts_and_is_said(build_c, tool):
@@ -411,9 +417,56 @@ def test_a_plain_assert_keeps_its_profile_and_says_why(tmp_path, tool):
     assert messages(run)["wrong"].endswith("Assertion `absolute(atoi(argv[1])) == 3' failed.")
     evidence = CRecordingSource(tmp_path).read()
     assert {"sum.c:2", "sum.c:3"} <= lines_of(evidence, "wrong")
+    stack = evidence.stacks["wrong"]
+    assert (str(stack), stack.assertion) == ("SIGABRT: absolute(atoi(argv[1])) == 3 at test_sum.c:5 in main", True)
     report = Localizer(make_technique("ochiai")).update(evidence)
     first = report.suspects(top=1)[0].location
     assert (first.file, first.line) == ("sum.c", 3)
+
+
+SANITIZED = """\
+#include <stdlib.h>
+int get(const char *text, int at) {
+    return text[at];
+}
+int sum(int a, int b) {
+    return a + b;
+}
+int main(int argc, char **argv) {
+    char *text = calloc(1, 1);
+    int result = argv[1][0] == 'o' ? get(text, 5) : argv[1][0] == 'u' ? sum(2147483647, argc) : 0;
+    free(text);
+    return result != 0;
+}
+"""
+
+
+def test_sanitizers_say_where_and_keep_the_profile(tmp_path, tool):
+    (tmp_path / "a.c").write_text(SANITIZED)
+    flags = ["-g", "--coverage", "-fsanitize=address,undefined", "a.c", "-o", "a"]
+    subprocess.run([tool("gcc", "gcc"), *flags], cwd=tmp_path, check=True)
+    (tmp_path / "tests.txt").write_text("over\t./a o\nunder\t./a u\nfine\t./a f\n")
+    run = record_c(tmp_path, shell_suite(tmp_path, "tests.txt"))
+    assert verdicts(run) == {"over": "failed", "under": "failed", "fine": "passed"}
+    evidence = CRecordingSource(tmp_path).read()
+    assert str(evidence.stacks["over"]) == "heap-buffer-overflow: READ of size 1 at a.c:3 in get"
+    assert str(evidence.stacks["under"]).startswith("signed integer overflow: 2147483647 + 2 cannot be represented")
+    assert evidence.stacks["under"].innermost.line == 6
+    assert "a.c:3" in lines_of(evidence, "over")
+
+
+def test_calls_are_looked_up_where_their_code_is_mapped(tmp_path):
+    mapping = "1000-2000 r--p 00000000 00:00 1 /app/lib.so\n2000-4000 r-xp 00001000 00:00 1 /app/lib.so\n"
+    anonymous = "5000-6000 r-xp 00000000 00:00 0\n7000-8000 r-xp 00000000 00:00 0 [vdso]\n"
+    text = f"2100\n7001\n2100\n2201\n5001\n7001\n\n{mapping}{anonymous}"
+    assert calls_in_files(text) == [("/app/lib.so", 0x1100), ("/app/lib.so", 0x1200)]
+    for damaged in ("", "zz\n\n", "2100", f"{'f' * 99}\n2100\n\n{mapping}", "2100\n2100\n\n9-z r /x\n"):
+        assert {call.file for call in calls_in_files(damaged)} <= {"/app/lib.so"}
+    problems = []
+    assert CrashCalls().read(str(tmp_path / "none"), problems) == []
+    (tmp_path / "calls").write_text(text)
+    assert CrashCalls().read(str(tmp_path / "calls"), problems) == []
+    assert "compile it with -g" in texts(problems)
 
 
 def test_the_handler_can_be_linked_instead(build_c):

@@ -102,7 +102,7 @@ allocated by thread T0 here:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (ASAN, "heap-buffer-overflow; src/parse.c:30 parse, src/parse.c:12 skip(char const*, int)"),
+        (ASAN, "heap-buffer-overflow: READ of size 1; src/parse.c:30 parse, src/parse.c:12 skip(char const*, int)"),
         (
             "src/a.c:7:15: runtime error: signed integer overflow: 1 + 2147483647 cannot be represented",
             "signed integer overflow: 1 + 2147483647 cannot be represented; src/a.c:7 ",

@@ -112,7 +112,7 @@ def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
         return Verdict.FAILED, "wrote too much output"
     if ended.signal:
         said = _complaint(ended.stderr.decode("utf-8", "replace"))  # what assert() says, for example
-        return Verdict.FAILED, f"crashed: {_signal_name(ended.signal)}{f': {said}' if said else ''}"
+        return Verdict.FAILED, f"crashed: {signal_name(ended.signal)}{f': {said}' if said else ''}"
     if case.expected is not None:
         return _compare(case.expected, ended.stdout)
     output = (ended.stdout + ended.stderr).decode("utf-8", "replace")
@@ -207,7 +207,19 @@ def _complaint(output: str) -> str:
     return next((line for line in lines if _COMPLAINT.search(line)), "")[:300]
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """The name of a signal.
+
+    Parameters
+    ----------
+    number : int
+        Of the signal.
+
+    Returns
+    -------
+    str
+        Such as ``SIGSEGV``.
+    """
     try:
         return signal.Signals(number).name
     except ValueError:

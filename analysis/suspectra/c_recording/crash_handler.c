@@ -7,27 +7,38 @@
  * tables of the program and of its libraries are read for __gcov_exit, which every object built with --coverage calls at
  * its end; only stripped programs hide that. For those, add this file to their sources with -DSUSPECTRA_LINKED.
  *
+ * Where SUSPECTRA_CALLS names a file that is not there yet, the addresses of the calls that are under way go into it, and
+ * what is mapped where. Nothing is looked up in the crashing program: whoever reads the file finds the lines.
+ *
  * After SIGSEGV the counters are those of the arcs that were taken; what stands after the crash in the same block of
  * straight code can't be told from what stands before it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#if defined(__linux__) && defined(__GLIBC__)
+#include <execinfo.h>
+#include <ucontext.h>
+#define KNOWS_CALLS
+#endif
 
 #ifdef SUSPECTRA_LINKED
 extern void __gcov_dump(void);
 #elif defined(__linux__)
 #include <elf.h>
-#include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #endif
 
 #define MOST_DUMPS 64
+#define MOST_CALLS 128
 
 static void (*dumps[MOST_DUMPS])(void); /* each program and shared library has a copy of libgcov of its own */
 static size_t found;
@@ -35,18 +46,103 @@ static char own_stack[1 << 17]; /* a stack overflow leaves no room on the progra
 
 static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM, SIGTRAP, SIGSYS};
 
-static void write_profile(int number) {
-    static volatile sig_atomic_t begun;
+#ifdef KNOWS_CALLS
+static char calls_file[4096]; /* empty for none */
+
+static void put(int descriptor, const char *text, size_t size) {
+    while (size > 0) {
+        ssize_t written = write(descriptor, text, size);
+        if (written <= 0)
+            return;
+        text += written;
+        size -= (size_t)written;
+    }
+}
+
+static void put_address(int descriptor, uintptr_t address) {
+    char text[2 * sizeof address + 1];
+    for (size_t i = 2 * sizeof address; i-- > 0; address >>= 4)
+        text[i] = "0123456789abcdef"[address & 15];
+    text[sizeof text - 1] = '\n';
+    put(descriptor, text, sizeof text);
+}
+
+/* Where the program was when the signal came. */
+static uintptr_t interrupted_at(const ucontext_t *context) {
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined(__i386__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_EIP];
+#elif defined(__aarch64__)
+    return (uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+/* That address first, then those to which the calls return, the innermost first; an empty line, and the mappings. */
+static void write_calls(const ucontext_t *context) {
+    int descriptor = *calls_file ? open(calls_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
+    if (descriptor < 0)
+        return;
+    put_address(descriptor, interrupted_at(context));
+    void *calls[MOST_CALLS];
+    int count = backtrace(calls, MOST_CALLS);
+    for (int i = 0; i < count; i++)
+        put_address(descriptor, (uintptr_t)calls[i]);
+    put(descriptor, "\n", 1);
+    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (maps >= 0) {
+        char part[4096];
+        for (ssize_t size; (size = read(maps, part, sizeof part)) > 0;)
+            put(descriptor, part, (size_t)size);
+        close(maps);
+    }
+    close(descriptor);
+}
+
+/* The first call of backtrace() loads a library, which is no work for a handler. */
+static void prepare_calls(void) {
+    const char *file = getenv("SUSPECTRA_CALLS");
+    if (file == NULL || strlen(file) >= sizeof calls_file)
+        return;
+    void *one[1];
+    (void)backtrace(one, 1);
+    strcpy(calls_file, file);
+}
+#endif
+
+static volatile sig_atomic_t begun;
+
+static void write_profile(void) {
+    begun = 1;
+    signal(SIGALRM, SIG_DFL);
+    alarm(5); /* a crash inside malloc may hold a lock that the dump needs */
+    for (size_t i = 0; i < found; i++)
+        dumps[i]();
+    alarm(0);
+}
+
+static void handle(int number, siginfo_t *information, void *context) {
     signal(number, SIG_DFL);
     if (!begun) {
+#ifdef KNOWS_CALLS
         begun = 1;
         signal(SIGALRM, SIG_DFL);
-        alarm(5); /* a crash inside malloc may hold a lock that the dump needs */
-        for (size_t i = 0; i < found; i++)
-            dumps[i]();
-        alarm(0);
+        alarm(5);
+        write_calls(context);
+#endif
+        write_profile();
     }
     raise(number);
+    (void)information, (void)context;
+}
+
+/* Sanitizers end a program without calling what it registered for its end. */
+static void die_by_sanitizer(void) {
+    if (!begun)
+        write_profile();
 }
 
 #if !defined(SUSPECTRA_LINKED) && defined(__linux__)
@@ -118,6 +214,12 @@ __attribute__((constructor)) static void install(void) {
     find_dumps();
     if (!found)
         return; /* not a program that was built with --coverage, or it is stripped */
+#ifdef KNOWS_CALLS
+    prepare_calls();
+#endif
+    void (*set_death_callback)(void (*)(void));
+    if ((*(void **)&set_death_callback = dlsym(RTLD_DEFAULT, "__sanitizer_set_death_callback")))
+        set_death_callback(die_by_sanitizer);
     stack_t stack;
     memset(&stack, 0, sizeof stack);
     stack.ss_sp = own_stack;
@@ -126,8 +228,8 @@ __attribute__((constructor)) static void install(void) {
     for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++) {
         struct sigaction present, handler;
         memset(&handler, 0, sizeof handler);
-        handler.sa_handler = write_profile;
-        handler.sa_flags = SA_ONSTACK;
+        handler.sa_sigaction = handle;
+        handler.sa_flags = SA_ONSTACK | SA_SIGINFO;
         sigemptyset(&handler.sa_mask);
         if (sigaction(deadly[i], NULL, &present) == 0 && present.sa_handler == SIG_DFL)
             sigaction(deadly[i], &handler, NULL);

@@ -16,7 +16,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from suspectra.c_recording.case import CCase, judge
+from suspectra.c_recording.case import CCase, judge, signal_name
+from suspectra.c_recording.crash_calls import CALLS_FILE, CrashCalls
 from suspectra.c_recording.crash_handler import HANDLER, build_crash_handler
 from suspectra.c_recording.gcovr import Gcovr
 from suspectra.c_recording.profiles import ProfileReader, TestData
@@ -27,13 +28,15 @@ from suspectra.evidence.c_evidence import merged
 from suspectra.evidence.c_recorder import CRecorder
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.exclusions import NO_EXCLUSIONS
+from suspectra.evidence.failure_text import MAX_TEXT, c_failure
 from suspectra.evidence.gcov_raw import NotesFolder
-from suspectra.evidence.outcomes import Outcomes, read_outcomes
+from suspectra.evidence.outcomes import Outcomes, failure_texts, read_outcomes
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
 from suspectra.processes.events import Ended, Stopped
 from suspectra.processes.runner import Program, memory_folder, run
 from suspectra_recorder.folders import cache_folder
+from suspectra_recorder.log.stack import Stack
 
 DEFAULT_TIMEOUT = 300.0
 """Seconds for a test that sets no limit itself."""
@@ -140,7 +143,10 @@ def record_c(
         preload, unbuilt = _crash_handler(workspace, scratch) if crash_handler else (None, None)
         notes = NotesFolder(paths, [*suite.build, *build])
         reader = ProfileReader(recorder, paths, notes, Gcovr(workspace, stop))
-        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop)
+        places = Places(
+            SourcePaths(workspace, pairs, test_patterns), [*suite.build, *(os.fspath(folder) for folder in build)]
+        )
+        session = _Session(recorder, paths, reader, outcomes, preload, timeout or DEFAULT_TIMEOUT, stop, places)
         results, problems = session.run(cases, jobs, progress)
         if not stop.cancelled and select is None:
             recorder.end([case.name for case in suite.cases])
@@ -177,7 +183,9 @@ class _Session:
         preload: str | None,
         timeout: float,
         stop: Token,
+        places: Places,
     ):
+        self.places, self.crash_calls = places, CrashCalls()
         self.recorder, self.paths, self.reader, self.outcomes = recorder, paths, reader, outcomes
         self.preload, self.timeout, self.stop = preload, timeout, stop
         self._lock = threading.Lock()
@@ -241,18 +249,42 @@ class _Session:
         data = self.reader.read(prefix, problems)
         result = self._result(case, ended, scratch)
         problems += _about_the_end(case, ended, result, bool(data), self.preload is not None)
-        self._store(result, problems, data)
+        stack = self._stack(case, ended, result, scratch, problems) if result.verdict.failing else None
+        self._store(result, problems, data, stack)
         return result, problems
+
+    def _stack(
+        self, case: CCase, ended: Ended, result: TestResult, scratch: str, problems: list[Problem]
+    ) -> Stack | None:
+        """Where a test failed, as far as it says, or its crash."""
+        unknown: list[Problem] = []
+        calls = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
+        said = [_ends(ended.stderr), _ends(ended.stdout)]
+        report = case.report.replace("{scratch}", scratch)
+        if report and os.path.exists(report):
+            said += failure_texts(report)
+        kind = "timeout" if ended.stopped is Stopped.TIMEOUT else signal_name(ended.signal) if ended.signal else ""
+        failure = c_failure("\n".join(said), calls, kind)
+        stack = failure.stack(lambda path: self.places.resolve(path, case.folder)) if failure is not None else None
+        if stack is None or not stack.frames:
+            problems += unknown
+            return None
+        return stack if stack.exception else stack.saying(result.message)
 
     def _environment(self, case: CCase, prefix: str) -> dict[str, str]:
         environment = {**os.environ, **case.environment}
         for modification in case.modifications:
             modify(environment, modification)
         environment["GCOV_PREFIX"] = prefix
+        environment["SUSPECTRA_CALLS"] = os.path.join(os.path.dirname(prefix), CALLS_FILE)
         environment.pop("GCOV_PREFIX_STRIP", None)
         if self.preload is not None:
             given = environment.get("LD_PRELOAD", "")
             environment["LD_PRELOAD"] = f"{given}:{self.preload}" if given else self.preload
+            options = environment.get("ASAN_OPTIONS", "")  # AddressSanitizer refuses to start behind another library
+            environment["ASAN_OPTIONS"] = (
+                f"{options}:verify_asan_link_order=0" if options else "verify_asan_link_order=0"
+            )
         return environment
 
     def _result(self, case: CCase, ended: Ended, scratch: str) -> TestResult:
@@ -271,7 +303,9 @@ class _Session:
             verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
         return TestResult(case.name, verdict, location, message=message, seconds=round(ended.seconds, 4))
 
-    def _store(self, result: TestResult, problems: Sequence[Problem], data: TestData) -> None:
+    def _store(
+        self, result: TestResult, problems: Sequence[Problem], data: TestData, stack: Stack | None = None
+    ) -> None:
         place = result.location
         fields = {
             "verdict": result.verdict.value,
@@ -279,12 +313,57 @@ class _Session:
             "seconds": result.seconds,
             "location": [place.file, place.line, place.end_line] if place else None,
             "problems": [[p.file, p.place, p.cause, p.cure] for p in problems],
+            "stack": stack.as_dict() if stack is not None else None,
         }
         with self._lock:
             counters = data.counters
             self.recorder.add_test(
                 result.name, fields, list(counters), list(counters.values()), data.table, data.sources
             )
+
+
+class Places:
+    """Finds the files that compilers and test frameworks name.
+
+    Parameters
+    ----------
+    paths : SourcePaths
+        What the compiler's paths are here.
+    folders : sequence of str
+        Where relative paths may start.
+    """
+
+    def __init__(self, paths: SourcePaths, folders: Sequence[str]):
+        self._paths = paths
+        self._folders = [paths.workspace, *folders]
+
+    def resolve(self, path: str, folder: str) -> tuple[str, bool] | None:
+        """The name in the workspace, and whether it may be suspected.
+
+        Parameters
+        ----------
+        path : str
+            As it was printed.
+        folder : str
+            Where the test ran.
+
+        Returns
+        -------
+        (str, bool) or None
+            None for a file that is not there, or outside.
+        """
+        for start in (folder, *self._folders):
+            name = self._paths.resolve(path, os.path.join(self._paths.workspace, start))
+            if name is not None and os.path.isfile(os.path.join(self._paths.workspace, name)):
+                return name, not self._paths.is_test(name)
+        return None
+
+
+def _ends(output: bytes) -> str:
+    """The beginning and the end of an output."""
+    if len(output) > MAX_TEXT:
+        output = output[: MAX_TEXT // 2] + b"\n" + output[-MAX_TEXT // 2 :]
+    return output.decode("utf-8", "replace")
 
 
 class _Schedule:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -18,8 +19,10 @@ from suspectra.evidence.c_tables import fitted
 from suspectra.evidence.evidence import Evidence, TestResult, Verdict
 from suspectra.evidence.source_paths import TEST_PATTERNS, SourcePaths
 from suspectra.location import Location
+from suspectra.measured_file import MeasuredFile
 from suspectra.program.c_files import parse_notes
 from suspectra.program.c_object import CObject
+from suspectra_recorder.log.stack import Stack, StackFrame
 
 _AGAIN = "run suspectra record-c again"
 _MAX_COUNTERS = 1 << 30  # bytes of one test's counters
@@ -61,6 +64,7 @@ class CRecordingSource:
         self._settings: tuple[object, ...] | None = None
         self._evidence: Evidence | None = None
         self._was_torn = False
+        self._stacks: dict[str, tuple[StoredTest, Stack]] = {}
         self._damaged: list[str] = []
 
     def watched(self) -> Sequence[str]:
@@ -125,8 +129,39 @@ class CRecordingSource:
         if evidence is None or by_gcovr:
             results = {test.name: _result(test) for test in recording.tests.values()}
             evidence = lines.evidence(recording, results, evidence, digests, problems)
-        self._evidence = evidence
+        self._evidence = evidence = replace(evidence, stacks=self._placed(evidence.files))
         return evidence
+
+    def _placed(self, files: Sequence[MeasuredFile]) -> dict[str, Stack]:
+        """Where tests failed, without calls in sources that changed since."""
+        homes: dict[str, list[tuple[str, int, int]]] = {}
+        for file in files:
+            for name, first, last in file.functions:
+                homes.setdefault(name, []).append((file.path, first, last))
+        now = self._digests()
+        for test in self._recording.tests.values():
+            now.update(test.sources)
+        before, self._stacks = self._stacks, {}
+        for test in self._recording.tests.values():
+            if (head := test.fields.get("stack")) is None:
+                continue
+            try:
+                stack = Stack.from_dict(head)
+            except (LookupError, TypeError, ValueError):
+                self._damaged.append(test.name)
+                continue
+            then = self._digests_of(test)
+            calls = (_at_home(frame, homes.get(frame.function, ())) for frame in stack.frames)
+            frames = tuple(frame for frame in calls if then.get(frame.file) == now.get(frame.file))
+            stack = replace(stack, frames=frames)
+            known = before.get(test.name)
+            self._stacks[test.name] = known if known == (test, stack) else (test, stack)
+        return {name: stack for name, (_, stack) in self._stacks.items()}
+
+    def _digests_of(self, test: StoredTest) -> Mapping[str, str]:
+        """The sources that a test executed, as they were."""
+        objects = (self._recording.objects.get(number) for number in test.objects)
+        return {**test.sources, **{path: digest for one in objects if one for path, digest in one.sources.items()}}
 
     def _assembled_with(self) -> tuple[CAssembler, CLineTables]:
         run = self._recording.run
@@ -211,6 +246,15 @@ class CRecordingSource:
             self._damaged.append(f"{test.name}: {error}")
             return None
         return np.frombuffer(data, "<i8")
+
+
+def _at_home(frame: StackFrame, homes: Sequence[tuple[str, int, int]]) -> StackFrame:
+    """A call in the file that its function is in.
+
+    addr2line of binutils 2.40 names the first file of an object where a source is included by another one.
+    """
+    fitting = {path for path, first, last in homes if first <= frame.line <= last}
+    return frame._replace(file=fitting.pop()) if len(fitting) == 1 else frame
 
 
 def _result(test: StoredTest) -> TestResult:

@@ -29,6 +29,7 @@ _FRAME = re.compile(
     r"^\s*#(?P<number>\d+)\s+(?:0x[0-9a-fA-F]+ )?in (?P<function>.+) (?P<file>[^\s:]+):(?P<line>\d+)(?::\d+)?$"
 )
 _SANITIZER = re.compile(r"ERROR: (?:Address|Leak|Memory|Thread|HWAddress)Sanitizer: (?P<kind>[\w-]+)")
+_ACCESS = re.compile(r"^(?:READ|WRITE) of size \d+")
 _FILE = r"(?P<file>[^\s:()][^:()]*):(?P<line>\d+)"
 _PLACES = (  # what a line must hold, whether it is an assertion, and how it looks
     ("runtime error: ", False, re.compile(rf"^{_FILE}(?::\d+)?: runtime error: (?P<message>.*)$")),
@@ -222,9 +223,11 @@ def c_failure(text: str, calls: Sequence[Place] = (), kind: str = "") -> Failure
     frames = list(_first_stack(lines))
     sanitizer = next((match["kind"] for line in lines if (match := _SANITIZER.search(line))), "")
     place, assertion, message = _first_place(lines)
-    kind = sanitizer or kind
+    if sanitizer:
+        kind, assertion = sanitizer, False
+        message = next((match[0] for line in lines if (match := _ACCESS.match(line))), "")
     if innermost_first := frames or list(calls):
-        return Failure((tuple(reversed(innermost_first)),), kind, message, assertion and not sanitizer)
+        return Failure((tuple(reversed(innermost_first)),), kind, message, assertion)
     if place is None:
         return None
     return Failure(((place,),), kind, message, assertion)

@@ -73,6 +73,35 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
     return _text(data, path)
 
 
+def failure_texts(path: str | os.PathLike[str]) -> list[str]:
+    """What a JUnit report says of failures.
+
+    Parameters
+    ----------
+    path : path
+        Of the report.
+
+    Returns
+    -------
+    list of str
+        Messages and texts; empty where the report can't be read.
+
+    Examples
+    --------
+    >>> failure_texts("no-such-report.xml")
+    []
+    """
+    try:
+        root = parse_xml(Path(path).read_bytes(), path, "")
+    except (OSError, EvidenceError):
+        return []
+    return [said for tag in ("failure", "error") for found in root.iter(tag) for said in _texts(found)]
+
+
+def _texts(found: Element) -> tuple[str, str]:
+    return found.get("message", ""), "\n".join(found.itertext())
+
+
 def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Element:
     """The root of an XML document that nobody has reason to trust.
 

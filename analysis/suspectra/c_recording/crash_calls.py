@@ -1,0 +1,156 @@
+"""From the addresses that the crash handler leaves to the lines of the calls."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.failure_text import Place
+from suspectra.evidence.source_paths import SYSTEM
+from suspectra.processes.runner import Program, run
+
+CALLS_FILE = "calls"
+"""The file's name in a test's scratch folder."""
+
+_MAX_FILE = 1 << 22
+_SECONDS = 60.0
+_FIXED = 2  # the type of an ELF file that is loaded where it says, and nowhere else
+_MAPPING = re.compile(r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) \S+ [0-9a-f]+ \S+ \d+ +(?P<path>/.*)$")
+_PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
+
+
+class Call(NamedTuple):
+    """A call that was under way.
+
+    Parameters
+    ----------
+    file : str
+        The program or library that holds the code.
+    address : int
+        Within it, as its debug information counts.
+    """
+
+    file: str
+    address: int
+
+
+class CrashCalls:
+    """Reads what the crash handler wrote, and asks ``addr2line`` for the lines."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+        self._lock = threading.Lock()
+
+    def read(self, path: str, problems: list[Problem]) -> list[Place]:
+        """The calls that were under way when a program crashed, the innermost first.
+
+        Parameters
+        ----------
+        path : str
+            Of the file that the handler wrote.
+        problems : list of Problem
+            Added to.
+
+        Returns
+        -------
+        list of Place
+            Those in files that do not belong to the system; empty where nothing crashed.
+        """
+        try:
+            with open(path, encoding="latin-1") as file:
+                text = file.read(_MAX_FILE)
+        except OSError:
+            return []
+        places: list[Place] = []
+        for module, calls in groupby(calls_in_files(text), attrgetter("file")):
+            if not module.startswith(SYSTEM):
+                places += self._lines(module, [call.address for call in calls], problems)
+        return places
+
+    def _lines(self, module: str, addresses: Sequence[int], problems: list[Problem]) -> list[Place]:
+        """The lines of addresses in a file, of calls that were inlined too."""
+        tool = shutil.which("addr2line")
+        if tool is None:
+            cause = "the lines in which tests crashed are not known, as there is no addr2line"
+            self._tell(Problem("", "", cause, "install binutils, and record these tests again"), problems)
+            return []
+        command = (tool, "-f", "-C", "-i", "-a", "-e", module, *map(hex, addresses))
+        try:
+            done = run(Program(command, os.sep, os.environ, timeout=_SECONDS))
+        except EvidenceError as error:
+            self._tell(error.problem, problems)
+            return []
+        places = list(_places(done.stdout.decode("utf-8", "replace").splitlines()))
+        if not places:
+            cause = f"the lines in which tests crashed are not known, as {os.path.basename(module)} does not tell them"
+            self._tell(Problem("", "", cause, "compile it with -g, and record these tests again"), problems)
+        return places
+
+    def _tell(self, problem: Problem, problems: list[Problem]) -> None:
+        """Say it once."""
+        with self._lock:
+            if problem.cause not in self._told:
+                self._told.add(problem.cause)
+                problems.append(problem)
+
+
+def calls_in_files(text: str) -> list[Call]:
+    """What the crash handler wrote, without calls in code that is in no file.
+
+    Parameters
+    ----------
+    text : str
+        The address at which the signal came, those to which the calls return, an empty line, and the mappings as Linux
+        lists them.
+
+    Returns
+    -------
+    list of Call
+        The innermost first; those of the handler itself are left out.
+    """
+    head, _, tail = text.partition("\n\n")
+    first, *rest = [int(line, 16) for line in head.split() if re.fullmatch("[0-9a-f]{1,16}", line)] or [0]
+    mapped = [(int(m["start"], 16), int(m["end"], 16), m["path"]) for m in map(_MAPPING.match, tail.splitlines()) if m]
+    starts: dict[str, int] = {}
+    for start, _, path in mapped:
+        starts.setdefault(path, start)
+    calls = []
+    for address in rest[rest.index(first) :] if first in rest else rest:
+        at = address if address == first else address - 1  # behind the call, which may be another line
+        path = next((path for start, end, path in mapped if start <= at < end), None)
+        if path is not None:
+            calls.append(Call(path, at if _is_fixed(path) else at - starts[path]))
+    return calls
+
+
+@cache
+def _is_fixed(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            head = file.read(18)
+    except OSError:
+        return False
+    return head[:4] == b"\x7fELF" and int.from_bytes(head[16:18], "little" if head[5:6] == b"\1" else "big") == _FIXED
+
+
+def _places(lines: Iterable[str]) -> Iterator[Place]:
+    """The places in what ``addr2line`` prints: each address, then a line for the function and one for the place."""
+    function = ""
+    expecting = "function"
+    for line in lines:
+        if line.startswith("0x") and expecting == "function":
+            continue
+        if expecting == "function":
+            function, expecting = line, "place"
+        else:
+            expecting = "function"
+            if (match := _PLACE.match(line)) and not match["path"].startswith("??"):
+                yield Place(match["path"], int(match["line"]), "" if function == "??" else function)
