@@ -6,9 +6,8 @@ import ast
 import re
 from itertools import groupby
 
-from check_docstrings import EXPORTED
 from numpydoc.docscrape import NumpyDocString, Parameter
-from public_names import ROOMS, ROOT, PublicName, inherited, public_names
+from public_names import EXPORTED, ROOMS, ROOT, PublicName, inherited, public_names
 
 
 def api_page() -> str:

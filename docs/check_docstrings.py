@@ -16,7 +16,7 @@ from typing import Any
 from numpydoc.docscrape import NumpyDocString
 from numpydoc.hooks.validate_docstrings import AstValidator
 from numpydoc.validate import validate
-from public_names import PACKAGES, ROOT, PublicName, inherited, public_names
+from public_names import EXPORTED, ROOT, PublicName, inherited, public_names
 
 CHECKS = {
     *("GL03", "GL05", "GL06", "GL07", "GL08"),  # a docstring, its sections known and in order
@@ -85,22 +85,14 @@ def problems(name: PublicName) -> Iterator[str]:
             yield "The shape of what is returned is not said"
     described = Counter(part for one in sections["Parameters"] for part in one.name.split(", "))
     yield from (f"{part} stands twice among Parameters" for part, times in described.items() if times > 1)
-    if name.room and not name.owner and name.full_name not in WITHOUT_EXAMPLE and ">>> " not in name.docstring:
+    in_reference = name.room or name.full_name in EXPORTED
+    if in_reference and not name.owner and name.full_name not in WITHOUT_EXAMPLE and ">>> " not in name.docstring:
         yield "A class or function of the API reference needs an example"
 
 
 def _is_array(annotation: str) -> bool:
     """Whether an annotation is an array, or one or None; what holds arrays is not."""
     return any(ARRAY.match(part) for part in annotation.split(" | "))
-
-
-def _exported() -> frozenset[str]:
-    tree = ast.parse((PACKAGES[0] / "__init__.py").read_text("utf-8"))
-    imports = [one for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)]
-    return frozenset(f"{one.module}.{alias.name}" for one in imports for alias in one.names)
-
-
-EXPORTED = _exported()
 
 
 def counts(names: Iterable[PublicName]) -> dict[str, Any]:

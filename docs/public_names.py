@@ -166,6 +166,20 @@ def _modules() -> tuple[tuple[Path, str, ast.Module], ...]:
     return tuple(found)
 
 
+def _exported() -> Iterator[str]:
+    """The full names of what `suspectra` exports, where it is defined."""
+    trees = {module: tree for _, module, tree in _modules()}
+
+    def definition(module: str, name: str) -> str:
+        for one in trees[module].body:
+            if isinstance(one, ast.ImportFrom) and one.module in trees and name in {alias.name for alias in one.names}:
+                return definition(one.module, name)
+        return f"{module}.{name}"
+
+    imports = (one for one in ast.walk(trees["suspectra"]) if isinstance(one, ast.ImportFrom))
+    return (definition(one.module, alias.name) for one in imports for alias in one.names if one.module in trees)
+
+
 @cache
 def _classes() -> dict[str, ast.ClassDef]:
     return {node.name: node for _, _, tree in _modules() for node in tree.body if isinstance(node, ast.ClassDef)}
@@ -217,3 +231,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
         if not isinstance(child, (*Definition.__args__, ast.Lambda)):
             yield child
             yield from _own_nodes(child)
+
+
+EXPORTED = frozenset(_exported())
+"""What `suspectra` exports, by the full name of its definition."""

@@ -84,6 +84,22 @@ class Localizer:
         ------
         NothingToRank
             When the evidence gives no ranking; `report` is then still the last good one.
+
+        Examples
+        --------
+        >>> from suspectra import Evidence, make_technique
+        >>> from suspectra.evidence.evidence import TestResult, Verdict
+        >>> from suspectra.measured_file import MeasuredFile
+        >>> import numpy as np
+        >>> lines, rows = np.array([1, 2], np.int32), (np.array([0, 1], np.int32), np.array([0], np.int32))
+        >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+        >>> tests = TestResult("test_all", Verdict.FAILED), TestResult("test_none", Verdict.PASSED)
+        >>> localizer = Localizer(make_technique("ochiai"))
+        >>> report = localizer.update(Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32)))
+        >>> print(report.suspect(0).location)
+        cart.py:2
+        >>> localizer.select(make_technique("dstar")).technique.name
+        'dstar'
         """
         self.evidence = evidence
         self._spectrum = spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)

@@ -212,6 +212,12 @@ class Appraisal:
         -------
         dict of str to object
             JSON can hold it.
+
+        Examples
+        --------
+        >>> rank = FaultRank("cart.py:12", 0.71, 1, 1.0, 1, 0.5, 1.0)
+        >>> sorted(Appraisal(10, (rank,), 0.2).as_dict())
+        ['elements', 'faults', 'lil', 'scores', 'top']
         """
         ways = ("best", "average", "worst")
         return {

@@ -84,6 +84,12 @@ class FaultList:
         ------
         EvidenceError
             When it can't be read, a line is not a place, or there is none.
+
+        Examples
+        --------
+        >>> _ = (folder / "faults.txt").write_text("shop.py:3")
+        >>> FaultList.read(folder / "faults.txt").faults[0][0].first
+        3
         """
         try:
             return cls.parse(str(path), path.read_text(encoding="utf-8-sig"))
@@ -138,6 +144,14 @@ class FaultList:
             The columns of each fault that has any.
         problems : list of Problem
             Places that hold no statement.
+
+        Examples
+        --------
+        >>> from suspectra.spectrum import Spectrum
+        >>> elements = Spectrum.from_matrix([[1, 1, 0]], failed=[True]).elements
+        >>> faults, problems = FaultList.parse("faults.txt", "program:2").elements(elements)
+        >>> [columns.tolist() for columns in faults], problems
+        ([[1]], [])
         """
         found, problems = [], []
         for places in self.faults:

@@ -131,6 +131,13 @@ class Plan:
         ------
         UsageError
             For a name or a parameter that does not exist, or when there is nothing to do.
+
+        Examples
+        --------
+        >>> Plan((Choice("ochiai"),)).check()
+        >>> Plan((Choice("no-such-technique"),)).check()
+        Traceback (most recent call last):
+        suspectra.errors.UsageError: there is no technique 'no-such-technique'. Fix: …
         """
         if not self.choices:
             raise UsageError(Problem("", "", "no technique is chosen", "name one with --technique"))

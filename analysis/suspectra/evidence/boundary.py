@@ -58,6 +58,12 @@ class Boundary:
         -------
         bool
             Nothing is looked at to find out.
+
+        Examples
+        --------
+        >>> boundary = Boundary(folder)
+        >>> boundary.names(folder / "cart.py"), boundary.names("/etc/passwd")
+        (True, False)
         """
         return any(_is_in(os.fspath(path), folder) for folder in (self.workspace, self.real_workspace))
 
@@ -73,6 +79,12 @@ class Boundary:
         -------
         str or None
             Absolute. None as well for a name that no file can have.
+
+        Examples
+        --------
+        >>> boundary = Boundary(folder)
+        >>> boundary.real("cart.py") == os.path.realpath(folder / "cart.py"), boundary.real("../cart.py")
+        (True, None)
         """
         try:
             return self._follow(os.path.join(self.workspace, path))

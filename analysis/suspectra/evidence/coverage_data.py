@@ -152,6 +152,18 @@ class CoverageData:
         -------
         context, source, target : ndarray of int64, shape (hits,)
             A negative source or target is the entry to, or the exit from, the code that starts on that line.
+
+        Examples
+        --------
+        >>> import coverage
+        >>> data = coverage.CoverageData(basename=str(folder / ".coverage"))
+        >>> data.set_context("test_sum")
+        >>> data.add_arcs({"cart.py": [(-1, 1), (1, -1)]})
+        >>> data.write()
+        >>> with CoverageData(folder / ".coverage", ".coverage") as data:
+        ...     _, source, target = data.arcs(data.files[0][0])
+        >>> source.tolist(), target.tolist()
+        ([-1, 1], [1, -1])
         """
         with self._errors():
             # packed into one integer, a row costs a third of what three columns cost

@@ -258,6 +258,16 @@ class Evidence:
         -------
         ndarray of bool, shape (elements,)
             In the order of `elements`.
+
+        Examples
+        --------
+        >>> from suspectra.measured_file import MeasuredFile
+        >>> lines, outside = np.array([1, 2], np.int32), np.array([-1, -1], np.int32)
+        >>> cart = MeasuredFile("cart.py", None, lines, lines, outside, ())
+        >>> test_cart = MeasuredFile("test_cart.py", None, lines, lines, outside, (), is_test=True)
+        >>> files = cart, test_cart
+        >>> Evidence("by hand", (), files, (), np.zeros(0, np.int32)).candidates(include_tests=False).tolist()
+        [True, True, False, False]
         """
         return _candidates(self.elements, self.files, include_tests)
 

@@ -68,6 +68,12 @@ class Exclusions:
         -------
         Exclusions
             Of all files.
+
+        Examples
+        --------
+        >>> before = Exclusions({"cart.c": frozenset({3}), "tax.c": frozenset({7})}, why="markers in the source")
+        >>> before.replaced(["cart.c"], Exclusions({"cart.c": frozenset({4})})).lines
+        {'tax.c': frozenset({7}), 'cart.c': frozenset({4})}
         """
         lines = {path: numbers for path, numbers in self.lines.items() if path not in paths}
         files = frozenset(path for path in self.files if path not in paths)

@@ -95,6 +95,11 @@ class SourcePaths:
         -------
         str
             The same path where no mapping fits.
+
+        Examples
+        --------
+        >>> SourcePaths("/home/ann/prog", [("/build/prog-1.2", ".")]).locate("/build/prog-1.2/src/a.c")
+        '/home/ann/prog/src/a.c'
         """
         path = posixpath.normpath(path)
         for there, here in self.mapping:
@@ -114,6 +119,12 @@ class SourcePaths:
         -------
         bool
             By the patterns of `test_patterns`.
+
+        Examples
+        --------
+        >>> paths = SourcePaths("/home/ann/prog")
+        >>> paths.is_test("tests/test_cart.c"), paths.is_test("src/cart.c")
+        (True, False)
         """
         return any(fnmatchcase(path, pattern) for pattern in self.test_patterns)
 

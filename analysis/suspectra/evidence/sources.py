@@ -207,6 +207,13 @@ class Sources:
         -------
         Signature or None
             As the function :func:`signature` gives it.
+
+        Examples
+        --------
+        >>> _ = (folder / "cart.py").write_text("total = 0")
+        >>> sources = Sources(folder)
+        >>> sources.signature("cart.py") == signature(folder / "cart.py"), sources.signature("../cart.py")
+        (True, None)
         """
         real = self._boundary.real(PurePosixPath(path))
         return None if real is None else signature(real)

@@ -125,6 +125,12 @@ class Chain:
         ------
         IndexError
             When there is no such state, or it is a hub.
+
+        Examples
+        --------
+        >>> targets, probabilities = ranked_list([0, 1]).row(2)
+        >>> targets.tolist(), probabilities.tolist()
+        ([0], [1.0])
         """
         if not 0 <= state < self.first_hub:
             raise IndexError(f"no state {state} in a chain of {self.first_hub}")
@@ -173,7 +179,12 @@ class Chain:
         return f"from {stuck} of {self.states} states there is no way back to the start of the ranking"
 
     def require_ergodic(self) -> None:
-        """Raise a UsageError with the reason when the chain is not ergodic."""
+        """Raise a UsageError with the reason when the chain is not ergodic.
+
+        Examples
+        --------
+        >>> ranked_list([0, 1]).require_ergodic()
+        """
         reason = self.not_ergodic_because()
         if reason:
             cure = "set p_jump below 1" if self.jumps.p_jump == 1 else "give every location a way back"

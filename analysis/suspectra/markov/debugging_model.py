@@ -133,6 +133,13 @@ class DebuggingModel:
         ------
         NothingToRank
             When every candidate is excluded.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 1, 0]], failed=[True]))
+        >>> DebuggingModel.from_report(report, excluded=[0]).next_moves(1)[0].element
+        2
         """
         flow = DynamicFlow.from_spectrum(report.spectrum, program.graphs if program is not None else ())
         return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, excluded, previous)
@@ -239,6 +246,14 @@ class DebuggingModel:
         -------
         ndarray of float64, shape (elements,)
             Infinite for an element that is not in the chain.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+        >>> model.expected_steps_from(1).round(1).tolist()
+        [19.5, 0.0, 57.0]
         """
         return self._locations.by_element(self._times_from(element).steps)
 
@@ -254,6 +269,13 @@ class DebuggingModel:
         -------
         ndarray of int, shape (k,)
             Columns of the spectrum.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> DebuggingModel(make_technique("ochiai").localize(spectrum)).order_from(2).tolist()
+        [2, 0, 1]
         """
         times = self._from_start if element is None else self._times_from(element)
         return self.elements[np.argsort(times.rank, kind="stable")]
@@ -322,6 +344,14 @@ class DebuggingModel:
         -------
         bool
             False as well for one that is excluded.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> model = DebuggingModel(make_technique("ochiai").localize(spectrum))
+        >>> model.is_neighbour(0, 1), model.has_neighbours(0)
+        (False, False)
         """
         location = self._locations.of_element[other]
         return bool(location >= 0 and location in self._jumps_from(element)[0])
@@ -345,6 +375,13 @@ class DebuggingModel:
         ------
         KeyError
             When the other one is not a candidate, or excluded.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> DebuggingModel(make_technique("ochiai").localize(spectrum)).reasons(1, 0)
+        ('next in the ranking',)
         """
         if self._locations.of_element[other] < 0:
             raise KeyError(f"element {other} is not in the model")
@@ -371,6 +408,14 @@ class DebuggingModel:
         ------
         KeyError
             When the element is not a candidate, in no subgraph, or excluded.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> around = DebuggingModel(make_technique("ochiai").localize(spectrum)).neighbourhood(1, limit=3)
+        >>> [(edge.source, edge.target, round(edge.probability, 2)) for edge in around.edges]
+        [(4, 0, 1.0), (0, 0, 0.33), (0, 1, 0.17), (0, 4, 0.5), (1, 0, 0.33)]
         """
         location = self._locations.of_element[element]
         state = int(self.chain.state_of_location[location]) if location >= 0 else -1

@@ -198,6 +198,12 @@ class HittingTimeSolver:
         ------
         IndexError
             When there is no such state, or it is a hub.
+
+        Examples
+        --------
+        >>> from suspectra.markov.chain import ranked_list
+        >>> HittingTimeSolver(ranked_list([0, 1])).from_state(3).steps.round(3).tolist()
+        [12.0, 0.0]
         """
         if not 0 <= state < self.chain.first_hub:
             raise IndexError(f"no state {state} in a chain of {self.chain.first_hub}")
@@ -222,6 +228,12 @@ class HittingTimeSolver:
         ------
         KeyError
             When the report leaves the location out.
+
+        Examples
+        --------
+        >>> from suspectra.markov.chain import ranked_list
+        >>> HittingTimeSolver(ranked_list([0, 1])).from_location(1).steps.round(3).tolist()
+        [12.0, 0.0]
         """
         state = int(self.chain.state_of_location[location])
         if state < 0:
@@ -240,6 +252,12 @@ class HittingTimeSolver:
         -------
         HittingTimes
             The mean over the states, by their probabilities.
+
+        Examples
+        --------
+        >>> from suspectra.markov.chain import ranked_list
+        >>> HittingTimeSolver(ranked_list([0, 1])).from_distribution(np.array([0.5, 0.5, 0, 0])).steps.round(3).tolist()
+        [8.0, 8.0]
         """
         real = slice(0, self.chain.first_hub)
         missing = self._diagonal[real].copy()

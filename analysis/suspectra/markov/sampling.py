@@ -106,7 +106,7 @@ def sample_hitting_times(
     Examples
     --------
     >>> from suspectra.markov.chain import ranked_list
-    >>> times = sample_hitting_times(ranked_list([0, 1]), seed=1, precision=0.01)
+    >>> times = sample_hitting_times(ranked_list([0, 1]), seed=1, walks=50, precision=0.05)
     >>> bool(abs(times.steps[0] - 5) < 0.25), bool(times.low[0] < times.steps[0] < times.high[0])
     (True, True)
     """

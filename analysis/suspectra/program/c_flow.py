@@ -145,6 +145,15 @@ class CFlow:
         -------
         ndarray of bool, shape (lines, runs)
             In the order of `lines`.
+
+        Examples
+        --------
+        >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
+        ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
+        >>> flow = CFlow([loop])
+        >>> arcs = flow.arc_counts(np.array([[1, 6], [1, 0]]))
+        >>> flow.lines_executed(arcs).tolist(), flow.line_counts(arcs).tolist(), flow.block_counts(arcs).tolist()
+        ([[True, True], [True, False]], [[7, 1], [6, 0]], [[1, 1], [1, 1], [7, 1], [6, 0]])
         """
         taken = (arcs > 0).astype(np.int32)
         entered = dense_product(self._entering, taken) > 0

@@ -88,6 +88,14 @@ class ControlFlow:
         -------
         ndarray of int32, shape (k,)
             Ascending; empty for entry and exit.
+
+        Examples
+        --------
+        >>> from suspectra.program.flow_graph import FlowGraph
+        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40), (1, 41)])
+        >>> flow = ControlFlow((graph.table, graph.table))
+        >>> flow.elements_of(4).tolist(), flow.graph(1).elements_of(1).tolist()
+        ([40, 41], [40, 41])
         """
         return self.member_element[slice(*np.searchsorted(self.member_block, [block, block + 1]))]
 
@@ -170,6 +178,13 @@ class ControlFlow:
         -------
         FlowPart
             With where its blocks and edges stand in the whole.
+
+        Examples
+        --------
+        >>> from suspectra.program.flow_graph import FlowGraph
+        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 7), (1, 2, 8)], [(1, 40)])
+        >>> ControlFlow((graph.table, graph.table)).part(np.array([1])).edges.tolist()
+        [2, 3]
         """
         check()
         blocks = ranges(self.first_block[graphs], self.first_block[graphs + 1])
@@ -194,6 +209,13 @@ class ControlFlow:
         -------
         ndarray of float64, shape (elements,)
             NaN where no block has a score.
+
+        Examples
+        --------
+        >>> from suspectra.program.flow_graph import FlowGraph
+        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0), (2, 0), (2, 1)])
+        >>> ControlFlow((graph.table,)).over_elements(np.array([0.0, 0.2, 0.7]), 3).tolist()
+        [0.7, 0.7, nan]
         """
         check()
         best = np.full(elements, -np.inf)

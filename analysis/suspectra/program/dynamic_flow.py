@@ -104,6 +104,16 @@ class DynamicFlow:
         -------
         DynamicFlow
             Only arcs that some test traversed.
+
+        Examples
+        --------
+        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(0, 0), (1, 1), (2, 2)])
+        >>> spectrum = replace(
+        ...     Spectrum.from_matrix([[1, 1, 0]], failed=[True]), edge_rows=(np.array([0]),),
+        ...     edges=Edges(np.zeros(2, int), np.array([0, 1]), np.array([1, 2]), np.zeros(2, int), EdgeKind.BLOCK),
+        ... )
+        >>> DynamicFlow.from_spectrum(spectrum, [graph]).pairs.tolist()
+        [[0, 1]]
         """
         if spectrum.edges is None or spectrum.edge_rows is None:
             return cls.of_lines(spectrum.elements, _no_edges())

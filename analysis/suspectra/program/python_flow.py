@@ -130,7 +130,7 @@ class PythonFlow:
         return dict(zip(map(tuple, self.ends[own].tolist()), self.rare[own].tolist(), strict=True))
 
     def can_go(self, ends: Ints) -> Bools:
-        """Whether control can go each way in any scope, or the arc is one of an expression's own code.
+        r"""Whether control can go each way in any scope, or the arc is one of an expression's own code.
 
         A lambda or a comprehension is code of its own: it is entered from, and left to, the line it stands on. Line 0
         is what an empty file runs.
@@ -144,6 +144,12 @@ class PythonFlow:
         -------
         ndarray of bool, shape (k,)
             In the order of `ends`.
+
+        Examples
+        --------
+        >>> flow = PythonFlow.parse(b"a = 1\nb = 2\n")
+        >>> flow.can_go(np.array([[1, 2], [2, 1]])).tolist()
+        [True, False]
         """
         wanted, codes = arc_codes(ends), np.sort(arc_codes(self.ends))  # even an empty module is entered
         known = np.equal(codes[np.minimum(codes.searchsorted(wanted), len(codes) - 1)], wanted)

@@ -100,7 +100,7 @@ class PythonSource:
         return len(self.first_line) - 1
 
     def first_lines(self, lines: Ints) -> Ints:
-        """Move raw line numbers, negative ones as well, to the first line of their logical line.
+        r"""Move raw line numbers, negative ones as well, to the first line of their logical line.
 
         Parameters
         ----------
@@ -111,6 +111,12 @@ class PythonSource:
         -------
         ndarray of int, shape (k,)
             With the sign they had; lines behind the end stay as they are.
+
+        Examples
+        --------
+        >>> source = PythonSource.parse(b"total = max(\n    1,\n    2)\n")
+        >>> source.first_lines(np.array([3, -1])).tolist()
+        [1, -1]
         """
         size = np.abs(lines)
         known = size < len(self.first_line)

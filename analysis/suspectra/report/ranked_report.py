@@ -117,6 +117,14 @@ class RankedReport:
         -------
         ReportT
             Scores that agree to 12 significant digits form one level.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> report = RankedReport.from_scores(make_technique("ochiai"), spectrum, np.array([0.5, 0.9, 0.5]))
+        >>> report.order.tolist(), report.rank_worst.tolist()
+        ([1, 0, 2], [1, 3, 3])
         """
         candidates, counts = spectrum.candidates, spectrum.counts
         known = np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf)
@@ -152,6 +160,15 @@ class RankedReport:
         -------
         RankedReport
             Equal to what :meth:`from_scores` makes of the same score for each element.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> pairs = spectrum.pairs
+        >>> report = RankedReport.from_pairs(make_technique("ochiai"), spectrum, (pairs.ef - pairs.ep).astype(float))
+        >>> report.order.tolist()
+        [1, 0, 2]
         """
         pairs = spectrum.pairs
         known = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
@@ -207,6 +224,13 @@ class RankedReport:
         -------
         ndarray of int32, shape (min(count, m),)
             Columns of the spectrum.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).top(2).tolist()
+        [1, 0]
         """
         if "order" in self.__dict__ or not len(self):
             return self.order[:count]
@@ -263,6 +287,14 @@ class RankedReport:
         -------
         Suspect
             With its ranks and counts.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> suspect = make_technique("ochiai").localize(spectrum).suspect(0)
+        >>> suspect.location.line, suspect.failing_tests
+        (2, ('t1',))
         """
         return self.suspect_of(int(self.top(position + 1)[position]))
 
@@ -283,6 +315,14 @@ class RankedReport:
         ------
         ValueError
             When the element is not a candidate.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> report = make_technique("ochiai").localize(spectrum)
+        >>> report.suspect_of(0).rank_best, report.position_of(0)
+        (2, 1)
         """
         return self._known.get(element) or self._suspect(element, self.spectrum.failing_tests(element))
 
@@ -347,6 +387,13 @@ class RankedReport:
         ------
         ValueError
             When one of them is not a candidate.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> [suspect.rank_best for suspect in make_technique("ochiai").localize(spectrum).suspects_of([0, 1])]
+        [2, 1]
         """
         failing = self.spectrum.failing_tests_of(elements)
         found = [self._suspect(element, tests) for element, tests in zip(elements, failing, strict=True)]
@@ -371,6 +418,13 @@ class RankedReport:
         ------
         ValueError
             When it is not a candidate.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> make_technique("ochiai").localize(spectrum).position_of(2)
+        2
         """
         level = int(self.level[element])
         if level < 0:
@@ -391,6 +445,14 @@ class RankedReport:
         -------
         Explanation
             What the technique says of it.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> why = make_technique("ochiai").localize(spectrum).explain(1)
+        >>> why.headline, why.substituted
+        ('Suspect 2 of 3: Ochiai 0.7071', '1 / sqrt(1 * (1 + 1)) = 0.707107')
         """
         return self.technique.explain(self, position)
 
@@ -401,6 +463,13 @@ class RankedReport:
         -------
         list of Problem
             Each names a cause and a cure, and no file.
+
+        Examples
+        --------
+        >>> from suspectra import Spectrum, make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 1]], failed=[True])
+        >>> [doubt.cure for doubt in make_technique("ochiai").localize(spectrum).doubts()]
+        ['run passing tests too, best those near the failing ones']
         """
         counts = self.spectrum.counts
         found = []

@@ -87,6 +87,12 @@ class Counts:
         -------
         Counts
             Arrays of shape (k,), with the same F and P.
+
+        Examples
+        --------
+        >>> counts = Counts(np.array([2, 1, 0]), np.array([5, 0, 3]), failed=2, passed=5)
+        >>> counts.of_columns(np.array([2, 0])).ep.tolist()
+        [3, 5]
         """
         return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)
 

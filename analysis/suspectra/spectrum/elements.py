@@ -102,6 +102,14 @@ class Elements:
         -------
         str
             Qualified, such as ``Cart.total``.
+
+        Examples
+        --------
+        >>> file, lines = np.array([0, 0], np.int32), np.array([3, 7], np.int32)
+        >>> total = Function(0, "Cart.total", 6, 8)
+        >>> elements = Elements(("cart.py",), file, lines, lines, np.array([-1, 0], np.int32), (total,))
+        >>> elements.function_name(1), elements.function_name(0)
+        ('Cart.total', '')
         """
         index = self.function[element]
         return self.functions[index].name if index >= 0 else ""
@@ -145,6 +153,13 @@ class Elements:
         -------
         int or None
             Its column. Where several statements hold the line, the one that starts last.
+
+        Examples
+        --------
+        >>> file, lines = np.array([0, 0], np.int32), np.array([3, 7], np.int32)
+        >>> elements = Elements(("cart.py",), file, lines, lines + 1, np.array([-1, -1], np.int32), ())
+        >>> elements.at("cart.py", 8), elements.at("cart.py", 5)
+        (1, None)
         """
         span = self.of_file(path)
         first, last = self.line[span], self.end_line[span]
@@ -168,6 +183,13 @@ class Elements:
         -------
         ndarray of int64, shape (k,)
             Columns.
+
+        Examples
+        --------
+        >>> file, lines = np.array([0, 0], np.int32), np.array([3, 7], np.int32)
+        >>> elements = Elements(("cart.py",), file, lines, lines, np.array([-1, -1], np.int32), ())
+        >>> elements.starting(np.array([0, 0]), np.array([7, 5])).tolist()
+        [1, -1]
         """
         ends = np.stack([self.file_start[file], self.file_start[file + 1]], axis=1)
         found = np.array(

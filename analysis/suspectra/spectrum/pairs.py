@@ -82,6 +82,14 @@ class Pairs:
         -------
         Pairs
             Pairs that are new stand behind the old ones, so old numbers stay.
+
+        Examples
+        --------
+        >>> counts = Counts(np.array([1, 1, 0]), np.array([0, 0, 2]), failed=1, passed=2)
+        >>> pairs = Pairs.among(counts, np.array([True, True, True]))
+        >>> after = Counts(np.array([1, 1, 0]), np.array([0, 1, 2]), failed=1, passed=2)
+        >>> pairs.updated(after, np.array([1])).of.tolist()
+        [1, 2, 0]
         """
         columns = columns[self.of[columns] >= 0]
         of_column, ef, ep = distinct_pairs(counts.of_columns(columns))

@@ -140,6 +140,13 @@ class Spectrum:
         ----------
         count : callable
             Given this spectrum, returns what `counts` would hold.
+
+        Examples
+        --------
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> spectrum.count_by(lambda spectrum: Counts.from_rows(spectrum.rows, spectrum.failed, 3))
+        >>> spectrum.counts.ef.tolist()
+        [1, 1, 0]
         """
         if "counts" not in self.__dict__:
             self.__dict__["counts"] = count(self)
@@ -180,6 +187,12 @@ class Spectrum:
         ------
         ValueError
             When the evidence holds no edges.
+
+        Examples
+        --------
+        >>> Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]).require_edges()
+        Traceback (most recent call last):
+        ValueError: this spectrum holds no control-flow edges
         """
         if self.edges is None or self.edge_rows is None:
             raise ValueError("this spectrum holds no control-flow edges")
@@ -204,6 +217,17 @@ class Spectrum:
         ------
         ValueError
             When the evidence holds no edges.
+
+        Examples
+        --------
+        >>> from dataclasses import replace
+        >>> none = np.zeros(3, int)
+        >>> spectrum = replace(
+        ...     Spectrum.from_matrix([[1, 1]], failed=[True]),
+        ...     edges=Edges(none, np.array([-1, 1, 2]), np.array([1, 2, -1]), none), edge_rows=(np.array([0, 1, 2]),),
+        ... )
+        >>> [row.tolist() for row in spectrum.edges_among(np.array([False, True, True]), [0])]
+        [[1, 2]]
         """
         _, rows = self.require_edges()
         if isinstance(rows, DerivedRows):
@@ -265,6 +289,12 @@ class Spectrum:
         -------
         list of tuple of str
             For each of `elements` the names.
+
+        Examples
+        --------
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False], tests=["test_a", "test_b"])
+        >>> spectrum.failing_tests_of([1, 2])
+        [('test_a',), ()]
         """
         if "_failing_by_element" in self.__dict__ or len(elements) > _MANY:
             starts, tests = self._failing_by_element
@@ -360,6 +390,15 @@ class Spectrum:
         ----------
         before : Spectrum
             The state before a change.
+
+        Examples
+        --------
+        >>> before = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+        >>> counts = before.counts
+        >>> after = Spectrum(("t1",), before.failed[:1], before.elements, before.rows[:1], before.candidates)
+        >>> after.follow(before)
+        >>> after.counts.ep.tolist(), after.counts.ef is counts.ef
+        ([0, 0, 0], True)
         """
         if "counts" in before.__dict__ and "counts" not in self.__dict__:
             then, now = before._row_index, self._row_index

@@ -52,6 +52,12 @@ class Effort:
         ------
         NothingToRank
             When it is more than the limits of :mod:`suspectra.techniques.effort`.
+
+        Examples
+        --------
+        >>> Effort(7300.0, 0.25).require("NN/Perm", "it compares every pair of runs", "record fewer tests")
+        Traceback (most recent call last):
+        suspectra.errors.NothingToRank: NN/Perm would take about 2 hours and 0.2 GB, more than … Fix: …
         """
         if not self.bearable:
             limits = f"{MAX_SECONDS:.0f} seconds and {MAX_GB:.0f} GB"

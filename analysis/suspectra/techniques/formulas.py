@@ -597,6 +597,12 @@ class Formula(Technique):
         -------
         ndarray of float64, shape (n,)
             May be infinite, never NaN.
+
+        Examples
+        --------
+        >>> counts = Counts(np.array([2, 1]), np.array([0, 3]), failed=2, passed=3)
+        >>> Formula(FORMULAS["tarantula"]).score(counts).round(3).tolist()
+        [1.0, 0.333]
         """
         of, ef, ep = distinct_pairs(counts)
         return self._score(Counts(ef, ep, counts.failed, counts.passed))[of]

@@ -458,6 +458,12 @@ class CBI(Technique):
         -------
         _Truth
             The numbers given, Increase, and the lower end of its confidence interval.
+
+        Examples
+        --------
+        >>> failed, passed = np.array([4.0]), np.array([1.0])
+        >>> CBI().judge((failed, passed), (np.array([5.0]), np.array([5.0]))).increase.round(3).tolist()
+        [0.3]
         """
         runs_true, runs_evaluated = true[0] + true[1], evaluated[0] + evaluated[1]
         failure, context = ratio(true[0], runs_true), ratio(evaluated[0], runs_evaluated)

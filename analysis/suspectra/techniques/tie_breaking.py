@@ -101,6 +101,15 @@ class TieBroken(Technique):
         -------
         TieBrokenReport
             With the scores of the first.
+
+        Examples
+        --------
+        >>> from suspectra.techniques import make_technique
+        >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0], [0, 0, 1]], failed=[True, True, False])
+        >>> tarantula, ochiai = make_technique("tarantula"), make_technique("ochiai")
+        >>> report = TieBroken(tarantula, ochiai).order(tarantula.localize(spectrum), ochiai.localize(spectrum))
+        >>> report.rank_worst.tolist()
+        [1, 2, 3]
         """
         counts = report.spectrum.counts
         executed = counts.ef + counts.ep > 0
