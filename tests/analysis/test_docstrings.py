@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,20 @@ def test_the_examples_run(name, tmp_path):
         runner.run(docstring)
     assert runner.tries
     assert not runner.failures
+
+
+@pytest.mark.parametrize("package", ["suspectra", "suspectra_recorder"])
+def test_what_docstrings_refer_to_is_there(package):
+    texts = "".join(path.read_text("utf-8") for path in (ANALYSIS / package).rglob("*.py"))
+    names = set(re.findall(r":\w+:`~?(suspectra\w*\.[\w.]+)`", texts))
+    assert names
+    gone = []
+    for name in sorted(names):
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            gone.append(name)
+    assert not gone
 
 
 WHOLE = "Halve.\n\nParameters\n----------\nvalue : int\n    Even.\n\nReturns\n-------\nint\n    Half.\n"

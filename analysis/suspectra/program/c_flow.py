@@ -32,7 +32,7 @@ class CFlow:
     Parameters
     ----------
     functions : sequence of CFunction
-        As :func:`~suspectra.program.c_object.parse_notes` gives them.
+        As :func:`~suspectra.program.c_files.parse_notes` gives them.
     objects : sequence of int, optional
         For each function the object it is of; functions of different objects own their lines apart. One object if
         left out.

@@ -47,7 +47,7 @@ class Spectrum:
         What the edge rows index; None where the evidence tells nothing of edges.
     edge_rows : tuple of ndarray of int32, optional
         For each test the sorted indices of the edges it traversed. Where these follow from what the evidence tells,
-        they are worked out when they are asked for, best some tests at a time: see :func:`batches`.
+        they are worked out when they are asked for, best some tests at a time: see :func:`suspectra.spectrum.batches`.
     edge_counts : tuple of ndarray of integers, optional
         How often, aligned with `edge_rows`, where the source of the evidence counted; as narrow as they can be.
     runs : tuple, optional
