@@ -26,7 +26,7 @@ from scipy import sparse
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import _program
 from suspectra.program.control_flow import control_flow
-from suspectra.techniques import nearest_neighbour, predicates, sbbfl
+from suspectra.techniques import nearest_neighbour, predicates, sbbfl, sober
 from suspectra.techniques.flow_report import hits_of_edges
 
 ROUNDS = 3
@@ -61,7 +61,7 @@ def main() -> None:
         groups = np.arange(len(table._columns)), np.arange(len(table._columns) + 1)
         bits = len(table._columns) * len(told.tests)
         kept = profiles.data.nbytes + profiles.indices.nbytes
-        bias = predicates.Sober()
+        bias = sober.Sober()
         units = {
             "nn-perm, block": seconds(lambda: nearest_neighbour.moved_blocks(first, other)) / flow.blocks,
             "nn-perm, edge of a test": seconds(lambda: nearest_neighbour.block_counts(flow, spectrum)) / hits,
@@ -76,7 +76,7 @@ def main() -> None:
             "nn-perm, the same again": nearest_neighbour._HIT_SECONDS,
             "sbbfl, test and edge": sbbfl._BIT_SECONDS,
             "sbbfl, edge of a test": sbbfl._HIT_SECONDS,
-            "sober, edge of a test": predicates._HIT_SECONDS,
+            "sober, edge of a test": sober._HIT_SECONDS,
         }
         print(f"{len(told.tests):,} tests x {len(told.elements):,} statements, {hits:,.0f} edges of tests")
         print(f"{'unit':28}{'measured':>12}{'constant':>12}{'ratio':>8}")
@@ -85,7 +85,7 @@ def main() -> None:
         print(f"nn-perm keeps {2 * kept / hits:.0f} bytes for each edge of a test, at most", end=" ")
         print(f"{nearest_neighbour._HIT_BYTES:.0f} expected")
         whole = {}
-        for technique in (nearest_neighbour.NearestNeighbour(), sbbfl.SBBFL(), predicates.Sober()):
+        for technique in (nearest_neighbour.NearestNeighbour(), sbbfl.SBBFL(), sober.Sober()):
             name = technique.name
             estimate = technique.effort(told)
             took = float("nan")

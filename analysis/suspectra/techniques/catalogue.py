@@ -124,8 +124,8 @@ CATALOGUE: dict[str, Entry] = {
         Entry(EVIDENCE, "suspectra.techniques.all_evidence:AllEvidence"),
         Entry(CP, "suspectra.techniques.cp:CP"),
         Entry(BRANCH, "suspectra.techniques.branch:Branch"),
-        Entry(CBI, "suspectra.techniques.predicates:CBI"),
-        Entry(SOBER, "suspectra.techniques.predicates:Sober"),
+        Entry(CBI, "suspectra.techniques.cbi:CBI"),
+        Entry(SOBER, "suspectra.techniques.sober:Sober"),
         Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
         Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
     )

@@ -1,0 +1,176 @@
+"""CBI: outcomes of decisions that make failure likelier than reaching the decision does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Floats
+from suspectra.program import Program
+from suspectra.program.control_flow import control_flow
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Counts, Spectrum
+from suspectra.techniques.catalogue import CBI as CBI_INFO
+from suspectra.techniques.flow_report import (
+    details_of,
+    previous_details,
+)
+from suspectra.techniques.formulas import ratio, require_failure
+from suspectra.techniques.predicates import PredicateDetails, Predicates
+from suspectra.techniques.technique import Technique
+
+CONFIDENCE = 1.96
+"""How many standard errors Increase must lie above zero: the 95 % interval of the paper."""
+
+
+@dataclass(frozen=True, eq=False)
+class CBIDetails(PredicateDetails):
+    """What CBI keeps to explain a report.
+
+    Parameters
+    ----------
+    numbers : _Truth
+        Runs that have each predicate true, and that evaluate it, with what follows from them.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]), np.array([0, 2, 4])),
+    ... )
+    >>> report = CBI().localize(spectrum, Program((), (graph,)))
+    >>> details_of(report, CBIDetails).predicates.column.tolist()
+    [1, 2]
+    """
+
+    numbers: _Truth
+
+
+@dataclass(frozen=True, eq=False)
+class _Truth:
+    """In how many runs each predicate was true and was evaluated; Increase and its 95 % bound."""
+
+    true_failed: Floats
+    true_passed: Floats
+    evaluated_failed: Floats
+    evaluated_passed: Floats
+    increase: Floats
+    bound: Floats
+
+
+@dataclass(frozen=True)
+class CBI(Technique):
+    """Cooperative bug isolation (Liblit, Naik, Zheng, Aiken & Jordan 2005).
+
+    Every predicate is sampled on every evaluation, as for paper 000 (§5.1.2).
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0]] * 5 + [[1, 0, 1]] * 5, failed=[True] * 5 + [False] * 5),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]),) * 5 + (np.array([0, 2, 4]),) * 5,
+    ... )
+    >>> report = CBI().localize(spectrum, Program((), (graph,)))
+    >>> print(report.explain(0).sentences[1])
+    The decision at line 1 that goes to line 2 is what separates failing from passing runs.
+    """
+
+    info = CBI_INFO
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> RankedReport:
+        """Rank by Importance what passes the significance filter."""
+        require_failure(spectrum)
+        spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
+        last = previous_details(self, previous, CBIDetails)
+        predicates = Predicates.from_flow(flow, spectrum, last.predicates if last else None)
+        true, evaluated = spectrum.edge_hit_counts.of_columns(predicates.column), predicates.evaluations.of(spectrum)
+        truth = self.judge(_runs(true), _runs(evaluated.of_columns(predicates.sites)))
+        importance = self.importance(truth, spectrum.counts.failed)
+        importance[~(truth.bound > 0)] = np.nan
+        return predicates.rank(
+            self, spectrum, importance, truth.increase, lambda best: CBIDetails(predicates, best, truth)
+        )
+
+    def judge(self, true: tuple[Floats, Floats], evaluated: tuple[Floats, Floats]) -> _Truth:
+        """Failure, Context and Increase of each predicate (Liblit, Naik, Zheng, Aiken & Jordan 2005, §3).
+
+        Parameters
+        ----------
+        true : tuple of two ndarray of float64, shape (k,)
+            Failed and passed runs that have each predicate true.
+        evaluated : tuple of two ndarray of float64, shape (k,)
+            Failed and passed runs that evaluate it.
+
+        Returns
+        -------
+        _Truth
+            The numbers given, Increase, and the lower end of its confidence interval.
+
+        Examples
+        --------
+        >>> failed, passed = np.array([4.0]), np.array([1.0])
+        >>> CBI().judge((failed, passed), (np.array([5.0]), np.array([5.0]))).increase.round(3).tolist()
+        [0.3]
+        """
+        runs_true, runs_evaluated = true[0] + true[1], evaluated[0] + evaluated[1]
+        failure, context = ratio(true[0], runs_true), ratio(evaluated[0], runs_evaluated)
+        variance = ratio(failure * (1 - failure), runs_true) + ratio(context * (1 - context), runs_evaluated)
+        increase = np.where(runs_true > 0, failure - context, -1.0)
+        return _Truth(*true, *evaluated, increase, increase - CONFIDENCE * np.sqrt(variance))
+
+    def importance(self, truth: _Truth, failed: int) -> Floats:
+        """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all.
+
+        The Importance of Liblit, Naik, Zheng, Aiken & Jordan 2005, §3.
+
+        Parameters
+        ----------
+        truth : _Truth
+            What :meth:`judge` returned.
+        failed : int
+            All failed runs.
+
+        Returns
+        -------
+        ndarray of float64, shape (k,)
+            From 0 to 1; 0 where Increase is not positive.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(truth.true_failed >= failed, 1.0, np.log(truth.true_failed) / np.log(max(failed, 2)))
+            mean = 2 / (1 / truth.increase + 1 / share)
+        return np.where((truth.increase > 0) & (share > 0), mean, 0.0)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """The predicate with its Failure, Context and Increase."""
+        title, sentences, best = details_of(report, CBIDetails).explain(report, position)
+        if best < 0:
+            return Explanation(title, tuple(sentences), CBI_INFO.formula)
+        truth = details_of(report, CBIDetails).numbers
+        ft, pt = int(truth.true_failed[best]), int(truth.true_passed[best])
+        fo, po = int(truth.evaluated_failed[best]), int(truth.evaluated_passed[best])
+        sentences.append(f"{ft} of the {ft + pt} runs that go this way fail, {fo} of the {fo + po} that decide here.")
+        put_in = (
+            f"Failure {ft} / {ft + pt}, Context {fo} / {fo + po}, Increase {truth.increase[best]:.4g}"
+            f" (at least {truth.bound[best]:.4g}), Importance {report.suspect(position).score:.6g}"
+        )
+        return Explanation(title, tuple(sentences), CBI_INFO.formula, put_in)
+
+
+def _runs(counts: Counts) -> tuple[Floats, Floats]:
+    """The numbers of failed and passed runs as real numbers."""
+    return counts.ef.astype(float), counts.ep.astype(float)

@@ -1,0 +1,167 @@
+"""SOBER: decisions that are taken another number of times in failing runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import FloatMatrix, Floats
+from suspectra.program import Program
+from suspectra.program.control_flow import control_flow
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.catalogue import SOBER as SOBER_INFO
+from suspectra.techniques.effort import Effort
+from suspectra.techniques.flow_report import (
+    details_of,
+    hits_of_edges,
+    previous_details,
+    require_counts,
+)
+from suspectra.techniques.formulas import require_failure
+from suspectra.techniques.predicates import PredicateDetails, Predicates
+from suspectra.techniques.technique import Technique
+
+_HIT_SECONDS = 3e-7  # of SOBER for each edge that a test took (benchmarks/effort.py)
+
+
+@dataclass(frozen=True, eq=False)
+class SoberDetails(PredicateDetails):
+    """What SOBER keeps to explain a report.
+
+    Parameters
+    ----------
+    numbers : ndarray of float64, shape (3, k)
+        Mean bias of failed runs, mean bias of passed runs and its σ, for each predicate.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix(np.ones((4, 3)), failed=[True, True, False, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 4,
+    ...     edge_counts=tuple(np.array([10, a, 10 - a, a, 10 - a]) for a in (8, 9, 5, 4)),
+    ... )
+    >>> report = Sober().localize(spectrum, Program((), (graph,)))
+    >>> details_of(report, SoberDetails).numbers.round(2).tolist()
+    [[0.85, 0.15], [0.45, 0.55], [0.07, 0.07]]
+    """
+
+    numbers: Floats
+
+
+@dataclass(frozen=True)
+class Sober(Technique):
+    """Compare how often predicates are true in failed runs with how often in passed ones (Liu et al. 2006).
+
+    A run that does not evaluate a predicate speaks neither for true nor for false: its bias is one half.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind, Edges
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix(np.ones((4, 3)), failed=[True, True, False, False]),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK), edge_rows=(np.arange(5),) * 4,
+    ...     edge_counts=tuple(np.array([10, a, 10 - a, a, 10 - a]) for a in (8, 9, 5, 4)),
+    ... )
+    >>> Sober().localize(spectrum, Program((), (graph,))).suspect(0).location.line
+    1
+    """
+
+    info = SOBER_INFO
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> RankedReport:
+        """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
+        require_failure(spectrum)
+        require_counts(SOBER_INFO.title, spectrum)
+        self.effort(spectrum).require(
+            SOBER_INFO.title,
+            f"it compares how often each of {len(spectrum.tests):,} tests took each way it went"
+            f" ({hits_of_edges(spectrum):,.0f} in all)",
+            "take CBI, which looks at the same decisions but not at how often, or a formula; or record fewer tests",
+        )
+        spectrum, flow = control_flow(SOBER_INFO.title, spectrum, program)
+        last = previous_details(self, previous, SoberDetails)
+        predicates = Predicates.from_flow(flow, spectrum, last.predicates if last else None)
+        scores, numbers = self.score(predicates.biases(spectrum), len(predicates.column))
+        lean = np.nan_to_num(numbers[0] - numbers[1])
+        return predicates.rank(self, spectrum, scores, lean, lambda best: SoberDetails(predicates, best, numbers))
+
+    def effort(self, spectrum: Spectrum) -> Effort:
+        """What the biases of all tests take; they are made for some tests at a time.
+
+        Parameters
+        ----------
+        spectrum : Spectrum
+            What is to be ranked.
+
+        Returns
+        -------
+        Effort
+            An estimate from measured costs of one step.
+        """
+        return Effort(hits_of_edges(spectrum) * _HIT_SECONDS, 0.5)
+
+    def score(self, biases: Iterable[tuple[bool, FloatMatrix]], predicates: int) -> tuple[Floats, Floats]:
+        """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.
+
+        The relevance is log(σ / (√m·φ(Z))) over the m failed runs (Liu, Fei, Yan, Han & Midkiff 2006).
+
+        Parameters
+        ----------
+        biases : iterable of (bool, csr_array of float64)
+            Whether some runs failed, and their evaluation biases less one half; shape (runs, predicates).
+        predicates : int
+            How many there are.
+
+        Returns
+        -------
+        relevance : ndarray of float64, shape (predicates,)
+            Higher is more suspicious.
+        biases : ndarray of float64, shape (3, predicates)
+            Mean of failed runs, mean of passed runs, σ of passed runs.
+        """
+        runs = {True: 0, False: 0}
+        totals = {bad: np.zeros(predicates) for bad in runs}
+        squares = np.zeros(predicates)
+        for bad, bias in biases:
+            runs[bad] += bias.shape[0]
+            np.add.at(totals[bad], bias.indices, bias.data)
+            if not bad:
+                np.add.at(squares, bias.indices, bias.data * bias.data)
+        m, n = runs[True], runs[False]
+        mean_failed = totals[True] / m
+        if not n:
+            return np.full(predicates, np.nan), np.stack([mean_failed + 0.5, *[mean_failed * np.nan] * 2])
+        mean = totals[False] / n
+        variance = np.maximum(squares - n * mean**2, 0) / max(n - 1, 1)
+        variance[variance < 1e-12] = 0.0
+        sigma, difference = np.sqrt(variance), mean_failed - mean
+        difference[np.abs(difference) < 1e-12] = 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = difference / (sigma / np.sqrt(m))
+            relevance = np.log(sigma) - np.log(m) / 2 + z**2 / 2 + np.log(2 * np.pi) / 2
+        relevance[sigma == 0] = np.where(difference[sigma == 0] == 0, -np.inf, np.inf)  # its limits
+        return relevance, np.stack([mean_failed + 0.5, mean + 0.5, sigma])
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """The predicate with its mean biases."""
+        title, sentences, best = details_of(report, SoberDetails).explain(report, position)
+        if best < 0:
+            return Explanation(title, tuple(sentences), SOBER_INFO.formula)
+        bad, good, sigma = details_of(report, SoberDetails).numbers[:, best]
+        sentences.append(f"Failed runs go this way {bad:.1%} of the time, passed ones {good:.1%}.")
+        put_in = f"means {bad:.4g} and {good:.4g}, σ {sigma:.4g}: {report.suspect(position).score:.6g}"
+        return Explanation(title, tuple(sentences), SOBER_INFO.formula, put_in)
