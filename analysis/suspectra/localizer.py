@@ -186,6 +186,12 @@ class Localizer:
         -------
         list of Problem
             In the order in which to show them; empty when all is well.
+
+        Examples
+        --------
+        >>> from suspectra import make_technique
+        >>> Localizer(make_technique("ochiai")).problems()
+        []
         """
         found = list(self.evidence.problems) if self.evidence else []
         if self.evidence is not None and _all_failed_in_setup(self.evidence):

@@ -56,6 +56,13 @@ class MeasuredFile:
         -------
         str
             Qualified; empty at module level, and where no statement holds the line.
+
+        Examples
+        --------
+        >>> lines = np.array([1, 3], np.int32)
+        >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, 0], np.int32), (("total", 2, 3),))
+        >>> cart.function_at(3), cart.function_at(1)
+        ('total', '')
         """
         at = np.flatnonzero((self.line <= line) & (line <= self.end_line))
         function = int(self.function[at[-1]]) if len(at) else -1

@@ -173,6 +173,13 @@ class CRecorder:
         ----------
         exclusions : Exclusions
             All of them; what was said before is void.
+
+        Examples
+        --------
+        >>> with CRecorder(folder, {}) as recorder:
+        ...     recorder.exclude(Exclusions({"cart.c": frozenset({3})}, why="markers in the source"))
+        >>> recorder.recording.exclusions.holds("cart.c", 3)
+        True
         """
         if exclusions != self.recording.exclusions:
             self.recording.exclusions = exclusions
@@ -185,6 +192,15 @@ class CRecorder:
         ----------
         tests : sequence of str
             Names; others that are recorded are gone.
+
+        Examples
+        --------
+        >>> with CRecorder(folder, {}) as recorder:
+        ...     for name in ("sum", "empty"):
+        ...         recorder.add_test(name, {"verdict": "passed", "problems": []}, [], [])
+        ...     recorder.end(["sum"])
+        >>> recorder.recording.update(), list(recorder.recording.tests)
+        (True, ['sum'])
         """
         self.write({"kind": "end", "tests": list(tests)})
 

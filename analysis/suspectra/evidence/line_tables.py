@@ -291,6 +291,11 @@ class LineSource:
         -------
         str
             As the coverage has it.
+
+        Examples
+        --------
+        >>> LineSource(folder, "all.info", outcomes={}).written("test sum")
+        'test sum'
         """
         return name
 
@@ -301,6 +306,11 @@ class LineSource:
         -------
         sequence of str
             Absolute paths.
+
+        Examples
+        --------
+        >>> [os.path.basename(path) for path in LineSource(folder, "all.info", outcomes="results.xml").watched()]
+        ['all.info', 'results.xml']
         """
         outcomes = [] if isinstance(self._outcomes, Mapping) else [os.path.join(self.workspace, self._outcomes)]
         return [str(self.location), *outcomes]

@@ -140,6 +140,12 @@ class SourcePaths:
         -------
         tuple of Problem
             At most one.
+
+        Examples
+        --------
+        >>> paths = SourcePaths("/home/ann/prog")
+        >>> paths.resolve("/home/ann/library/tax.c") is None, len(paths.problems("all.info"))
+        (True, 1)
         """
         if not self._outside:
             return ()

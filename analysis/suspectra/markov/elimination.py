@@ -138,6 +138,14 @@ class Factors:
         -------
         ndarray of float64, shape (states,)
             0 at the root.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> rates = sparse.csr_array([[0, 0.5, 0.5], [1.0, 0, 0], [0.5, 0.5, 0]])
+        >>> plan = Plan(rates)
+        >>> Factors(plan, *plan.split(rates)).solve_left(np.array([0.0, 0.5, 0.5])).round(3).tolist()
+        [0.0, 0.75, 0.5]
         """
         plan = self.plan
         y = _rootless(left)

@@ -103,6 +103,13 @@ class Plan:
         -------
         forward, backward : ndarray of float64, shape (edges,)
             0 where only the other direction has a rate.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> rates = sparse.csr_array([[0, 0.5], [1.0, 0]])
+        >>> [part.tolist() for part in Plan(rates).split(rates)]
+        [[0.5], [1.0]]
         """
         forward, backward = np.zeros(len(self.key)), np.zeros(len(self.key))
         forward[self._forward[0]] = rates.data[self._forward[1]]

@@ -97,6 +97,15 @@ class FilePart:
         -------
         ndarray of int32, shape (k,)
             Numbers within the file.
+
+        Examples
+        --------
+        >>> lines = np.arange(1, 4, dtype=np.int32)
+        >>> elements = Elements(("f.py",), lines * 0, lines, lines, lines * 0 - 1, ())
+        >>> edges = Edges(np.zeros(2, int), np.array([1, 2]), np.array([2, 3]), np.zeros(2, int))
+        >>> (part,) = file_parts(elements, edges)
+        >>> part.numbers_of(np.array([[2, 3], [3, 1]], np.int32)).tolist()
+        [1, -1]
         """
         codes, order = self._codes
         wanted = arc_codes(ends)

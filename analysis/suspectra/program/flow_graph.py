@@ -209,6 +209,13 @@ class GraphTable:
         -------
         GraphTable
             Its `made` is this table.
+
+        Examples
+        --------
+        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
+        >>> table = graph.table.placed(first_function=7, columns=np.array([20, 21]), first_element=40)
+        >>> table.function.tolist(), table.edge.tolist(), table.element.tolist()
+        ([7], [20, 21], [40])
         """
         function = np.where(self.function >= 0, self.function + first_function, -1).astype(np.int32)
         edge = np.where(self.edge >= 0, columns[self.edge], -1).astype(np.int32) if len(columns) else self.edge

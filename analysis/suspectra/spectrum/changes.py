@@ -221,6 +221,14 @@ class MovedFiles:
         -------
         Counts
             Of the new columns.
+
+        Examples
+        --------
+        >>> moved = MovedFiles.between(np.array([0, 2, 3]), np.array([0, 1, 3]), np.array([0]), np.array([1]))
+        >>> before = Counts(np.array([1, 0, 1]), np.array([0, 2, 1]), failed=1, passed=2)
+        >>> rows, failed = [np.array([0, 1]), np.array([2]), np.array([2])], np.array([True, False, False])
+        >>> moved.counts(before, [], [], rows, failed).ef.tolist()
+        [1, 1, 0]
         """
         stays = self.new_column >= 0
         to = self.new_column[stays]

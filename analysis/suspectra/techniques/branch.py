@@ -76,6 +76,14 @@ class Branch(Technique):
         -------
         EdgeScores
             Arrays over the blocks and the edges of `flow`.
+
+        Examples
+        --------
+        >>> from suspectra.program.flow_graph import FlowGraph
+        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
+        >>> counts = Counts(np.array([2, 1]), np.array([0, 3]), failed=2, passed=3)
+        >>> Branch().score(ControlFlow((graph.table,)), counts).block_score.round(3).tolist()
+        [1.0, 1.0, 0.354]
         """
         carried = Carried(flow, counts, previous)
         part = flow.part(carried.graphs)

@@ -149,6 +149,13 @@ class CBI(Technique):
         -------
         ndarray of float64, shape (k,)
             From 0 to 1; 0 where Increase is not positive.
+
+        Examples
+        --------
+        >>> failed, passed = np.array([4.0]), np.array([1.0])
+        >>> truth = CBI().judge((failed, passed), (np.array([5.0]), np.array([5.0])))
+        >>> CBI().importance(truth, failed=5).round(3).tolist()
+        [0.445]
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(truth.true_failed >= failed, 1.0, np.log(truth.true_failed) / np.log(max(failed, 2)))

@@ -197,6 +197,14 @@ class CP(Technique):
         -------
         Propagation
             Arrays over the blocks and the edges of `flow`.
+
+        Examples
+        --------
+        >>> from suspectra.program.flow_graph import FlowGraph
+        >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (0, 2, 1)], [(0, 0), (1, 1), (2, 2)])
+        >>> counts = Counts(np.array([1, 0]), np.array([0, 1]), failed=1, passed=1)
+        >>> CP().propagate(ControlFlow((graph.table,)), counts).br.tolist()
+        [0.0, 1.0, -1.0]
         """
         carried = Carried(flow, counts, previous)
         part = flow.part(carried.graphs)

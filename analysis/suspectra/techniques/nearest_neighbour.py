@@ -129,6 +129,11 @@ class NearestNeighbour(Technique):
         -------
         Effort
             An estimate from measured costs of one step.
+
+        Examples
+        --------
+        >>> NearestNeighbour().effort(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])).bearable
+        True
         """
         counts, hits = spectrum.counts, hits_of_edges(spectrum)
         compared = min(self.candidates or counts.passed, counts.passed)

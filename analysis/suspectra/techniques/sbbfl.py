@@ -138,6 +138,11 @@ class SBBFL(Technique):
         -------
         Effort
             An estimate from measured costs of one step; nothing where edges are not known.
+
+        Examples
+        --------
+        >>> SBBFL().effort(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])).bearable
+        True
         """
         if spectrum.edges is None or spectrum.edge_rows is None:
             return Effort(0.0, 0.0)

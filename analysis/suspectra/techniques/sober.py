@@ -111,6 +111,11 @@ class Sober(Technique):
         -------
         Effort
             An estimate from measured costs of one step.
+
+        Examples
+        --------
+        >>> Sober().effort(Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])).bearable
+        True
         """
         return Effort(hits_of_edges(spectrum) * _HIT_SECONDS, 0.5)
 
@@ -132,6 +137,14 @@ class Sober(Technique):
             Higher is more suspicious.
         biases : ndarray of float64, shape (3, predicates)
             Mean of failed runs, mean of passed runs, σ of passed runs.
+
+        Examples
+        --------
+        >>> from scipy import sparse
+        >>> failed, passed = sparse.csr_array([[0.3], [0.4]]), sparse.csr_array([[0.0], [-0.1]])
+        >>> relevance, biases = Sober().score([(True, failed), (False, passed)], 1)
+        >>> biases.round(2).tolist()
+        [[0.85], [0.45], [0.07]]
         """
         runs = {True: 0, False: 0}
         totals = {bad: np.zeros(predicates) for bad in runs}
