@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from suspectra.errors import NothingToRank, Problem
@@ -66,6 +66,7 @@ class Localizer:
         self.report: RankedReport | None = None
         self._spectrum: Spectrum | None = None
         self._groups: GroupedRanking | None = None
+        self._previous: dict[Technique, RankedReport] = {}  # the last report of each stage
 
     def update(self, evidence: Evidence) -> RankedReport:
         """Rank new evidence.
@@ -101,15 +102,46 @@ class Localizer:
         >>> localizer.select(make_technique("dstar")).technique.name
         'dstar'
         """
+        return self._rank(self.technique, self._counted(evidence), evidence)
+
+    def improve(self, evidence: Evidence) -> Iterator[RankedReport]:
+        """Rank new evidence stage by stage: a quick ranking first where the technique takes long.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            All there is now, not only what changed.
+
+        Yields
+        ------
+        RankedReport
+            Each is better than the one before, and kept as `report`; the last is that of :meth:`update`. Who looks at
+            no more of them keeps what there is.
+
+        Raises
+        ------
+        NothingToRank
+            When a stage gives no ranking; `report` is then still the last good one.
+        """
+        spectrum = self._counted(evidence)
+        for stage in self.technique.stages:
+            yield self._rank(stage, spectrum, evidence)
+
+    def _counted(self, evidence: Evidence) -> Spectrum:
         self.evidence = evidence
         self._spectrum = spectrum = evidence.spectrum(include_tests=self.include_tests, previous=self._spectrum)
         if self._count is not None:
             spectrum.count_by(self._count)
+        return spectrum
+
+    def _rank(self, technique: Technique, spectrum: Spectrum, evidence: Evidence) -> RankedReport:
         try:
-            report = self.technique.localize(spectrum, _program(evidence), self.report)
+            report = technique.localize(spectrum, _program(evidence), self._previous.get(technique, self.report))
             require_suspects(report)
         except NothingToRank as error:
             raise NothingToRank(_in_context(error.problem, evidence)) from None
+        known = {**self._previous, technique: report}
+        self._previous = {stage: known[stage] for stage in self.technique.stages if stage in known}
         self.report = report
         return report
 

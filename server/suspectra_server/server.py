@@ -34,7 +34,7 @@ from suspectra_server.protocol import STATUS
 from suspectra_server.session.configuration import Configuration
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
-from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.jobs import LONG_NICE, Jobs
 from suspectra_server.session.learned_moves import Learned
 from suspectra_server.session.notices import Notices
 from suspectra_server.session.roots import root_of
@@ -77,7 +77,9 @@ class SuspectraServer(LanguageServer):
     Attributes
     ----------
     jobs : Jobs
-        Where rankings and models are made.
+        Where rankings are made.
+    long_jobs : Jobs
+        Where models, and better rankings in place of quick ones, are made.
     """
 
     protocol: wire.Protocol
@@ -93,6 +95,7 @@ class SuspectraServer(LanguageServer):
         )
         loop = asyncio.get_running_loop()
         self.jobs = Jobs(loop)
+        self.long_jobs = Jobs(loop, "suspectra-long", LONG_NICE)
         self.files = Jobs(loop, "suspectra-files")
         self.watcher = Watcher(loop, self._changed_on_disk)
         self.folders = Folders()
@@ -176,6 +179,7 @@ class SuspectraServer(LanguageServer):
             folder.close()
         self.watcher.stop()
         self.jobs.stop()
+        self.long_jobs.stop()
 
     def stop(self) -> None:
         """End everything that runs."""
@@ -246,6 +250,7 @@ class SuspectraServer(LanguageServer):
             real,
             self._settings(),
             self.jobs,
+            self.long_jobs,
             self.files,
             self.watcher,
             MarksFile(root, writable=self.trust.granted),

@@ -16,6 +16,10 @@ NAVIGATION_DEBOUNCE_S = 1.0
 RANKING_NOTICE_S = 0.15
 """After which a ranking that is still being made is said in the status: a shorter one would only flicker."""
 
+FIRST_STAGE_S = 0.4
+"""Before a quick ranking is shown that a better one of the same evidence will replace: a shorter one would only
+flicker."""
+
 MAX_RANKING_PAUSE_S = 2.0
 """The longest pause after a ranking; see also the factors in :mod:`suspectra_server.session.pace`."""
 

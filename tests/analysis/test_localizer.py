@@ -104,6 +104,19 @@ def test_problems_of_the_evidence_come_first():
     assert second.file == "recording"
 
 
+def test_a_quick_ranking_comes_first_and_the_last_one_is_the_technique_s():
+    tests = {"fails": (Verdict.FAILED, [0, 2]), "passes": (Verdict.PASSED, [1, 2]), "other": (Verdict.PASSED, [0])}
+    localizer, technique = Localizer(make_technique("ochiai+dstar")), make_technique("ochiai+dstar")
+    for _ in range(2):  # the second time with all that can be taken over
+        quick, better = localizer.improve(evidence(tests))
+        assert [quick.technique, better.technique] == list(technique.stages)
+        assert quick.suspects() == Localizer(make_technique("ochiai")).update(evidence(tests)).suspects()
+        assert better.suspects() == Localizer(technique).update(evidence(tests)).suspects()
+        assert localizer.report is better
+    first = next(localizer.improve(evidence(tests)))
+    assert localizer.report is first  # who looks at no more of them keeps it
+
+
 row = st.lists(st.integers(0, 2 * LINES - 1), unique=True).map(sorted)
 suites = st.dictionaries(st.sampled_from("abcdef"), st.tuples(st.sampled_from(Verdict), row), max_size=6)
 

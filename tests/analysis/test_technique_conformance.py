@@ -130,6 +130,15 @@ def test_nothing_to_rank_without_a_failing_test(name):
         assert caught.value.problem.cure
 
 
+@pytest.mark.parametrize("name", [*technique_names(), "ochiai+cp", "cp+sbbfl"])
+def test_the_stages_of_a_technique_end_with_it_and_begin_with_lines(name):
+    technique = make_technique(name)
+    *_, last = technique.stages
+    assert last == technique
+    assert len(technique.stages) == 1 or not technique.stages[0].info.wants_edges
+    assert len(technique.stages) > 1 or not technique.info.wants_edges
+
+
 @pytest.mark.parametrize("name", technique_names())
 def test_unknown_hyper_parameters_are_refused(name):
     with pytest.raises(UsageError, match="colour"):

@@ -10,6 +10,7 @@ import pytest
 from suspectra_server.session import learned_moves as learned_module
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranker import Ranker
+from suspectra_server.state.navigation import NavigationModels
 
 PATIENCE = 30
 FAULT = "off = off - amount"
@@ -39,21 +40,27 @@ class Gate:
 
 @pytest.fixture
 def gate(monkeypatch):
-    gate, rank, ranked = Gate(), Ranker.rank, Folder._ranked
+    gate, rank, ranked, make = Gate(), Ranker.rank, Folder._ranked, NavigationModels.make
 
     def held_back(self, wanted, token):
         gate.reached.set()
         assert gate.open.wait(PATIENCE)
         return rank(self, wanted, token)
 
-    def told(self, result):
-        ranked(self, result)
+    def told(self, result, wanted):
+        ranked(self, result, wanted)
         gate.passed.set()
+
+    def made_later(self, basis, token):
+        assert gate.passed.wait(PATIENCE)  # models have a thread of their own, and may be quicker than the ranking
+        return make(self, basis, token)
 
     monkeypatch.setattr(Ranker, "rank", held_back)
     monkeypatch.setattr(Folder, "_ranked", told)
+    monkeypatch.setattr(NavigationModels, "make", made_later)
     yield gate
     gate.open.set()
+    gate.passed.set()
 
 
 @pytest.fixture

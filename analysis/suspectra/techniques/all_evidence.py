@@ -32,6 +32,7 @@ from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum
 from suspectra.techniques.catalogue import EVIDENCE as INFO
 from suspectra.techniques.failure_weights import FailureWeights, weight_of
 from suspectra.techniques.formulas import in_words, require_failure
+from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import Technique, headline, own_report
 
 _DIGITS = 10**10  # scores that agree in so many decimals are one score
@@ -142,7 +143,7 @@ class EvidenceReport(RankedReport):
 
 
 @dataclass(frozen=True)
-class AllEvidence(Technique):
+class AllEvidence(Staged):
     """Rank statements by a measure of their own and of their branches, and what it leaves equal by further evidence.
 
     It works with whatever the evidence holds, and says what it had to do without.

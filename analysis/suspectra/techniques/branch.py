@@ -21,11 +21,12 @@ from suspectra.techniques.flow_report import (
     where,
 )
 from suspectra.techniques.formulas import in_words, make_formula, require_failure
-from suspectra.techniques.technique import Technique, headline
+from suspectra.techniques.staged import Staged
+from suspectra.techniques.technique import headline
 
 
 @dataclass(frozen=True)
-class Branch(Technique):
+class Branch(Staged):
     """Score edges, and give each score to the statements of the blocks the edge joins.
 
     A block has the score of the most suspicious edge into or out of it. An edge is scored by Ochiai over the tests that

@@ -18,7 +18,7 @@ from suspectra.techniques.flow_report import (
 )
 from suspectra.techniques.formulas import ratio, require_failure
 from suspectra.techniques.predicates import PredicateDetails, Predicates
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.staged import Staged
 
 CONFIDENCE = 1.96
 """How many standard errors Increase must lie above zero: the 95 % interval of the paper."""
@@ -66,7 +66,7 @@ class _Truth:
 
 
 @dataclass(frozen=True)
-class CBI(Technique):
+class CBI(Staged):
     """Cooperative bug isolation (Liblit, Naik, Zheng, Aiken & Jordan 2005).
 
     Every predicate is sampled on every evaluation, as for paper 000 (§5.1.2).

@@ -29,7 +29,8 @@ from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import CP as INFO
 from suspectra.techniques.flow_report import FlowReport, details_of, previous_details, traversed, where
 from suspectra.techniques.formulas import in_words, require_failure
-from suspectra.techniques.technique import Technique, headline
+from suspectra.techniques.staged import Staged
+from suspectra.techniques.technique import headline
 
 ZERO_DENOMINATOR = 1e-10
 """What equation (4) divides by where the edges into a block cancel out (paper 000, §5.1.4)."""
@@ -140,7 +141,7 @@ def edge_suspiciousness(counts: Counts) -> Floats:
 
 
 @dataclass(frozen=True)
-class CP(Technique):
+class CP(Staged):
     """Rank statements by how much suspicion propagates back to their blocks (paper 000, §3.3).
 
     Parameters

@@ -25,7 +25,8 @@ from suspectra.techniques.flow_report import (
     require_counts,
 )
 from suspectra.techniques.formulas import in_words, require_failure
-from suspectra.techniques.technique import Technique, headline
+from suspectra.techniques.staged import Staged
+from suspectra.techniques.technique import headline
 
 # Of a processor that is busy with other things too, as benchmarks/effort.py prints them: for each block of a distance,
 # for each edge that a test took in the matrix of all profiles, and again for each failed run that is looked up in it.
@@ -53,7 +54,7 @@ class Neighbours:
 
 
 @dataclass(frozen=True)
-class NearestNeighbour(Technique):
+class NearestNeighbour(Staged):
     """Put the blocks of each run in the order of how often they were executed, and compare the orders.
 
     The distance of two runs is the number of blocks that must be moved to turn one order into the other (Ulam's

@@ -24,7 +24,8 @@ from suspectra.techniques.catalogue import SBBFL as INFO
 from suspectra.techniques.effort import Effort
 from suspectra.techniques.flow_report import hits_of_edges
 from suspectra.techniques.formulas import FORMULAS, Four, in_words, require_failure, substitute
-from suspectra.techniques.technique import Technique, own_report
+from suspectra.techniques.staged import Staged
+from suspectra.techniques.technique import own_report
 
 # for each test and edge, and for each edge that a test took (benchmarks/effort.py)
 _BIT_SECONDS, _HIT_SECONDS = 1e-9, 5e-8
@@ -33,7 +34,7 @@ MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai"
 
 
 @dataclass(frozen=True)
-class SBBFL(Technique):
+class SBBFL(Staged):
     """Find suspicious subgraphs by score-weighted random walks, and rank them (Henderson & Podgurski 2018).
 
     Parameters

@@ -22,7 +22,7 @@ from suspectra.techniques.flow_report import (
 )
 from suspectra.techniques.formulas import require_failure
 from suspectra.techniques.predicates import PredicateDetails, Predicates
-from suspectra.techniques.technique import Technique
+from suspectra.techniques.staged import Staged
 
 _HIT_SECONDS = 3e-7  # of SOBER for each edge that a test took (benchmarks/effort.py)
 
@@ -57,7 +57,7 @@ class SoberDetails(PredicateDetails):
 
 
 @dataclass(frozen=True)
-class Sober(Technique):
+class Sober(Staged):
     """Compare how often predicates are true in failed runs with how often in passed ones (Liu et al. 2006).
 
     A run that does not evaluate a predicate speaks neither for true nor for false: its bias is one half.

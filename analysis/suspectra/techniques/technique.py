@@ -41,6 +41,20 @@ class Technique(ABC):
         """Whether failed tests are cloned until they are as many as the passed ones."""
         return False
 
+    @property
+    def stages(self) -> tuple[Technique, ...]:
+        """Techniques whose rankings are shown one after the other, each better than the one before.
+
+        The last one is this technique. One that takes long on large programs names a quick one first, so that nobody
+        has to wait for it; one whose result is refined step by step names itself with rising hyper-parameters.
+
+        Returns
+        -------
+        tuple of Technique
+            The first one needs lines alone, if there is more than one. This technique alone unless overridden.
+        """
+        return (self,)
+
     @abstractmethod
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None

@@ -78,6 +78,11 @@ class TieBroken(Technique):
         """Whether the first technique clones failed tests."""
         return self.technique.clone_failed
 
+    @property
+    def stages(self) -> tuple[Technique, ...]:
+        """The ranking with its ties first."""
+        return (*self.technique.stages, self)
+
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> TieBrokenReport:

@@ -22,6 +22,7 @@ from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
 from suspectra_server.session.evidence_files import EvidenceFiles
+from suspectra_server.session.improvement import Improvement
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.navigation_service import NavigationService
 from suspectra_server.session.project_tests import test_arguments
@@ -54,7 +55,9 @@ class Folder:
         The folder, and where it is once links are followed.
     settings : Settings
     jobs : Jobs
-        Where rankings and models are made.
+        Where rankings are made.
+    long_jobs : Jobs
+        Where what takes long is made, so that no ranking waits for it: models, and better rankings.
     files : Jobs
         Where files are looked at.
     watcher : Watcher
@@ -84,6 +87,7 @@ class Folder:
         real: Path,
         settings: Settings,
         jobs: Jobs,
+        long_jobs: Jobs,
         files: Jobs,
         watcher: Watcher,
         marks: MarksFile,
@@ -114,7 +118,10 @@ class Folder:
         self._ranker = Ranker(root, self._disk)
         # for each ranking that somebody still knows, the one after it and where its lines are there
         self._next: WeakKeyDictionary[Ranking, tuple[Ranking, Moved]] = WeakKeyDictionary()
-        self.navigation = NavigationService(uri, jobs, NavigationModels(self._ranker.edged), self._basis, self._lay_out)
+        self.navigation = NavigationService(
+            uri, long_jobs, NavigationModels(self._ranker.edged), self._basis, self._lay_out
+        )
+        self._improvement = Improvement(uri, long_jobs, self._ranker, self._show)
         self._marks = ReaderMarks(uri, marks, files, self._restored)
         self._edits = Debouncer(self._loop, self._lay_out)
         self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._go_on, self._boundary)
@@ -130,13 +137,17 @@ class Folder:
         self.navigation.pause()
         settings = with_technique(self.settings, self.chosen)
         wanted = Wanted(settings, self._candidates(), self._texts_wanted())
-        self._jobs.submit(("rank", self.uri), lambda token: self._ranker.rank(wanted, token), self._ranked)
+        self._jobs.submit(
+            ("rank", self.uri),
+            lambda token: self._ranker.rank(wanted, token),
+            lambda result: self._ranked(result, wanted),
+        )
         self._loop.call_later(RANKING_NOTICE_S, lambda: self.busy and self._working())
 
     @property
     def busy(self) -> bool:
         """Whether a ranking is being made."""
-        return not self.removed and self._jobs.busy(("rank", self.uri))
+        return not self.removed and (self._jobs.busy(("rank", self.uri)) or self._improvement.busy)
 
     async def unsettled(self) -> bool:
         """Whether a run is still being recorded, or has ended and its ranking comes."""
@@ -168,7 +179,7 @@ class Folder:
             self.chosen = None
         matters = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
         if any(getattr(before, name) != getattr(settings, name) for name in matters):
-            self._jobs.cancel(("rank", self.uri))  # nobody waits for it any more
+            self._drop_rankings()
             self.rank()
         elif not self.removed:
             self.snapshot = replace(self.snapshot, by_steps=settings.order == "steps")
@@ -179,8 +190,13 @@ class Folder:
         """Rank with another technique than the settings', until those change; without a word on clones as before."""
         before = self.chosen[1] if self.chosen else self.settings.clone_failed
         self.chosen = (technique, before if clone_failed is None else clone_failed)
-        self._jobs.cancel(("rank", self.uri))  # nobody waits for it any more
+        self._drop_rankings()
         self.rank()
+
+    def _drop_rankings(self) -> None:
+        """Nobody waits for those any more that are being made."""
+        self._jobs.cancel(("rank", self.uri))
+        self._improvement.cancel()
 
     def test_arguments(self, *, chosen: bool = False) -> Callable[[], tuple[str, ...]]:
         """What finds, in a worker thread, what of the command line records the tests, or those that the user chose."""
@@ -192,7 +208,7 @@ class Folder:
         self._evidence.close()
         self._edits.stop()
         self.navigation.close()
-        self._jobs.cancel(("rank", self.uri))
+        self._drop_rankings()
         self._files.cancel(("load", self.uri))
         self._watcher.watch(("sources", self.uri), ())
 
@@ -294,7 +310,7 @@ class Folder:
     def _basis(self) -> NavigationBasis | None:
         """What the navigation model follows from."""
         ranking, settings = self.snapshot.ranking, self.settings
-        if ranking.report is None:
+        if ranking.report is None or ranking.preliminary:
             return None
         done = (self.element_of(line) for line in self._marks.examined | self._marks.innocent)
         learned = round(self._habit().estimate(settings.p_jump), 2) if settings.learn_jumps else None
@@ -323,15 +339,31 @@ class Folder:
 
     # back in the loop
 
-    def _ranked(self, result: Ranked | Exception) -> None:
+    def _ranked(self, result: Ranked | Exception, wanted: Wanted) -> None:
         if self.removed:
             return
-        if isinstance(result, Exception):
-            problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
-            result = Ranked(Ranking(State.ERROR, str(problem), self.settings.make_technique(), (problem,)))
+        self._improvement.cancel()
+        ranked = self._checked(result)
+        self.recorded_by = ranked.recorded_by
+        self._evidence.ranked(ranked)
+        self._evidence.watch({*ranked.watched, *self._candidates()}, ranked.states)
+        if ranked.unfinished:
+            self._improvement.start(ranked, wanted)
+        else:
+            self._show(ranked)
+
+    def _checked(self, result: Ranked | Exception) -> Ranked:
+        if not isinstance(result, Exception):
+            return result
+        problem = Problem("", "", f"the ranking failed: {result}", "see the server's log, and report this")
+        return Ranked(Ranking(State.ERROR, str(problem), self.settings.make_technique(), (problem,)))
+
+    def _show(self, result: Ranked | Exception) -> None:
+        """Show a ranking in place of the last one."""
+        if self.removed:
+            return
+        result = self._checked(result)
         ranking = result.ranking
-        self.recorded_by = result.recorded_by
-        self._evidence.ranked(result)
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
             ranking = last.with_trouble(ranking)
@@ -341,7 +373,6 @@ class Folder:
         self._remap_lines(ranking)
         self._lay_out(ranking)
         self.navigation.follow()
-        self._evidence.watch({*result.watched, *self._candidates()}, result.states)
         if not result.growing:  # else the tests have the machine
             self._go_on()
 

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from suspectra.cancellation import Cancelled, Token, cancellable
@@ -18,15 +18,38 @@ from suspectra_server.timing import MEMORY_RELEASE_S
 log = logging.getLogger(__name__)
 
 NICE = 5  # a third of the processor where another process wants it, so that the loop never waits long for this thread
+LONG_NICE = 10  # for work that rankings must not wait for
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, eq=False)
-class _Job:
-    key: Hashable
-    work: Callable[[Token], Any]
-    done: Callable[[Any], None]
-    token: Token
+class Job(Token):
+    """A piece of work: the token by which it is cancelled, and what takes its results.
+
+    Parameters
+    ----------
+    key : Hashable
+        What kind of job it is.
+    publish : callable
+        Called by the work, in its thread, with each result that comes before the last one.
+    work, done : callable
+        What is to be done, and what takes the results in the loop's thread.
+    """
+
+    def __init__(
+        self,
+        key: Hashable,
+        publish: Callable[[Job, Any], None],
+        work: Callable[[Job], Any],
+        done: Callable[[Any], None],
+    ):
+        super().__init__()
+        self.key, self.work, self.done = key, work, done
+        self._publish = publish
+
+    def publish(self, result: object) -> None:
+        """Hand over a result, with a better one to come."""
+        self.check()
+        self._publish(self, result)
 
 
 class Jobs:
@@ -40,24 +63,28 @@ class Jobs:
     loop : asyncio.AbstractEventLoop
     name : str
         Of the thread.
+    nice : int
+        By how much the thread steps back for others, where the system has priorities of threads.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, name: str = "suspectra-jobs"):
+    def __init__(self, loop: asyncio.AbstractEventLoop, name: str = "suspectra-jobs", nice: int = NICE):
         self._loop = loop
         self._name = name
-        self._waiting: dict[Hashable, _Job] = {}
-        self._running: _Job | None = None
+        self._nice = nice
+        self._waiting: dict[Hashable, Job] = {}
+        self._running: Job | None = None
         self._awaited: set[asyncio.Future[Any]] = set()
         self._wanted = threading.Semaphore(0)
-        self._next: _Job | None = None
+        self._next: Job | None = None
         self._thread: threading.Thread | None = None
         self._tidy_from = loop.time() + MEMORY_RELEASE_S
 
-    def submit(
-        self, key: Hashable, work: Callable[[Token], Result], done: Callable[[Result | Exception], None]
-    ) -> None:
-        """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced."""
-        self._waiting[key] = _Job(key, work, done, Token())
+    def submit(self, key: Hashable, work: Callable[[Job], Result], done: Callable[[Result | Exception], None]) -> None:
+        """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced.
+
+        A job may publish results before its last one: `done` gets them all, in order, until it is cancelled.
+        """
+        self._waiting[key] = Job(key, self._publish, work, done)
         self._start_next()
 
     async def run(self, work: Callable[[], Result]) -> Result:
@@ -90,7 +117,7 @@ class Jobs:
         for waiting in [key] if key is not None else list(self._waiting):
             self._waiting.pop(waiting, None)
         if self._running and key in (None, self._running.key):
-            self._running.token.cancelled = True
+            self._running.cancelled = True
 
     def busy(self, key: Hashable) -> bool:
         """Whether a job of that kind waits or runs."""
@@ -116,7 +143,7 @@ class Jobs:
         self._wanted.release()
 
     def _work(self) -> None:
-        _step_back()
+        _step_back(self._nice)
         while True:
             self._wanted.acquire()
             job = self._next
@@ -124,11 +151,11 @@ class Jobs:
                 return
             result: Any = None
             try:
-                job.token.check()
-                with cancellable(job.token):
-                    result = job.work(job.token)
+                job.check()
+                with cancellable(job):
+                    result = job.work(job)
             except Cancelled:
-                job.token.cancelled = True
+                job.cancelled = True
             except Exception as error:  # a job reports what it expects; this is a defect, and must not end the thread
                 log.error("a job failed: %s: %s", type(error).__name__, error, exc_info=True)
                 result = error
@@ -137,20 +164,27 @@ class Jobs:
             except RuntimeError:  # the loop has ended
                 return
 
-    def _finished(self, job: _Job, result: Any) -> None:
+    def _publish(self, job: Job, result: object) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._deliver, job, result)
+
+    def _deliver(self, job: Job, result: object) -> None:
+        if not job.cancelled:
+            job.done(result)
+
+    def _finished(self, job: Job, result: Any) -> None:
         self._running = None
         self._start_next()
-        if not job.token.cancelled:
-            job.done(result)
+        self._deliver(job, result)
         if not self._waiting and not self._running and self._loop.time() >= self._tidy_from:  # nobody waits any more
             self._tidy_from = self._loop.time() + MEMORY_RELEASE_S
             self.submit("tidy", lambda token: give_back(), lambda result: None)
 
 
-def _step_back() -> None:
+def _step_back(nice: int = NICE) -> None:
     """Give other processes the way, where the system has priorities of threads: tests that run, above all."""
     if sys.platform == "linux":
         try:
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
         except OSError as error:
             log.debug("the priority stays: %s", error)

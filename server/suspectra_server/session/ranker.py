@@ -1,9 +1,10 @@
-"""From the evidence of a workspace folder to a ranking. All of it runs in the thread of the jobs."""
+"""From the evidence of a workspace folder to a ranking, in the worker threads of rankings and of long work."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from suspectra.cancellation import Token
@@ -13,7 +14,10 @@ from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
+from suspectra.report import RankedReport
+from suspectra.techniques.technique import Technique
 from suspectra_server.protocol import State
+from suspectra_server.session.jobs import Job
 from suspectra_server.session.watching import state_of
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Disk, Reading
@@ -58,6 +62,8 @@ class Ranked:
         The texts that its marks need.
     growing : bool
         Whether tests were still being recorded.
+    unfinished : bool
+        Whether a better ranking of the same evidence can be made, in stages that take longer.
     """
 
     ranking: Ranking
@@ -66,6 +72,7 @@ class Ranked:
     recorded_by: str = ""
     reading: Reading | None = None
     growing: bool = False
+    unfinished: bool = False
 
 
 class Ranker:
@@ -84,10 +91,11 @@ class Ranker:
         self._source: EvidenceSource | None = None
         self._source_of_edges: RecordingSource | None = None
         self._localizer: Localizer | None = None
+        self._improver: Localizer | None = None  # of the thread for long work
         self._last_read: tuple[EvidenceSource, object, Evidence] | None = None
 
     def rank(self, wanted: Wanted, token: Token) -> Ranked:
-        """Read the evidence and rank it.
+        """Read the evidence and rank it: by the first stage of the technique alone, where it has several.
 
         Raises
         ------
@@ -96,6 +104,7 @@ class Ranker:
         settings = wanted.settings
         states = {path: state_of(path, self._boundary) for path in wanted.candidates}
         technique = settings.make_technique()
+        first = technique.stages[0]
         watched: tuple[str, ...] = ()
         reading = None
         try:
@@ -105,34 +114,80 @@ class Ranker:
             evidence = self._read(source, watched)
             token.check()
             if self._localizer is None:
-                self._localizer = Localizer(technique)
-            self._localizer.technique = technique
+                self._localizer = Localizer(first)
+            self._localizer.technique = first
             self._localizer.include_tests = settings.include_tests
-            report = self._localizer.update(evidence)
+            ranking = self._ranking(self._localizer, partial(self._localizer.update, evidence), first, evidence, wanted)
             token.check()
-            problems = self._localizer.problems()
-            ranking = Ranking.from_report(technique, evidence, report, problems, settings.top, self._inside(evidence))
             reading = self._disk.read(texts_of(ranking, wanted.texts), token)
         except EvidenceError as error:
             there = any(states.get(path) is not None for path in watched)
             state = State.ERROR if there else State.NO_EVIDENCE
             ranking = Ranking(state, str(error.problem), technique, (error.problem,))
+        unfinished = first is not technique and ranking.report is not None
+        if unfinished:
+            ranking = ranking.until(technique)
+        return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing(), unfinished)
+
+    def improve(self, ranked: Ranked, wanted: Wanted, job: Job) -> Ranked:
+        """Rank the same evidence by the stages that are left, in the thread for long work.
+
+        It has a localizer of its own, so that each thread keeps what its stages can take over. All stages but the last
+        are published.
+
+        Parameters
+        ----------
+        ranked : Ranked
+            What `rank` made.
+        wanted : Wanted
+            From this.
+        job : Job
+
+        Raises
+        ------
+        Cancelled
+        """
+        technique, evidence = wanted.settings.make_technique(), ranked.ranking.evidence
+        if evidence is None:
+            raise LookupError("what is unfinished was made from evidence")
+        if self._improver is None:
+            self._improver = Localizer(technique)
+        self._improver.technique = technique
+        self._improver.include_tests = wanted.settings.include_tests
+        reports = self._improver.improve(evidence)
+        next(reports)  # is what `rank` made
+        for stage in technique.stages[1:]:
+            ranking = self._ranking(self._improver, partial(next, reports), stage, evidence, wanted)
+            job.check()
+            reading = self._disk.read(texts_of(ranking, wanted.texts), job)
+            ranked = replace(ranked, ranking=ranking, reading=reading, unfinished=False)
+            if stage is not technique and ranking.report is not None:
+                job.publish(replace(ranked, ranking=ranking.until(technique), unfinished=True))
+            else:
+                break
+        return ranked
+
+    def _ranking(
+        self,
+        localizer: Localizer,
+        localize: Callable[[], RankedReport],
+        technique: Technique,
+        evidence: Evidence,
+        wanted: Wanted,
+    ) -> Ranking:
+        """The outcome of a stage."""
+        inside = self._inside(evidence)
+        try:
+            report = localize()
         except NothingToRank as error:
             state = _state_without_ranking(evidence)
             errors = evidence.collection_errors  # which are shown in places of their own
             # that no test fails any more is what the reader was after: no problem to tell them
             own = () if state is State.NO_FAILING_TESTS or errors else (error.problem,)
-            ranking = Ranking(
-                state,
-                error.problem.cause,
-                technique,
-                (*own, *evidence.problems),
-                evidence,
-                collection_errors=errors,
-                inside=self._inside(evidence),
-            )
-            reading = self._disk.read(texts_of(ranking, ()), token)
-        return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing())
+            problems = (*own, *evidence.problems)
+            cause = error.problem.cause
+            return Ranking(state, cause, technique, problems, evidence, collection_errors=errors, inside=inside)
+        return Ranking.from_report(technique, evidence, report, localizer.problems(), wanted.settings.top, inside)
 
     def edged(self) -> EvidenceSource | None:
         """The recording with its edges, read beside the ranking's own source so as not to delay rankings."""

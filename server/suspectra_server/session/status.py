@@ -29,7 +29,9 @@ def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
     urgent = next((folder for folder in folders if states[folder] is state), None)
     message = urgent.snapshot.message if urgent else "No folder is open"
     if state in (State.RUNNING_TESTS, State.RANKING):
-        message = f"Running the tests: {run.progress}" if state is State.RUNNING_TESTS else "Ranking"
+        preliminary = urgent is not None and urgent.snapshot.ranking.preliminary
+        ranking = f"Ranking: {message}" if preliminary else "Ranking"
+        message = f"Running the tests: {run.progress}" if state is State.RUNNING_TESTS else ranking
     named = urgent or next(iter(folders), None)
     return {
         "state": state.value,

@@ -53,6 +53,7 @@ class Ranking:
     suspects: tuple[Suspect, ...] = ()
     collection_errors: tuple[CollectionError, ...] = ()
     inside: frozenset[str] = frozenset()  # files of tests and of collection errors that lie in the folder
+    preliminary: bool = False  # a better one of the same evidence is being made
 
     @classmethod
     def from_report(
@@ -73,6 +74,11 @@ class Ranking:
             message += f", {many(len(errors), 'collection error')}"
         return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
 
+    def until(self, technique: Technique) -> Ranking:
+        """The same ranking, shown until that of another technique is there."""
+        message = f"{self.message}; by {self.technique.name} until {technique.name} is computed"
+        return replace(self, message=message, preliminary=True)
+
     def with_trouble(self, newer: Ranking) -> Ranking:
         """The same ranking, kept as the last good one while newer evidence gives none."""
         return replace(
@@ -82,6 +88,7 @@ class Ranking:
             problems=newer.problems,
             collection_errors=newer.collection_errors,
             inside=self.inside | newer.inside,
+            preliminary=False,
         )
 
     @property
