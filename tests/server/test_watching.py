@@ -12,12 +12,40 @@ from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.jobs import Cancelled, Jobs
 from suspectra_server.session.ranker import Ranked
 from suspectra_server.session.watching import Debouncer, Watcher, state_of
+from suspectra_server.timing import EVIDENCE_DEBOUNCE_S
 
-PATIENCE = 20
+PATIENCE = 60  # seconds; never reached but by a failure
+
+
+class Told:
+    """A watcher, and the keys that it told."""
+
+    def __init__(self, act=lambda key: None):
+        self.keys = []
+        self._act = act
+        self._news = asyncio.Event()
+        self.watcher = Watcher(asyncio.get_running_loop(), self._tell)
+
+    def _tell(self, key):
+        self.keys.append(key)
+        self._act(key)
+        self._news.set()
+
+    async def has(self, key):
+        """Wait until a key is told."""
+        while key not in self.keys:
+            self._news.clear()
+            await asyncio.wait_for(self._news.wait(), PATIENCE)
+
+    async def mark(self, marker):
+        """Change another file beside the watched ones; what is told of it comes after all that happened before."""
+        self.keys = [key for key in self.keys if key != "marker"]
+        marker.write_bytes(os.urandom(8))
+        await self.has("marker")
 
 
 @pytest.fixture(params=["events", "looking"])
-def watch(request, monkeypatch):
+def watch(request, monkeypatch, tmp_path):
     """A watcher that is told by the system, and one that finds out by itself."""
     if request.param == "looking":
 
@@ -27,29 +55,25 @@ def watch(request, monkeypatch):
         monkeypatch.setattr(watching, "Observer", refuse)
     monkeypatch.setattr(watching, "WATCH_POLL_S", 0.05 if request.param == "looking" else 3600)
 
-    async def run(paths, act, wanted=1):
-        told = asyncio.Queue()
-        watcher = Watcher(asyncio.get_running_loop(), told.put_nowait)
-        watcher.watch("key", [str(path) for path in paths])
+    async def run(paths, steps):
+        told, marker = Told(), tmp_path / "marker"
+        told.watcher.watch("key", [str(path) for path in paths], {str(path): state_of(str(path)) for path in paths})
+        told.watcher.watch("marker", [str(marker)], {str(marker): None})
         try:
-            await asyncio.sleep(0.2)
-            while not told.empty():
-                told.get_nowait()
-            for step in act if isinstance(act, list) else [act]:
+            for step in steps:
+                await told.mark(marker)
+                told.keys.clear()
                 step()
-                assert await asyncio.wait_for(told.get(), PATIENCE) == "key"
-                await asyncio.sleep(0.2)
-                while not told.empty():
-                    told.get_nowait()
+                await told.has("key")
         finally:
-            watcher.stop()
+            told.watcher.stop()
 
-    return lambda paths, act: asyncio.run(run(paths, act))
+    return lambda paths, *steps: asyncio.run(run(paths, steps))
 
 
 def test_a_file_that_changes_appears_or_goes_is_told(watch, tmp_path):
     file = tmp_path / "evidence"
-    watch([file], [lambda: file.write_text("a"), lambda: file.write_text("bb"), file.unlink])
+    watch([file], lambda: file.write_text("a"), lambda: file.write_text("bb"), file.unlink)
 
 
 def test_a_file_that_is_replaced_is_told(watch, tmp_path):
@@ -71,24 +95,24 @@ def test_a_folder_that_appears_later_is_watched(watch, tmp_path):
         with open(log, "a") as file:
             file.write("b")
 
-    watch([folder], [make, grow, grow])
+    watch([folder], make, grow, grow)
 
 
 def test_other_files_and_reading_are_not_told(tmp_path):
     async def run():
-        file = tmp_path / "evidence"
+        file, marker = tmp_path / "evidence", tmp_path / "marker"
         file.write_text("a")
-        told = []
-        watcher = Watcher(asyncio.get_running_loop(), told.append)
-        watcher.watch("key", [str(file)])
-        await asyncio.sleep(0.3)
+        told = Told()
+        told.watcher.watch("key", [str(file)])
+        told.watcher.watch("marker", [str(marker)], {str(marker): None})
+        await told.mark(marker)  # the watch is in place
         (tmp_path / "other").write_text("x")
         file.read_text()
-        await asyncio.sleep(0.3)
-        watcher.stop()
-        return told
+        await told.mark(marker)
+        told.watcher.stop()
+        return told.keys
 
-    assert asyncio.run(run()) == []
+    assert set(asyncio.run(run())) == {"marker"}
 
 
 def test_the_state_of_what_is_not_there_or_not_finite(tmp_path):
@@ -97,18 +121,42 @@ def test_the_state_of_what_is_not_there_or_not_finite(tmp_path):
     assert state_of(str(tmp_path)) is not None
 
 
+class Clock(asyncio.SelectorEventLoop):
+    """A loop whose time passes when a test says so, however long that takes on a busy machine."""
+
+    now = 0.0
+
+    def time(self):
+        return self.now
+
+    async def pass_by(self, seconds):
+        self.now += seconds
+        for _ in range(5):  # what was due, and what that brought about
+            await asyncio.sleep(0)
+
+
+def run_on_clock(test):
+    """Run a test with a clock of its own."""
+    clock = Clock()
+    try:
+        clock.run_until_complete(asyncio.wait_for(test(clock), PATIENCE))
+    finally:
+        clock.close()
+
+
 def test_settling_waits_until_nothing_happens():
-    async def run():
+    async def test(clock):
         acted = asyncio.Event()
-        settling = Debouncer(asyncio.get_running_loop(), acted.set)
+        settling = Debouncer(clock, acted.set)
         for _ in range(8):
             settling.trigger(0.1)
-            await asyncio.sleep(0.03)
-        assert not acted.is_set()
-        await asyncio.wait_for(acted.wait(), PATIENCE)
+            await clock.pass_by(0.09)
+            assert not acted.is_set()
+        await clock.pass_by(0.02)
+        assert acted.is_set()
         assert not settling.waiting
 
-    asyncio.run(run())
+    run_on_clock(test)
 
 
 def test_a_state_that_is_given_is_what_later_ones_are_compared_with(tmp_path):
@@ -127,68 +175,94 @@ def test_a_state_that_is_given_is_what_later_ones_are_compared_with(tmp_path):
     asyncio.run(run())
 
 
+class Watched:
+    """Evidence files that are watched by the system, ranked from by the clock."""
+
+    def __init__(self, clock, *paths):
+        self.clock, self.paths = clock, list(map(str, paths))
+        self.told = Told(lambda key: key == "marker" or self.evidence.changed())
+        self.ranked = asyncio.Event()
+        self.jobs = Jobs(clock)
+        self.evidence = EvidenceFiles("folder", self.jobs, self.told.watcher, self._rank)
+
+    def _rank(self):
+        self.evidence.wait_no_more()
+        self.ranked.set()
+
+    def states(self):
+        return {path: state_of(path) for path in self.paths}
+
+    async def looked(self):
+        """Wait until the files were looked at, if somebody wanted that before."""
+        await self.jobs.run(lambda: None)
+
+    async def is_ranked(self):
+        """Let time pass until a ranking is wanted."""
+        while not self.ranked.is_set():
+            await self.clock.pass_by(0.1)
+            await self.looked()
+
+    def close(self):
+        self.evidence.close()
+        self.told.watcher.stop()
+        self.jobs.stop()
+
+
 def test_evidence_is_ranked_once_it_rests(tmp_path):
     file = tmp_path / "evidence"
     file.write_text("")
 
-    async def run():
-        loop, ranked = asyncio.get_running_loop(), asyncio.Event()
-        jobs = Jobs(loop)
-        watcher = Watcher(loop, lambda key: evidence.changed())
-        evidence = EvidenceFiles("folder", jobs, watcher, ranked.set)
-        evidence.watch([str(file)], {str(file): state_of(str(file))})
+    async def test(clock):
+        watched = Watched(clock, file)
+        watched.evidence.watch(watched.paths, watched.states())
         for _ in range(10):
-            # the system may tell of the first change only
+            watched.told.keys.clear()
             with open(file, "a") as growing:
                 growing.write("x")
-            await asyncio.sleep(0.05)
-            assert not ranked.is_set()
-        await asyncio.wait_for(ranked.wait(), PATIENCE)
-        evidence.close()
-        watcher.stop()
-        jobs.stop()
+            await watched.told.has(("evidence", "folder"))
+            await watched.looked()
+            await clock.pass_by(EVIDENCE_DEBOUNCE_S * 0.9)
+            await watched.looked()
+            assert not watched.ranked.is_set()
+        await watched.is_ranked()
+        watched.close()
 
-    asyncio.run(run())
+    run_on_clock(test)
 
 
 def test_a_recording_that_grows_is_looked_at_by_the_clock_and_not_with_each_test(tmp_path):
-    log = LogWriter(str(tmp_path / "0.log"))
-    told = []
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    log = LogWriter(str(folder / "0.log"))
+    key = ("evidence", "folder")
 
-    async def run():
-        loop, ranked = asyncio.get_running_loop(), asyncio.Event()
-        jobs = Jobs(loop)
-
-        def changed(key):
-            told.append(key)
-            evidence.changed()
-
-        def rank():
-            evidence.wait_no_more()
-            ranked.set()
-
-        watcher = Watcher(loop, changed)
-        evidence = EvidenceFiles("folder", jobs, watcher, rank)
-        before = {str(tmp_path): state_of(str(tmp_path))}
-        evidence.watch([str(tmp_path)], before)
+    async def test(clock):
+        watched, marker = Watched(clock, folder), folder / "marker"
+        told, evidence = watched.told, watched.evidence
+        before = watched.states()
+        evidence.watch(watched.paths, before)
         evidence.ranked(Ranked(None, states=before, recorded_by="record", growing=True))
-        evidence.watch([str(tmp_path)], before)
+        evidence.watch(watched.paths, before)
+        told.watcher.watch("marker", [str(marker)], {str(marker): None})
+        await told.mark(marker)
+        told.keys.clear()
         for _ in range(20):
             log.write(FrameKind.TEST, b"")
-            await asyncio.sleep(0.02)
+        await told.mark(marker)
+        assert key not in told.keys
+        assert not watched.ranked.is_set()
         log.close()
-        await asyncio.wait_for(ranked.wait(), PATIENCE)
-        assert len(told) <= 1  # of all that came meanwhile, when the run has ended
-        evidence.ranked(Ranked(None, states={str(tmp_path): state_of(str(tmp_path))}, recorded_by="record"))
-        evidence.watch([str(tmp_path)])
-        ranked.clear()
-        LogWriter(str(tmp_path / "1.log")).close()
-        await asyncio.wait_for(ranked.wait(), PATIENCE)  # the next run is noticed again
-        evidence.close()
-        watcher.stop()
-        jobs.stop()
+        await watched.is_ranked()
+        assert told.keys.count(key) <= 1  # of all that came meanwhile, when the run has ended
+        evidence.ranked(Ranked(None, states=watched.states(), recorded_by="record"))
+        evidence.watch(watched.paths)
+        watched.ranked.clear()
+        LogWriter(str(folder / "1.log")).close()
+        await told.has(key)  # the next run is noticed again
+        await watched.is_ranked()
+        watched.close()
 
-    asyncio.run(run())
+    run_on_clock(test)
 
 
 # jobs
