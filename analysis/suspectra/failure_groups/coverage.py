@@ -8,7 +8,7 @@ that changed splits them once more, so that an update costs what it executes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -39,8 +39,8 @@ class FailingCoverage:
         The failing tests by name.
     slot : dict of str to int
         The bit of each test in a signature.
-    rows : dict of str to tuple
-        The rows of each test, by which it is known that it did not change.
+    rows : dict of str to tuple of ndarray
+        The rows of each test, by which it is known whether it changed.
     class_of : ndarray of int32, shape (elements + edges,)
         The class of each column.
     signature : ndarray of uint8, shape (classes, slots / 8)
@@ -54,7 +54,7 @@ class FailingCoverage:
     spectrum: Spectrum
     tests: tuple[str, ...]
     slot: dict[str, int]
-    rows: dict[str, tuple[object, ...]]
+    rows: dict[str, tuple[Ints, ...]]
     class_of: Ints
     signature: NDArray[np.uint8]
     size: Ints
@@ -83,12 +83,14 @@ class FailingCoverage:
             previous = None
             refinement = _Refinement.nothing(len(spectrum.elements) + _edges(spectrum), len(names))
         else:
+            gone = [name for name, before in previous.rows.items() if not _same(before, rows.get(name))]
+            if not gone and len(rows) == len(previous.rows):
+                return replace(previous, spectrum=spectrum, rows=rows)
             refinement = _Refinement(
                 dict(previous.slot), previous.class_of.copy(), previous.signature.copy(), previous.size.copy()
             )
-            for name, before in previous.rows.items():
-                if name not in rows or any(a is not b for a, b in zip(rows[name], before, strict=True)):
-                    refinement.remove(name)
+            for name in gone:
+                refinement.remove(name)
         wanted = _wanted(spectrum)
         for name, place in checked(zip(names, places, strict=True)):
             if name not in refinement.slot:
@@ -115,6 +117,29 @@ class FailingCoverage:
         held: NDArray[np.uint8] = np.bitwise_or.reduce(self.signature[self.size > 0], axis=0)
         covered: Bools = np.asarray(np.unpackbits(held) > 0)
         return covered[np.array([self.slot[name] for name in self.tests], np.int64)]
+
+    def same_until(self, other: FailingCoverage, classes: int) -> bool:
+        """Whether another state has the same failing tests, executing the same, and the same first classes.
+
+        Parameters
+        ----------
+        other : FailingCoverage
+            That state.
+        classes : int
+            How many of the classes in the order of `passing` are compared, with their passing tests.
+
+        Returns
+        -------
+        bool
+            False also where the classes were made anew.
+        """
+        return (
+            self.tests == other.tests
+            and self.signature is other.signature
+            and self.passing[-1] == other.passing[-1]
+            and np.array_equal(self._order[:classes], other._order[:classes])
+            and np.array_equal(self.passing[: classes + 1], other.passing[: classes + 1])
+        )
 
     @cached_property
     def _order(self) -> Ints:
@@ -232,8 +257,13 @@ class _Rows:
         given: list[Sequence[Ints]] = [rows for rows in (spectrum.rows, spectrum.edge_rows) if rows is not None]
         self._of = [rows.source if isinstance(rows, Derived) else rows for rows in given]
 
-    def __call__(self, test: int) -> tuple[object, ...]:
+    def __call__(self, test: int) -> tuple[Ints, ...]:
         return tuple([rows[test] for rows in self._of])
+
+
+def _same(before: tuple[Ints, ...], now: tuple[Ints, ...] | None) -> bool:
+    """Whether a test that ran again executed the same."""
+    return now is not None and all(a is b or np.array_equal(a, b) for a, b in zip(before, now, strict=True))
 
 
 def _edges(spectrum: Spectrum) -> int:

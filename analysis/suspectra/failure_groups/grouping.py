@@ -45,9 +45,48 @@ class Part:
     halves: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Failing tests in groups.
+
+    Parameters
+    ----------
+    parts : tuple of Part
+        In the order of the first test of each.
+    coverage : FailingCoverage
+        What the tests execute.
+    decisions : Decisions or None
+        What somebody decided about them.
+    words : int
+        How many words of the coverage's bits were looked at: classes behind them decided nothing.
+    """
+
+    parts: tuple[Part, ...]
+    coverage: FailingCoverage
+    decisions: Decisions | None
+    words: int
+
+    def holds_for(self, coverage: FailingCoverage, decisions: Decisions | None) -> bool:
+        """Whether the groups are the same in another state, as all that they were found from is.
+
+        Parameters
+        ----------
+        coverage : FailingCoverage
+            Of that state.
+        decisions : Decisions or None
+            Those of that state.
+
+        Returns
+        -------
+        bool
+            False also where the groups would have to be found again to know.
+        """
+        return self.decisions == decisions and self.coverage.same_until(coverage, 64 * self.words)
+
+
 def partition(
     coverage: FailingCoverage, decisions: Decisions | None = None, *, nats: float = NATS, share: float = SHARE
-) -> list[Part]:
+) -> Partition:
     """Group failing tests.
 
     Parameters
@@ -61,13 +100,13 @@ def partition(
 
     Returns
     -------
-    list of Part
-        In the order of the first test of each. Every failing test is in one. Tests without coverage are in the largest
+    Partition
+        Every failing test is in one. Tests without coverage are in the largest
         one unless somebody decided otherwise.
     """
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:
-        return [Part((0,))]
+        return Partition((Part((0,)),), coverage, decisions, 0)
     together, apart = (decisions or Decisions()).between(coverage.tests)
     clusters = _decided(tests, together, apart)
     covered = coverage.covered
@@ -86,7 +125,7 @@ def partition(
             parts[largest] = Part(tuple(sorted({*parts[largest].tests, *cluster.tolist()})), parts[largest].halves)
         else:
             parts.append(Part(tuple(cluster.tolist())))
-    return sorted(parts, key=lambda part: part.tests)
+    return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, merging.words)
 
 
 def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> list[Ints]:
@@ -124,12 +163,14 @@ class _Merging:
         self.coverage = coverage
         self.clusters = clusters
         self.halves: list[tuple[int, ...]] = [()] * len(clusters)
+        self.words = 0
         self._log = _log_factorials(len(coverage.tests) + int(coverage.passing[-1]) + 1)
         self._shared = np.array(
             [np.bitwise_and.reduce(coverage.bits[cluster[covered[cluster]]]) for cluster in clusters], np.uint64
         ).reshape(len(clusters), coverage.bits.shape[1])
         self._size = np.array([np.count_nonzero(covered[cluster]) for cluster in clusters], np.int64)
         self._fewest = coverage.fewest(self._shared)
+        self._look((self._shared != 0).argmax(axis=1).max(initial=0) + 1)
         self._price = self._of(self._size, self._fewest)
         self._apart = np.zeros((len(clusters), len(clusters)), bool)
         if apart.any():
@@ -143,6 +184,9 @@ class _Merging:
         """The price of groups."""
         prices: Floats = self._log[failing + passing + 1] - self._log[failing] - self._log[passing]
         return prices
+
+    def _look(self, words: int) -> None:
+        self.words = max(self.words, int(words))
 
     def merge_all(self) -> None:
         """One cluster of all."""
@@ -195,6 +239,7 @@ class _Merging:
         while len(open_) and start < words:
             check()
             end = min(words, start + width)
+            self._look(end)
             shared = self._shared[low[open_], start:end] & self._shared[high[open_], start:end]
             met = shared.any(axis=1)
             found = open_[met]

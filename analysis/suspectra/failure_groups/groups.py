@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
-from suspectra.failure_groups.grouping import partition
+from suspectra.failure_groups.grouping import Partition, partition
 from suspectra.spectrum import Spectrum
 
 
@@ -70,8 +70,8 @@ class FailureGroups:
         The largest first, then by number.
     ended : tuple of EndedGroup
         Groups of the run before that are none any more.
-    coverage : FailingCoverage
-        What the failing tests execute.
+    partition : Partition
+        What the groups were made from.
     next_number : int
         For the next group that is new.
 
@@ -87,7 +87,7 @@ class FailureGroups:
 
     groups: tuple[FailureGroup, ...]
     ended: tuple[EndedGroup, ...]
-    coverage: FailingCoverage
+    partition: Partition
     next_number: int
 
     @classmethod
@@ -110,9 +110,13 @@ class FailureGroups:
         FailureGroups
             Of the present state.
         """
-        coverage = FailingCoverage.of(spectrum, previous.coverage if previous else None)
+        coverage = FailingCoverage.of(spectrum, previous.partition.coverage if previous else None)
         covered = coverage.covered
-        parts = partition(coverage, decisions)
+        if previous and previous.partition.holds_for(coverage, decisions):
+            found = replace(previous.partition, coverage=coverage)
+        else:
+            found = partition(coverage, decisions)
+        parts = found.parts
         names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
         numbers, next_number = _numbers(names, previous)
         groups = [
@@ -121,7 +125,7 @@ class FailureGroups:
         ]
         ended = _ended(previous.groups, groups) if previous else ()
         groups.sort(key=lambda group: (-len(group.tests), group.number))
-        return cls(tuple(groups), ended, coverage, next_number)
+        return cls(tuple(groups), ended, found, next_number)
 
 
 def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -> tuple[list[int], int]:

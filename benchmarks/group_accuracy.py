@@ -1,0 +1,233 @@
+"""How well failure groups tell faults apart, on corpora of versions with one known fault each.
+
+One fault: every version with two failing tests or more; its tests should be one group. Several faults: versions of one
+program with equal statements are put together. A test fails there if it fails in one of them, and executes what it does
+in the first of these; passing tests are those of the first version. Groups are compared with the faults by the adjusted
+Rand index over the tests that see one fault. Then every fault is looked up in the ranking of the group that holds most
+of its tests, and in the one ranking over all failing tests.
+
+    python benchmarks/group_accuracy.py CORPUS... --technique ochiai
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+
+from suspectra.errors import SuspectraError
+from suspectra.evaluation.corpus import Subject, read_index, read_subject
+from suspectra.failure_groups.ranking import GroupedRanking, RankedGroup, rank_groups
+from suspectra.report import RankedReport
+from suspectra.spectrum import Edges, Spectrum, some_failing
+from suspectra.techniques import make_technique
+from suspectra.techniques.technique import Technique
+
+MOST = {2: 12, 3: 6, 5: 3}  # of each program, by the number of faults
+MOST_FAILING = 200
+
+
+@dataclass(frozen=True)
+class Composed:
+    """Versions put together.
+
+    Parameters
+    ----------
+    name : str
+        The versions.
+    base : Subject
+        The first version.
+    spectrum : Spectrum
+        All tests.
+    faults : list of ndarray
+        The faulty elements of each version.
+    seen : dict of str to tuple of int
+        The versions in which each failing test fails.
+    """
+
+    name: str
+    base: Subject
+    spectrum: Spectrum
+    faults: list[list[int]]
+    seen: dict[str, tuple[int, ...]]
+
+
+def compose(subjects: Sequence[Subject]) -> Composed:
+    """Put versions with equal statements together."""
+    base, spectra = subjects[0].spectrum, [subject.spectrum for subject in subjects]
+    table: dict[tuple[str, int, int, int], int] = {}
+    columns = []  # of each version's edges in the common table
+    for spectrum in spectra:
+        edges = spectrum.edges
+        assert edges is not None
+        parts = (edges.file.tolist(), edges.source.tolist(), edges.target.tolist(), edges.function.tolist())
+        keys = [(spectrum.elements.files[file], *ends) for file, *ends in zip(*parts, strict=True)]
+        columns.append(np.array([table.setdefault(key, len(table)) for key in keys], np.int32))
+    number = {path: i for i, path in enumerate(base.elements.files)}
+    file, source, target, function = (np.array(part) for part in zip(*table, strict=True))
+    kept = np.array([path in number for path in file.tolist()])
+    place = np.cumsum(kept) - 1
+    assert base.edges is not None
+    ends = [part.astype(np.int32)[kept] for part in (source, target, function)]
+    files = np.array([number.get(path, -1) for path in file.tolist()], np.int32)[kept]
+    edges = Edges(files, ends[0], ends[1], ends[2], base.edges.kind)
+    failing = [{spectrum.tests[i] for i in np.flatnonzero(spectrum.failed)} for spectrum in spectra]
+    names = list(dict.fromkeys([*base.tests, *sorted(set().union(*failing[1:]))]))
+    seen, rows, edge_rows = {}, [], []
+    for name in names:
+        versions = tuple(i for i, some in enumerate(failing) if name in some)
+        if versions:
+            seen[name] = versions
+        version = versions[0] if versions else 0
+        row = spectra[version].test_index[name]
+        given = spectra[version].edge_rows
+        assert given is not None
+        taken = columns[version][given[row]]
+        rows.append(spectra[version].rows[row])
+        edge_rows.append(np.sort(place[taken[kept[taken]]]).astype(np.int32))
+    failed = np.array([name in seen for name in names])
+    spectrum = Spectrum(tuple(names), failed, base.elements, tuple(rows), base.candidates, edges, tuple(edge_rows))
+    faults = [subject.faulty.tolist() for subject in subjects]
+    return Composed("+".join(subject.name for subject in subjects), subjects[0], spectrum, faults, seen)
+
+
+def compositions(subjects: Iterable[Subject], count: int, seed: int) -> Iterator[Composed]:
+    """Some of all ways to put so many versions together in which each fault has failing tests of its own."""
+    alike: dict[object, list[Subject]] = defaultdict(list)
+    for subject in subjects:
+        elements = subject.spectrum.elements
+        paths = tuple(elements.files[file] for file in elements.file.tolist())
+        if subject.spectrum.edges is not None and subject.spectrum.counts.failed <= MOST_FAILING:
+            alike[paths, elements.line.tobytes()].append(subject)
+    chance = np.random.default_rng(seed)
+    for versions in alike.values():
+        if comb(len(versions), count) > 5000:
+            ways = [tuple(sorted(chance.choice(len(versions), count, replace=False))) for _ in range(5000)]
+        else:
+            ways = list(combinations(range(len(versions)), count))
+        found = 0
+        for which in chance.permutation(len(ways)).tolist():
+            chosen = [versions[i] for i in ways[which]]
+            own = [{one.spectrum.tests[i] for i in np.flatnonzero(one.spectrum.failed)} for one in chosen]
+            times = Counter(name for names in own for name in names)
+            different = len({tuple(one.faulty.tolist()) for one in chosen}) == count
+            if different and all(any(times[name] == 1 for name in names) for names in own):
+                found += 1
+                yield compose(chosen)
+            if found == MOST[count]:
+                break
+
+
+def adjusted_rand(one: Sequence[object], other: Sequence[object]) -> float:
+    """The adjusted Rand index of two groupings of the same things (Hubert & Arabie 1985)."""
+    both = sum(comb(n, 2) for n in Counter(zip(one, other, strict=True)).values())
+    left, right = (sum(comb(n, 2) for n in Counter(side).values()) for side in (one, other))
+    pairs = comb(len(one), 2)
+    expected = left * right / pairs if pairs else 0.0
+    most = (left + right) / 2
+    return 1.0 if most == expected else (both - expected) / (most - expected)
+
+
+def rank_of(report: RankedReport, faulty: Sequence[int]) -> float:
+    """The average rank of the best-placed of some statements."""
+    return min(report.suspect_of(element).rank_average for element in faulty)
+
+
+def figures(ranks: Sequence[float]) -> dict[str, float]:
+    """Top-1 and Top-5 in percent, and the mean reciprocal rank."""
+    top = {f"top{n}": round(100 * mean(rank <= n for rank in ranks), 1) for n in (1, 5)}
+    return {**top, "mrr": round(mean(1 / rank for rank in ranks), 3)}
+
+
+def several(subjects: Sequence[Subject], count: int, technique: Technique, seed: int) -> dict[str, object]:
+    """The figures for so many faults at once."""
+    indices, right, ranks = [], [], defaultdict[str, list[float]](list)
+    for composed in compositions(subjects, count, seed):
+        report = technique.localize(composed.spectrum, composed.base.program)
+        grouped = rank_groups(report, technique, composed.base.program)
+        number = {test: one.group.number for one in grouped.groups for test in one.group.tests}
+        single = {test: versions[0] for test, versions in composed.seen.items() if len(versions) == 1}
+        indices.append(adjusted_rand(list(single.values()), [number[test] for test in single]))
+        right.append(len(grouped.groups) == count)
+        for fault, faulty in enumerate(composed.faults):
+            tests = [test for test, versions in composed.seen.items() if fault in versions]
+            ranks["one ranking"].append(rank_of(report, faulty))
+            ranks["groups"].append(rank_of(best_group(grouped, tests).report, faulty))
+            true = some_failing(composed.spectrum, tests)
+            ranks["true groups"].append(rank_of(technique.localize(true, composed.base.program), faulty))
+    if not indices:
+        return {"subjects": 0}
+    found: dict[str, object] = {
+        "subjects": len(indices),
+        "ari": round(mean(indices), 3),
+        "right": round(100 * mean(right), 1),
+    }
+    return found | {name: figures(some) for name, some in ranks.items()}
+
+
+def best_group(grouped: GroupedRanking, tests: Iterable[str]) -> RankedGroup:
+    """The group that holds most of some tests."""
+    wanted = set(tests)
+    return max(grouped.groups, key=lambda one: (len(wanted.intersection(one.group.tests)), -one.group.number))
+
+
+def one_fault(subjects: Sequence[Subject], technique: Technique) -> dict[str, object]:
+    """How many versions with one fault fall apart, and where the fault is then."""
+    split, ranks, alone = [], [], []
+    for subject in subjects:
+        if subject.spectrum.counts.failed < 2:
+            continue
+        report = technique.localize(subject.spectrum, subject.program)
+        grouped = rank_groups(report, technique, subject.program)
+        if len(grouped.groups) > 1:
+            split.append(subject.name)
+        names = [subject.spectrum.tests[i] for i in np.flatnonzero(subject.spectrum.failed)]
+        ranks.append(rank_of(best_group(grouped, names).report, subject.faulty.tolist()))
+        alone.append(rank_of(report, subject.faulty.tolist()))
+    return {
+        "subjects": len(ranks),
+        "split": len(split),
+        "split percent": round(100 * len(split) / len(ranks), 1),
+        "fell apart": split,
+        "one ranking": figures(alone),
+        "groups": figures(ranks),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpora", nargs="+", type=Path)
+    parser.add_argument("--technique", default="kulczynski2")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    technique = make_technique(options.technique)
+    everything: dict[str, dict[str, object]] = {}
+    for corpus in options.corpora:
+        files, problems = read_index(corpus)
+        subjects = []
+        for file in files:
+            try:
+                subjects.append(read_subject(file))
+            except SuspectraError as error:
+                problems.append(error.problem)
+        for problem in problems:
+            print(f"left out: {problem}")
+        print(f"\n{corpus.name}, ranked by {technique.info.title}")
+        found = everything[corpus.name] = {"one fault": one_fault(subjects, technique)}
+        print(f"  one fault: {found['one fault']}")
+        for count, name in ((2, "pairs"), (3, "triples"), (5, "fives")):
+            found[name] = several(subjects, count, technique, options.seed)
+            print(f"  {name}: {found[name]}", flush=True)
+    print(json.dumps({"technique": technique.name, "seed": options.seed, "corpora": everything}))
+
+
+if __name__ == "__main__":
+    main()
