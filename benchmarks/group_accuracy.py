@@ -15,7 +15,7 @@ import argparse
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -81,7 +81,7 @@ def compose(subjects: Sequence[Subject]) -> Composed:
     edges = Edges(files, ends[0], ends[1], ends[2], base.edges.kind)
     failing = [{spectrum.tests[i] for i in np.flatnonzero(spectrum.failed)} for spectrum in spectra]
     names = list(dict.fromkeys([*base.tests, *sorted(set().union(*failing[1:]))]))
-    seen, rows, edge_rows = {}, [], []
+    seen, rows, edge_rows, raised = {}, [], [], []
     for name in names:
         versions = tuple(i for i, some in enumerate(failing) if name in some)
         if versions:
@@ -92,9 +92,13 @@ def compose(subjects: Sequence[Subject]) -> Composed:
         assert given is not None
         taken = columns[version][given[row]]
         rows.append(spectra[version].rows[row])
+        where = spectra[version].raised
+        raised.append(-1 if where is None else int(where[row]))
         edge_rows.append(np.sort(place[taken[kept[taken]]]).astype(np.int32))
     failed = np.array([name in seen for name in names])
     spectrum = Spectrum(tuple(names), failed, base.elements, tuple(rows), base.candidates, edges, tuple(edge_rows))
+    if base.raised is not None:
+        spectrum = replace(spectrum, raised=np.array(raised, np.int32))
     faults = [subject.faulty.tolist() for subject in subjects]
     return Composed("+".join(subject.name for subject in subjects), subjects[0], spectrum, faults, seen)
 
