@@ -303,3 +303,29 @@ def test_three_faults_at_once_have_three_rankings(three_faults, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(",group,group_rank")
     assert any("statements.py,26," in line for line in lines)
+
+
+def test_every_format_shows_the_groups(three_faults, capsys, tmp_path):
+    from suspectra.cli import run
+
+    assert run(["rank", "--workspace", str(three_faults), "--format", "sarif", "--technique", "ochiai"]) == 0
+    (log,) = json.loads(capsys.readouterr().out)["runs"]
+    assert [(group["id"], len(group["tests"])) for group in log["properties"]["groups"]] == [(1, 4), (2, 3), (3, 1)]
+    places = {
+        (place["artifactLocation"]["uri"], place["region"]["startLine"]): result["properties"]
+        for result in log["results"]
+        for place in [result["locations"][0]["physicalLocation"]]
+    }
+    own = places["src/ledger/statements.py", 26]
+    assert (own["group"], own["group_rank"]) == (3, 1)
+    assert own["rank_best"] > 1, "its own rank is still that among all"
+    assert all(("group" in properties) == bool(properties["ef"]) for properties in places.values())
+
+    assert run(["rank", "--workspace", str(three_faults), "--format", "markdown", "--technique", "ochiai"]) == 0
+    assert capsys.readouterr().out.count("### ✗ ") == 3
+
+    page = tmp_path / "page.html"
+    assert run(["report", "--workspace", str(three_faults), "--html", str(page), "--technique", "ochiai"]) == 0
+    text = page.read_text("utf-8")
+    assert "3 failure groups" in text
+    assert "✗ 3 tests: UnbalancedEntry at journal.py:41" in text

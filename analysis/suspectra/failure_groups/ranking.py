@@ -159,7 +159,7 @@ def _title(group: FailureGroup, spectrum: Spectrum, report: RankedReport, except
     if 2 * count < len(group.tests):
         known = ((-count, name) for name, count in names.items() if name)
         name = min(known, default=(0, ""))[1]
-        element = int(report.top(1)[0]) if len(report) else -1
+        element = int(np.argmax(report.level == 0)) if len(report) else -1
     place = _place(spectrum, element) if element >= 0 else ""
     return " at ".join(part for part in (name, place) if part) or group.tests[0]
 

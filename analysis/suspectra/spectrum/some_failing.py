@@ -107,7 +107,10 @@ def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
     counts = known["counts"] = Counts(ef, whole.counts.ep, len(own), whole.counts.passed)
     pairs = before.get("pairs")
     if counted is not None and pairs is not None and not pairs.worn:
-        changed = np.flatnonzero((counted.ef != counts.ef) | (counted.ep != counts.ep))
+        differs = counted.ep != counts.ep
+        if counted.ef is not counts.ef:
+            differs |= counted.ef != counts.ef
+        changed = np.flatnonzero(differs)
         known["pairs"] = pairs.updated(counts, changed)
     if view.edges is not None and view.edge_rows is not None and "edge_hit_counts" in whole.__dict__:
         edges = Counts.from_rows([view.edge_rows[i] for i in own], view.failed[own], len(view.edges))
