@@ -8,7 +8,7 @@ reached otherwise, is taken wrongly.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import overload
 
@@ -77,10 +77,10 @@ class Completion:
                 edges.kind,
                 conditions=edges.conditions,
             )
-        # the implied arcs out of each statement
-        self._by_source = np.argsort(source, kind="stable").astype(np.int32)
-        self._first = np.searchsorted(source[self._by_source], np.arange(len(elements) + 1)).astype(np.int32)
-        self._implied_counts = Tally(self._taken, len(source))
+        self._arcs = _ArcsBySource.from_ends(source, self._target, len(elements))
+        # an arc out of the scope is taken as often as its statement is executed
+        self._leaving = np.flatnonzero(np.equal(target, _EXIT))
+        self._tally = Tally(self._arcs.among(np.not_equal(target, _EXIT)).taken, len(source))
 
     def of(self, spectrum: Spectrum) -> Spectrum:
         """A spectrum over the table with the implied arcs of each test; itself where none are implied.
@@ -100,7 +100,7 @@ class Completion:
         """
         if len(self.edges) == self._told:
             return spectrum
-        told, implied = spectrum.edge_hit_counts, self._implied_counts.of(spectrum)
+        told, implied = spectrum.edge_hit_counts, self._implied_counts(spectrum)
         _, rows = spectrum.require_edges()
         times = spectrum.edge_counts
         all_rows = _CompletedRows(self, spectrum)
@@ -117,12 +117,16 @@ class Completion:
         )
         return after
 
-    def _taken(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
-        """The implied arcs that each test took, numbered from 0: it executed both of their ends."""
-        yield from _taken(self._by_source, self._first, self._target, spectrum, tests)
+    def _implied_counts(self, spectrum: Spectrum) -> Counts:
+        """How many failed and passed tests took each implied arc."""
+        counts, executed = self._tally.of(spectrum), spectrum.counts
+        ef, ep = counts.ef.copy(), counts.ep.copy()
+        ef[self._leaving] = executed.ef[self._source[self._leaving]]
+        ep[self._leaving] = executed.ep[self._source[self._leaving]]
+        return replace(counts, ef=ef, ep=ep)
 
     def _sorted(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
-        return (np.sort(taken, kind="stable") for taken in self._taken(spectrum, tests))
+        return (np.sort(taken, kind="stable") for taken in self._arcs.taken(spectrum, tests))
 
     def rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
         """The arcs that some tests took, told and implied.
@@ -162,11 +166,7 @@ class Completion:
             For each of `tests`.
         """
         told, implied = wanted[: self._told], wanted[self._told :]
-        by_source, first = self._by_source, self._first
-        if not implied.all():
-            chosen = implied[by_source]
-            by_source, first = by_source[chosen], np.concatenate([[0], np.cumsum(chosen)])[first]
-        taken = _taken(by_source, first, self._target, spectrum, tests)
+        taken = self._arcs.among(implied).taken(spectrum, tests)
         _, rows = spectrum.require_edges()
         for test, row in zip(tests, taken, strict=True):
             own = rows[test]
@@ -291,17 +291,55 @@ class _CompletedRows(_Completed[Row], DerivedRows):
         return self._completion.among(wanted, self._spectrum, tests)
 
 
-def _taken(by_source: Ints, first: Ints, target: Ints, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
-    """The arcs, given by the statements they leave, of which each test executed both ends."""
-    executed = np.zeros(len(spectrum.elements), bool)
-    for row in checked(spectrum.rows[test] for test in tests):
-        if not len(by_source):
-            yield np.zeros(0, np.int32)
-            continue
-        executed[row] = True
-        arcs = by_source[ranges(first[row], first[row + 1])].astype(np.int32, copy=False)
-        yield arcs[executed[target[arcs]]]
-        executed[row] = False
+@dataclass(frozen=True, eq=False)
+class _ArcsBySource:
+    """Implied arcs by the statements that they leave.
+
+    Parameters
+    ----------
+    arcs : ndarray of int32, shape (k,)
+        Their numbers, those out of one statement together.
+    first : ndarray of int32, shape (elements + 1,)
+        Where those out of each statement begin.
+    target : ndarray of int, shape (all implied arcs,)
+        The statement that a test executes if it takes the arc from its source.
+    """
+
+    arcs: Ints
+    first: Ints
+    target: Ints
+
+    @classmethod
+    def from_ends(cls, source: Ints, target: Ints, elements: int) -> _ArcsBySource:
+        arcs = np.argsort(source, kind="stable").astype(np.int32)
+        return cls(arcs, np.searchsorted(source[arcs], np.arange(elements + 1)).astype(np.int32), target)
+
+    def among(self, wanted: Bools) -> _ArcsBySource:
+        """Some of them."""
+        if wanted.all():
+            return self
+        chosen = wanted[self.arcs]
+        first = np.concatenate([[0], np.cumsum(chosen)]).astype(np.int32)[self.first]
+        return _ArcsBySource(self.arcs[chosen], first, self.target)
+
+    @cached_property
+    def _leads_on(self) -> Bools:
+        """Whether any of them leaves a statement; shape (elements,)."""
+        return np.greater(self.first[1:], self.first[:-1])
+
+    def taken(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
+        """Those that each test took, in any order: it executed both of their ends."""
+        executed = np.zeros(len(spectrum.elements), bool)
+        for row in checked(spectrum.rows[test] for test in tests):
+            if not len(self.arcs):
+                yield np.zeros(0, np.int32)
+                continue
+            row = row.astype(np.intp)  # as numpy's indices are, which are several times as fast
+            executed[row] = True
+            leading = row.compress(self._leads_on.take(row))
+            arcs = self.arcs.take(ranges(self.first.take(leading), self.first.take(leading + 1)))
+            yield arcs.compress(executed.take(self.target.take(arcs)))
+            executed[row] = False
 
 
 def _by_test(rows: Sequence[Row], columns: int, values: Sequence[Ints] | None = None) -> IntMatrix:

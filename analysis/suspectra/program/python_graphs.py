@@ -8,11 +8,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from suspectra.cancellation import check
+from suspectra.cancellation import check, checked
 from suspectra.errors import Problem
 from suspectra.program.basic_blocks import join_blocks, scope_graphs
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import FlowGraph, GraphTable
+from suspectra.program.flow_readers import read_flow, read_flows
 from suspectra.program.python_flow import PythonFlow, of_expression
 from suspectra.program.remembered import Remembered
 from suspectra.program.scope_flow import Arc
@@ -114,23 +115,16 @@ def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[
 
 @lru_cache(maxsize=4)
 def _flows(paths: tuple[str, ...], source_of: SourceOf) -> tuple[PythonFlow | None, ...]:
-    _parsed.begin()
+    _read_flow.begin()
     with without_collecting():
-        return tuple([_flow(path, source_of) for path in paths])
+        sources = [source_of(path) for path in checked(paths)]
+        unknown = [data for data in dict.fromkeys(sources) if data is not None and not _read_flow.knows(data)]
+        for data, flow in read_flows(unknown):
+            _read_flow.keep(flow, data)
+        return tuple([None if data is None else _read_flow(data) for data in sources])
 
 
-def _flow(path: str, source_of: SourceOf) -> PythonFlow | None:
-    check()
-    data = source_of(path)
-    return _parsed(data) if data is not None else None
-
-
-@Remembered
-def _parsed(data: bytes) -> PythonFlow | None:
-    try:
-        return PythonFlow.parse(data)
-    except SyntaxError:
-        return None
+_read_flow = Remembered(read_flow)
 
 
 def _taken_graph(arcs: _Arcs, part: FilePart) -> FlowGraph:

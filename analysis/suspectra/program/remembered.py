@@ -45,11 +45,41 @@ class Remembered(Generic[P, T]):
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> T:
         """What the function gives for these arguments."""
-        key = (*arguments, *named.items())
-        known = self._known.get(key)
+        known = self._known.get(_key(*arguments, **named))
         result = known[1] if known is not None else self._work(*arguments, **named)
-        self._known[key] = self._round, result
+        self.keep(result, *arguments, **named)
         return result
+
+    def knows(self, *arguments: P.args, **named: P.kwargs) -> bool:
+        """Whether the result for some arguments is kept.
+
+        Parameters
+        ----------
+        *arguments, **named : object
+            Those of the function.
+
+        Returns
+        -------
+        bool
+            False where asking for it means work.
+        """
+        return _key(*arguments, **named) in self._known
+
+    def keep(self, result: T, *arguments: P.args, **named: P.kwargs) -> None:
+        """Keep a result that was found in another way.
+
+        Parameters
+        ----------
+        result : T
+            What the function would give.
+        *arguments, **named : object
+            Those of the function.
+        """
+        self._known[_key(*arguments, **named)] = self._round, result
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def _key(*arguments: object, **named: object) -> tuple[object, ...]:
+    return (*arguments, *named.items())

@@ -155,9 +155,8 @@ class _Gather:
         orders = [np.argsort(column, kind="stable") for _, column in facts]
         ordered = [(cell[o], column[o]) for (cell, column), o in zip(facts, orders, strict=True)]
         self.sizes = np.array([len(cell) for cell, _ in ordered], np.int64)
-        self.starts = self.sizes.cumsum() - self.sizes
-        self.cell = np.concatenate([EMPTY, *(cell for cell, _ in ordered)]).astype(np.int32)
-        self.column = np.concatenate([EMPTY, *(column for _, column in ordered)]).astype(np.int32)
+        self.cells = [cell.astype(np.int32) for cell, _ in ordered]
+        self.columns = [column.astype(np.int32) for _, column in ordered]
         self.repeats = any(np.any(column[1:] == column[:-1]) for _, column in ordered)
         first = np.array([column[0] if len(column) else -1 for _, column in ordered], np.int64)
         # sources are numbered as they were loaded, columns by path
@@ -180,17 +179,17 @@ class _Gather:
             How often each cell was passed.
         """
         order = self.place[touched].argsort()
-        touched, starts = touched[order], starts[order]
-        sizes = self.sizes[touched]
-        ends = sizes.cumsum()
-        within = np.arange(int(ends[-1]) if len(ends) else 0)
-        facts = within + np.repeat(self.starts[touched] - ends + sizes, sizes)
-        cells = self.cell[facts] + np.repeat(starts, sizes)
-        met = fired[cells].nonzero()[0]
-        row = self.column[facts[met]]
-        passed = times[cells[met]] if times is not None else None
+        sources = touched[order].tolist()
+        if not sources:
+            return EMPTY, None if times is None else np.zeros(0, np.int64)
+        # sources are pieced together, which is faster than to look at each of their facts
+        cells = np.concatenate([self.cells[n] for n in sources], dtype=np.intp)
+        cells += np.repeat(starts[order], self.sizes[sources])
+        met = fired.take(cells)
+        row = np.concatenate([self.columns[n] for n in sources]).compress(met)
+        passed = times.take(cells.compress(met)) if times is not None else None
         if self.repeats and len(row):
             first = np.concatenate([[True], row[1:] != row[:-1]]).nonzero()[0]
-            row = row[first]
+            row = row.take(first)
             passed = np.add.reduceat(passed, first) if passed is not None else None
         return row, passed
