@@ -198,7 +198,8 @@ def test_logs_are_taken_apart_in_one_place(path):
 
 
 STARTS = {"create_subprocess_exec", "create_subprocess_shell", "Popen", "system", "popen", "posix_spawn", "startfile"}
-STARTERS = ("processes/runner.py", "processes/watchdog.py", "selection/revision.py")  # the last runs nothing but git
+# the last two run nothing but git, and nothing but Suspectra
+STARTERS = ("processes/runner.py", "processes/watchdog.py", "selection/revision.py", "program/flow_readers.py")
 
 
 @pytest.mark.parametrize("path", [*sources(ANALYSIS), *sources(SERVER)], ids=relative)
