@@ -180,7 +180,7 @@ def explain(where: str, workspace: Path, **chosen: Unpack[RankingOptions]) -> No
 
     localized = localize(workspace, **chosen)
     file, line = parse_location(workspace, where)
-    write_explanation(localized.report, file, line, sys.stdout, Sources(workspace))
+    write_explanation(localized.report, localized.evidence, file, line, sys.stdout, Sources(workspace))
     warn(localized.problems)
 
 

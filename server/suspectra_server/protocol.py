@@ -415,6 +415,12 @@ TEST = (
     Field("name", "string", "The test's full id, for pytest its node id."),
     Field("verdict", '"passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed"', "How it ended."),
     Field("message", "string", "The first line of the failure, empty for a test that passed."),
+    Field(
+        "calls",
+        "string[]",
+        "The calls in measured code that were under way when it failed, the innermost first, each as"
+        " `file:line in function`. Lines are as it was run.",
+    ),
     Field("seconds", "number", "How long it took."),
     Field("uri", "DocumentUri | null", "Where it is defined, if that is known and in the workspace folder."),
     Field("line", "number | null", "As it was run, counted from 1."),

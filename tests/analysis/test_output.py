@@ -17,6 +17,7 @@ from suspectra.localizer import Localizer
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.output.csv_output import FIELDS, write_csv
+from suspectra.output.explanation import write_explanation
 from suspectra.output.html import write_html
 from suspectra.output.json_output import write_json
 from suspectra.output.markdown import write_markdown
@@ -25,6 +26,7 @@ from suspectra.output.sarif import write_sarif
 from suspectra.output.table import write_table
 from suspectra.output.terminal import fit, pad, safe, width
 from suspectra.techniques import make_technique
+from suspectra_recorder.log.stack import Stack, StackFrame
 
 NASTY = [
     "=cmd|' /C calc'!A0",
@@ -39,7 +41,7 @@ NASTY = [
 
 
 def ranking_of(
-    names: list[str], *, file: str = "src/a.py", function: str = "f", technique: str = "ochiai", **more
+    names: list[str], *, file: str = "src/a.py", function: str = "f", technique: str = "ochiai", stacks=(), **more
 ) -> Listing:
     """The last of three tests passes; line 2 is the first suspect."""
     measured = MeasuredFile(
@@ -51,7 +53,8 @@ def ranking_of(
         TestResult(name, verdict, location, message="boom")
         for name, verdict in zip(names, (Verdict.FAILED, Verdict.ERROR, Verdict.PASSED), strict=True)
     ]
-    evidence = Evidence("recording", tuple(tests), (measured,), tuple(rows), np.zeros(0, np.int32))
+    stacks = dict(zip(names, stacks, strict=False))
+    evidence = Evidence("recording", tuple(tests), (measured,), tuple(rows), np.zeros(0, np.int32), stacks=stacks)
     localizer = Localizer(make_technique(technique))
     report = localizer.update(evidence)
     return Listing(report, evidence, (Problem("f", "p", "cause", "cure"),), **more)
@@ -110,6 +113,18 @@ LOCATION = {
     },
     "additionalProperties": False,
 }
+STACK = {
+    "type": "object",
+    "required": ["frames"],
+    "properties": {
+        "message": MESSAGE,
+        "frames": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"location": LOCATION}, "additionalProperties": False},
+        },
+    },
+    "additionalProperties": False,
+}
 RESULT = {
     "type": "object",
     "required": ["ruleId", "ruleIndex", "level", "message", "locations", "rank"],
@@ -121,6 +136,7 @@ RESULT = {
         "rank": {"type": "number", "minimum": 0, "maximum": 100},
         "locations": {"type": "array", "items": LOCATION, "minItems": 1},
         "relatedLocations": {"type": "array", "items": LOCATION, "uniqueItems": True},
+        "stacks": {"type": "array", "items": STACK, "uniqueItems": True},
         "properties": {"type": "object"},
     },
     "additionalProperties": False,
@@ -181,6 +197,29 @@ def test_sarif(tmp_path):
     assert first["relatedLocations"][0]["physicalLocation"]["region"]["startLine"] == 7
     assert first["properties"]["ef"] == 2
     assert run["invocations"][0]["toolExecutionNotifications"][0]["properties"]["cure"] == "cure"
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+def test_stacks_are_shown_as_text_everywhere(tmp_path, nasty):
+    frames = (StackFrame("src/a.py", 1, nasty), StackFrame("src/a.py", 3, nasty))
+    ranking = ranking_of(NAMES, stacks=[Stack(frames, "KeyError", nasty), Stack((frames[0],), "OSError")])
+    log = json.loads(text_of(write_sarif, ranking, tmp_path))
+    jsonschema.validate(log, SARIF)
+    (stack,) = log["runs"][0]["results"][0]["stacks"]
+    assert stack["message"]["text"] == f"t::a: KeyError: {nasty}"
+    lines = [frame["location"]["physicalLocation"]["region"]["startLine"] for frame in stack["frames"]]
+    assert lines == [3, 1]  # the innermost call first
+    told = json.loads(text_of(write_json, ranking))["stacks"]
+    assert told["t::a"]["frames"][1] == {"file": "src/a.py", "line": 3, "function": nasty}
+    assert Stack.from_dict({**told["t::b"], "frames": [frame.values() for frame in told["t::b"]["frames"]]})
+    page = text_of(write_html, ranking, Sources(tmp_path))
+    said = text_of(
+        lambda r, out: write_explanation(r.report, r.evidence, "src/a.py", 3, out, Sources(tmp_path)), ranking
+    )
+    assert "<script>[x]" not in page
+    for text in (page, said):
+        assert "1 of 2 failing tests failed here: KeyError: " in text
+        assert not set("\x1b\u202e\0") & set(text)
 
 
 # ------------------------------------------------------------------------------------- CSV, JSON, Markdown

@@ -92,7 +92,7 @@ ${tests.map((test, index) => {
   const name = test.uri
     ? html`<button data-action="${kind} ${index}"><code>${test.name}</code></button>`
     : html`<code>${test.name}</code>`;
-  return html`<li>${name}${test.message ? html`<br><span class="bad">${test.message}</span>` : html``}</li>`;
+  return html`<li>${name}${test.message ? html`<br><span class="bad">${test.message}</span>` : html``}${test.calls.map((call) => html`<br><code class="soft">${call}</code>`)}</li>`;
 })}
 ${more > 0 ? html`<li class="soft">${t('and {0} more', more)}</li>` : html``}
 </ul>`;

@@ -169,6 +169,8 @@ export interface Test {
   name: string;
   verdict: 'passed' | 'failed' | 'error' | 'skipped' | 'xfailed' | 'xpassed';
   message: string;
+  /** `file:line in function`, the innermost first. */
+  calls: string[];
   seconds: number;
   uri: string | null;
   /** Counted from 1. */

@@ -22,6 +22,7 @@ const test: Test = {
   name: 'tests/t.py::test_<x>',
   verdict: 'failed',
   message: 'assert 1 == "2"',
+  calls: [],
   seconds: 0,
   uri: place.uri,
   line: 3,

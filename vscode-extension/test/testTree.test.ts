@@ -11,7 +11,15 @@ const names = [
   'tests/test_b.py::test_b',
   'ctest_case',
 ] as const;
-const tests = names.map((name): Test => ({ name, verdict: 'passed', message: '', seconds: 0, uri: null, line: null }));
+const tests = names.map((name): Test => ({
+  name,
+  verdict: 'passed',
+  message: '',
+  calls: [],
+  seconds: 0,
+  uri: null,
+  line: null,
+}));
 
 class Node implements Item<Node> {
   readonly children: [string, Node][] = [];

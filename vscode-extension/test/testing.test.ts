@@ -11,7 +11,7 @@ import { type Run, type TestController, workbench } from './standins/workbench';
 
 const FOLDER = 'file:///project';
 const test = (name: string, verdict: Test['verdict'], message = ''): Test => ({
-  ...{ name, verdict, message, seconds: 0.5, uri: `${FOLDER}/test_cart.py`, line: 3 },
+  ...{ name, verdict, message, calls: [], seconds: 0.5, uri: `${FOLDER}/test_cart.py`, line: 3 },
 });
 const failing = test('test_cart.py::test_sum', 'failed', 'assert 1 == 2');
 const passing = test('test_cart.py::test_tax', 'passed');

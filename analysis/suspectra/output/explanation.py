@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import TextIO
 
 from suspectra.errors import Problem, UsageError
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.failures import failure_sentence
 from suspectra.evidence.sources import Sources
 from suspectra.output.terminal import Style, safe
 from suspectra.report import RankedReport
 
 
-def write_explanation(report: RankedReport, file: str, line: int, out: TextIO, sources: Sources) -> None:
+def write_explanation(
+    report: RankedReport, evidence: Evidence, file: str, line: int, out: TextIO, sources: Sources
+) -> None:
     """Explain the statement on a line.
 
     Parameters
     ----------
     report : RankedReport
         The ranking.
+    evidence : Evidence
+        What it was made from.
     file : str
         Relative to the workspace, with forward slashes.
     line : int
@@ -47,12 +53,16 @@ def write_explanation(report: RankedReport, file: str, line: int, out: TextIO, s
     out.write(f"{safe(explanation.headline)}\n")
     for sentence in explanation.sentences:
         out.write(f"{safe(sentence)}\n")
+    if failed := failure_sentence(evidence, report.spectrum, element):
+        out.write(f"{safe(failed)}\n")
     if explanation.formula:
         out.write(f"\n    {explanation.formula}\n    {explanation.substituted}\n")
     if suspect.failing_tests:
         out.write("\nFailing tests that execute it:\n")
         for name in suspect.failing_tests:
             out.write(f"    {safe(name)}\n")
+            if (stack := evidence.stacks.get(name)) is not None:
+                out.write(f"        {safe(str(stack))}\n")
 
 
 def _no_statement(report: RankedReport, file: str, line: int) -> Problem:

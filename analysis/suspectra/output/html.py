@@ -18,7 +18,8 @@ from markupsafe import Markup
 
 from suspectra import __version__
 from suspectra.arrays import Ints
-from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.failures import failure_sentence
 from suspectra.evidence.sources import Sources, SourceUnreadable
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.markov.debugging_model import DebuggingModel
@@ -249,11 +250,12 @@ def _data(ranking: Listing, files: Sequence[_ShownFile], heat: Sequence[int]) ->
     suspects = []
     for position, element in enumerate(report.top(ranking.shown).tolist()):
         why = report.explain(position)
+        failed = failure_sentence(evidence, report.spectrum, element)
         suspects.append(
             {
                 "statement": int(shown[element]),
                 "headline": safe(why.headline),
-                "sentences": [safe(sentence) for sentence in why.sentences],
+                "sentences": [safe(sentence) for sentence in (*why.sentences, *([failed] if failed else []))],
                 "formula": why.formula,
                 "substituted": why.substituted,
             }
@@ -267,7 +269,7 @@ def _data(ranking: Listing, files: Sequence[_ShownFile], heat: Sequence[int]) ->
         ],
         "files": [file.fields for file in files],
         "suspects": suspects,
-        "tests": [_test(evidence.tests[i], numbers[i]) for i in _failing_first(evidence)],
+        "tests": [_test(evidence, i, numbers[i]) for i in _failing_first(evidence)],
         "rows": rows,
     }
 
@@ -278,12 +280,15 @@ def _level_ranks(report: RankedReport) -> list[str]:
     return [rank_text(end - size + 1, end) for end, size in zip(ends.tolist(), sizes.tolist(), strict=True)]
 
 
-def _test(test: TestResult, row: int) -> dict[str, object]:
+def _test(evidence: Evidence, index: int, row: int) -> dict[str, object]:
+    test = evidence.tests[index]
+    stack = evidence.stacks.get(test.name)
     return {
         "name": safe(test.name),
         "verdict": test.verdict.value,
         "failing": test.verdict.failing,
         "message": safe(test.message),
+        "calls": [safe(str(frame)) for frame in reversed(stack.frames)] if stack is not None else [],
         "flaky": test.flaky,
         "row": row,
     }

@@ -11,6 +11,7 @@ from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.behaviours import behaviours
 from suspectra.output.ranking import Entry, Listing
 from suspectra.report import SubgraphReport
+from suspectra_recorder.log.stack import Stack
 
 
 def write_json(ranking: Listing, out: TextIO) -> None:
@@ -37,6 +38,7 @@ def write_json(ranking: Listing, out: TextIO) -> None:
         "elements": len(report),
         "tied_beyond": ranking.tied_beyond,
         "problems": [problem.as_dict() for problem in ranking.problems],
+        "stacks": {name: _stack(stack) for name, stack in sorted(ranking.evidence.stacks.items())},
         "collection_errors": [error.as_dict() for error in ranking.evidence.collection_errors],
     }
     if isinstance(report, SubgraphReport):
@@ -51,6 +53,11 @@ def write_json(ranking: Listing, out: TextIO) -> None:
     out.write("\n ]")
     _write_suspects(ranking.entries(), out, " ")
     out.write("\n}\n")
+
+
+def _stack(stack: Stack) -> dict[str, object]:
+    """Where a test failed, its calls the outermost first."""
+    return {**stack.as_dict(), "frames": [frame._asdict() for frame in stack.frames]}
 
 
 def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:

@@ -15,11 +15,13 @@ from urllib.parse import quote
 from suspectra import __version__
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
+from suspectra.evidence.failures import failed_in
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import rank_text, score_text
 from suspectra.technique_info import TechniqueInfo
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.stack import Stack
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "SRCROOT"
@@ -43,8 +45,9 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     -----
     The level tells the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
     for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are under the run's
-    `properties`; those of a result name the group in which it ranks best. A result's `rank` goes from 100 (first)
-    down towards 0. The counts and all failing tests are under `properties`; related locations are 20 at most.
+    `properties`; those of a result name the group in which it ranks best. A result's `stacks` are those of the tests
+    that failed in it, 20 at most, the innermost call first. A result's `rank` goes from 100 (first) down towards 0. The
+    counts and all failing tests are under `properties`; related locations are 20 at most.
     """
     tests = {test.name: test for test in ranking.evidence.tests}
     statements = max(len(ranking.report), 1)
@@ -77,6 +80,9 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
     group, rank = ranking.group_ranks()
     for element, entry in zip(ranking.report.top(ranking.shown).tolist(), ranking.entries(), strict=True):
         result = _result(entry, ranking.report.technique.info, tests, statements)
+        failed = failed_in(ranking.evidence, ranking.report.spectrum, element)
+        if failed:
+            result["stacks"] = [_stack(name, ranking.evidence.stacks[name]) for name in failed[:_MAX_RELATED]]
         if group[element]:
             result["properties"] |= {"group": int(group[element]), "group_rank": int(rank[element])}
         out.write(separator + encode(result))
@@ -148,6 +154,16 @@ def _related(number: int, name: str, test: TestResult | None) -> dict[str, objec
         place = test.location
         related["physicalLocation"] = _physical(place.file, place.line, place.end_line)
     return related
+
+
+def _stack(test: str, stack: Stack) -> dict[str, object]:
+    frames = []
+    for frame in reversed(stack.frames):
+        location: dict[str, object] = {"physicalLocation": _physical(frame.file, frame.line, frame.line)}
+        if frame.function:
+            location["logicalLocations"] = [{"fullyQualifiedName": frame.function, "kind": "function"}]
+        frames.append({"location": location})
+    return {"message": {"text": f"{test}: {stack.what}" if stack.what else test}, "frames": frames}
 
 
 def _file_name(file: str) -> bytes:

@@ -80,6 +80,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
         parts.append(f"{markdown(info.title)}: {code(explanation.formula)}\n\n{code(explanation.substituted)}")
     if suspect.failing_tests:
         parts.append("Failing tests that execute it:\n\n" + "\n".join(_tests(ranking, suspect)))
+    parts.append(markdown(ranking.failed_in(suspect)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -88,6 +89,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     explanation = snapshot.ranking.explain(suspect)
     lines = [explanation.headline, *explanation.sentences, explanation.formula, explanation.substituted]
     lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MAX_TESTS]]
+    lines.append(snapshot.ranking.failed_in(suspect))
     return "\n".join(line for line in lines if line)
 
 

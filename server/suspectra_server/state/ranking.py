@@ -9,13 +9,14 @@ from functools import cached_property, lru_cache
 
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra.evidence.failures import failure_sentence
 from suspectra.measured_file import MeasuredFile
 from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State
-from suspectra_server.text import many
+from suspectra_server.text import MAX_TEXT, many, plain
 
 RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 
@@ -124,6 +125,17 @@ class Ranking:
         """The tests that failed, by name."""
         tests = self.evidence.tests if self.evidence else ()
         return {test.name: test for test in tests if test.verdict.failing}
+
+    def failed_in(self, suspect: Suspect) -> str:
+        """How many tests failed in a suspect, and by what; empty where none did."""
+        if self.evidence is None:
+            return ""
+        return plain(failure_sentence(self.evidence, self.ranked.spectrum, suspect.element), MAX_TEXT)
+
+    def calls_of(self, test: str) -> list[str]:
+        """The calls that were under way when a test failed, the innermost first."""
+        stack = self.evidence.stacks.get(test) if self.evidence else None
+        return [plain(str(frame)) for frame in reversed(stack.frames)] if stack is not None else []
 
     @cached_property
     def tied_beyond(self) -> int:

@@ -218,6 +218,7 @@
       if (t.flaky) name.append(make("span", "flaky", "flaky: passed when run again"));
       button.append(make("span", "outcome " + t.verdict, t.verdict), name);
       if (t.message) { const m = make("span", "message", t.message); m.title = t.message; button.append(m); }
+      if (t.calls.length) { const c = make("span", "message", `at ${t.calls[0]}`); c.title = t.calls.join("\n"); button.append(c); }
       button.addEventListener("click", () => pick(t === test ? null : t));
       holder.append(button);
     }

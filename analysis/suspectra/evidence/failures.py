@@ -1,0 +1,87 @@
+"""Where tests failed, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suspectra.evidence.evidence import Evidence
+from suspectra.spectrum import Spectrum
+
+
+def failed_in(evidence: Evidence, spectrum: Spectrum, element: int) -> tuple[str, ...]:
+    """The names of the tests that failed in a statement.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With the stacks of failing tests.
+    spectrum : Spectrum
+        Made of it.
+    element : int
+        Column of the statement.
+
+    Returns
+    -------
+    tuple of str
+        In their order; empty where the evidence does not tell.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> from suspectra_recorder.log.stack import Stack, StackFrame
+    >>> lines = np.array([1, 2], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> stacks = {"test_all": Stack((StackFrame("cart.py", 2),), "KeyError", "'DE'")}
+    >>> tests, rows = (TestResult("test_all", Verdict.FAILED),), (np.array([0, 1], np.int32),)
+    >>> evidence = Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32), stacks=stacks)
+    >>> failed_in(evidence, evidence.spectrum(), 1)
+    ('test_all',)
+    """
+    if spectrum.raised is None:
+        return ()
+    names = (spectrum.tests[test] for test in np.flatnonzero(spectrum.raised == element).tolist())
+    return tuple(sorted(name for name in names if name in evidence.stacks))
+
+
+def failure_sentence(evidence: Evidence, spectrum: Spectrum, element: int) -> str:
+    """How many tests failed in a statement, and by what.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With the stacks of failing tests.
+    spectrum : Spectrum
+        Made of it.
+    element : int
+        Column of the statement.
+
+    Returns
+    -------
+    str
+        One sentence with foreign words in it; empty where no test failed there.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> from suspectra_recorder.log.stack import Stack, StackFrame
+    >>> lines = np.array([1, 2], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> stacks = {"test_all": Stack((StackFrame("cart.py", 2),), "KeyError", "'DE'")}
+    >>> tests, rows = (TestResult("test_all", Verdict.FAILED),), (np.array([0, 1], np.int32),)
+    >>> evidence = Evidence("by hand", tests, (cart,), rows, np.zeros(0, np.int32), stacks=stacks)
+    >>> failure_sentence(evidence, evidence.spectrum(), 1)
+    "The failing test failed here: KeyError: 'DE'."
+    """
+    names = failed_in(evidence, spectrum, element)
+    if not names:
+        return ""
+    failed = spectrum.counts.failed
+    who = "The failing test" if failed == 1 else f"{len(names)} of {failed} failing tests"
+    what = dict.fromkeys(stack.what for name in names if (stack := evidence.stacks[name]).what)
+    first = f": {next(iter(what))}" if what else ""
+    others = (
+        f", and {len(what) - 1} other messages" if len(what) > 2 else ", and another message" if len(what) == 2 else ""
+    )
+    return f"{who} failed here{first}{others}."
