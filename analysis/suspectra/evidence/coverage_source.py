@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
+from suspectra.arrays import Ints
 from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.boundary import Boundary, inside, shown
+from suspectra.evidence.boundary import inside, shown
 from suspectra.evidence.coverage_data import (
     HOW_TO_SWITCH_CONTEXTS_ON,
-    MAX_LINES,
     CoverageData,
     parallel_files,
 )
+from suspectra.evidence.coverage_hits import FileHits, Hits
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.failure_text import Failure
 from suspectra.evidence.junit import Case, Matching, address, is_node_id, match, node_id_of, read_junit
+from suspectra.evidence.listed import listed
+from suspectra.evidence.measured_paths import MeasuredPaths
 from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature
 from suspectra.evidence.test_code import TestCode
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.program.python_source import PythonSource
-from suspectra.spectrum import Edges
 from suspectra_recorder.log.stack import Stack, StackFrame
 
 T = TypeVar("T")
 _PHASES = ("setup", "run", "teardown")
 _MAX_HITS = 100_000_000  # 0.8 GB while they are sorted
-_NAMED = 10  # items a problem names before it says how many more there are
 
 _IMPORT = 0  # the row of what ran outside any test; tests follow
 
@@ -127,7 +126,7 @@ class CoverageSource:
                 *report.problems,
                 *_mismatches(matching, report.cases, junit_name, self.name),
             ]
-            paths = _Paths(self.workspace, [path for _, path in data.files])
+            paths = MeasuredPaths(self.workspace, [path for _, path in data.files])
             hits = self._hits(data, paths, contexts.rows(row_of), len(tests) + 1, problems)
         if not report.cases:
             raise EvidenceError(
@@ -205,15 +204,15 @@ class CoverageSource:
         if not parts:
             return []
         cause = (
-            f"{_listed([part.name for part in parts], 'file')} of single processes next to it are not combined into it"
+            f"{listed([part.name for part in parts], 'file')} of single processes next to it are not combined into it"
         )
         return [Problem(self.name, "", cause, "run `coverage combine --append`")]
 
     def _hits(
-        self, data: CoverageData, paths: _Paths, row_of_context: _RowOf, rows: int, problems: list[Problem]
-    ) -> _Hits:
+        self, data: CoverageData, paths: MeasuredPaths, row_of_context: _RowOf, rows: int, problems: list[Problem]
+    ) -> Hits:
         """Go through the measured files one by one, so that memory is bounded by the largest and by the result."""
-        hits = _Hits(rows)
+        hits = Hits(rows)
         by_path: dict[str, list[int]] = {}
         for identifier, raw in data.files:
             if path := paths.resolve(raw):
@@ -225,14 +224,14 @@ class CoverageSource:
             parsed = _Parsed(None, "") if plugin else self._parse(path)
             if parsed.problem:
                 problems.append(parsed.problem)
-            parts = [_file_hits(data, identifier, row_of_context) for identifier in identifiers]
-            hits.add(path, parsed.source, _joined(parts), notes)
+            hits.add(path, parsed.source, FileHits.from_data(data, identifiers, row_of_context))
             found = self._sources.signature(path)
             if found and found[0] > measured_at:
                 notes.changed.append(path)
             if hits.count > _MAX_HITS:
                 cause = f"it holds more than {_MAX_HITS:,} executed lines"
                 raise EvidenceError(Problem(self.name, "", cause, "measure fewer files (coverage's `source` option)"))
+        notes.too_long = hits.too_long
         problems += paths.problems(self.name) + notes.problems()
         return hits
 
@@ -281,7 +280,7 @@ class CoverageSource:
         return replace(shared, rows=rows, at_import=at_import, edges=_shared_edges(before, evidence, names))
 
 
-def _stacks(failures: Mapping[str, Failure], paths: _Paths, files: Iterable[MeasuredFile]) -> dict[str, Stack]:
+def _stacks(failures: Mapping[str, Failure], paths: MeasuredPaths, files: Iterable[MeasuredFile]) -> dict[str, Stack]:
     """Where tests failed, in measured files; pytest does not always name the functions."""
     measured = {file.path: file for file in files}
 
@@ -353,142 +352,6 @@ class _RowOf:
         return np.where(self.keys[index] == contexts, self.rows[index], -1)
 
 
-@dataclass(frozen=True)
-class _FileHits:
-    """Executed raw lines and arcs of one file: parallel columns."""
-
-    line_row: Ints
-    line: Ints
-    arc_row: Ints
-    source: Ints
-    target: Ints
-
-
-def _file_hits(data: CoverageData, identifier: int, row_of: _RowOf) -> _FileHits:
-    nothing = np.zeros(0, np.int64)
-    if data.has_arcs:
-        contexts, source, target = data.arcs(identifier)
-        row = row_of(contexts)
-        known = row >= 0
-        row, source, target = row[known], source[known], target[known]
-        lines = np.concatenate([source, target])
-        return _FileHits(*_distinct(np.concatenate([row, row]), lines), row, source, target)
-    pieces = [(row_of(contexts), line) for contexts, line in data.lines(identifier)]
-    rows = np.concatenate([row for row, _ in pieces]) if pieces else nothing
-    lines = np.concatenate([line for _, line in pieces]) if pieces else nothing
-    return _FileHits(*_distinct(rows, lines), nothing, nothing, nothing)
-
-
-def _distinct(row: Ints, line: Ints) -> tuple[Ints, Ints]:
-    """The distinct pairs of a known row and a line number, in order."""
-    keep = (row >= 0) & (line > 0)
-    keys = np.unique(row[keep].astype(np.int64) * (2 * MAX_LINES) + line[keep])
-    return keys // (2 * MAX_LINES), keys % (2 * MAX_LINES)
-
-
-def _joined(parts: Sequence[_FileHits]) -> _FileHits:
-    if len(parts) == 1:
-        return parts[0]
-    names = ("line_row", "line", "arc_row", "source", "target")
-    return _FileHits(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-class _Hits:
-    """Collects files with their hits, and builds rows of them."""
-
-    def __init__(self, rows: int):
-        self._rows = rows
-        self.files: list[MeasuredFile] = []
-        self.count = 0
-        self._statements = 0
-        self._hits: list[tuple[Ints, Ints]] = []
-        self._edges: list[tuple[int, Ints, Ints]] = []
-        self._edge_hits: list[tuple[Ints, Ints]] = []
-        self._edge_count = 0
-
-    def add(self, path: str, source: PythonSource | None, hits: _FileHits, notes: _Notes) -> None:
-        """Add one file; without its source its statements are the lines that were executed."""
-        if source is None:
-            line = np.unique(hits.line).astype(np.int32)
-            file = MeasuredFile(path, None, line, line, np.full(len(line), -1, np.int32), ())
-            index: Ints = np.searchsorted(line, hits.line)
-        else:
-            file = MeasuredFile(path, None, source.line, source.end_line, source.function, source.functions)
-            index = source.statements_of(hits.line)
-            if len(hits.line) and hits.line.max() > source.line_count:
-                notes.too_long.append(path)
-        known = index >= 0
-        row, column = _pairs(hits.line_row[known], index[known], max(len(file.line), 1))
-        self._hits.append((row, column + self._statements))
-        self._add_edges(file, source, hits)
-        self.files.append(file)
-        self._statements += len(file.line)
-        self.count += len(row)
-
-    def _add_edges(self, file: MeasuredFile, source: PythonSource | None, hits: _FileHits) -> None:
-        first, second = hits.source, hits.target
-        if source is not None:
-            first, second = source.first_lines(first), source.first_lines(second)
-        keep = first != second  # within one multi-line statement
-        keys, index = np.unique(
-            (first[keep] + MAX_LINES) * (2 * MAX_LINES) + second[keep] + MAX_LINES, return_inverse=True
-        )
-        row, column = _pairs(hits.arc_row[keep], index, max(len(keys), 1))
-        self._edge_hits.append((row, column + self._edge_count))
-        self._edges.append((len(self.files), keys // (2 * MAX_LINES) - MAX_LINES, keys % (2 * MAX_LINES) - MAX_LINES))
-        self._edge_count += len(keys)
-
-    def rows(self) -> tuple[Row, ...]:
-        """For every row the sorted indices of its statements."""
-        return _split(self._hits, self._rows)
-
-    def edges(self) -> EdgeEvidence:
-        """The arcs as edges, each in the function it leaves or enters."""
-        offsets = np.cumsum([0, *(len(file.functions) for file in self.files)])
-        functions = []
-        for number, source, target in self._edges:
-            file = self.files[number]
-            inner = np.maximum(_function_at(file, source), _function_at(file, target))
-            functions.append(np.where(inner >= 0, inner + offsets[number], -1))
-
-        def column(parts: Iterable[Ints]) -> Ints:
-            parts = list(parts)
-            return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, np.int32)
-
-        return EdgeEvidence(
-            Edges(
-                column(np.full(len(source), number) for number, source, _ in self._edges),
-                column(source for _, source, _ in self._edges),
-                column(target for _, _, target in self._edges),
-                column(functions),
-            ),
-            _split(self._edge_hits, self._rows)[1:],
-        )
-
-
-def _pairs(row: Ints, column: Ints, columns: int) -> tuple[Ints, Ints]:
-    keys = np.unique(row * columns + column)
-    return (keys // columns).astype(np.int32), keys % columns
-
-
-def _split(pieces: Sequence[tuple[Ints, Ints]], rows: int) -> tuple[Row, ...]:
-    """Pairs (row, column), with columns ascending from piece to piece, as one sorted array of columns a row."""
-    row = np.concatenate([part for part, _ in pieces]) if pieces else np.zeros(0, np.int32)
-    column = np.concatenate([part for _, part in pieces]) if pieces else np.zeros(0, np.int32)
-    order = np.argsort(row, kind="stable")
-    ends = np.searchsorted(row[order], np.arange(rows + 1))
-    column = column[order].astype(np.int32)
-    return tuple(column[ends[i] : ends[i + 1]].copy() for i in range(rows))
-
-
-def _function_at(file: MeasuredFile, line: Ints) -> Ints:
-    """The function of the statement at each line, -1 for entries, exits and unknown lines."""
-    if not len(file.line):
-        return np.full(len(line), -1)
-    index = np.minimum(np.searchsorted(file.line, line), len(file.line) - 1)
-    return np.where(file.line[index] == line, file.function[index], -1)
-
-
 class _Notes:
     """What is noticed file by file, said once."""
 
@@ -500,86 +363,13 @@ class _Notes:
     def problems(self) -> list[Problem]:
         found = []
         if self.too_long:
-            cause = f"lines ran that {_listed(self.too_long, 'file')} no longer has"
+            cause = f"lines ran that {listed(self.too_long, 'file')} no longer has"
             found.append(Problem(self.name, "", cause, "run the tests again: the sources were changed"))
         changed = [path for path in self.changed if path not in self.too_long]
         if changed:
-            cause = f"{_listed(changed, 'file')} changed after the tests ran, so line numbers may be off"
+            cause = f"{listed(changed, 'file')} changed after the tests ran, so line numbers may be off"
             found.append(Problem(self.name, "", cause, "run the tests again"))
         return found
-
-
-class _Paths:
-    """Where the measured files are in the workspace.
-
-    Data that was recorded elsewhere (another machine, a container) names other folders. The folder that stands for
-    the workspace is then the one under which most of the files exist here.
-    """
-
-    def __init__(self, workspace: Path, raw: Sequence[str]):
-        self._boundary = Boundary(workspace)
-        self._outside: list[str] = []
-        self._elsewhere = 0
-        # whether a file outside exists must not be asked, so one that is inside tells that the tests ran here
-        here = any(self._here(path) is not None for path in raw)
-        self._root = None if here else self._foreign_root([_parts(path) for path in raw])
-
-    def resolve(self, raw: str) -> str | None:
-        """The workspace-relative path, None outside the workspace."""
-        path = self._here(raw)
-        if path is None:
-            path = self._there(raw)
-            self._elsewhere += path is not None
-        if path is None:
-            self._outside.append(raw)
-        return path
-
-    def named(self, raw: str) -> str | None:
-        """The same for a path that something else than the data names."""
-        path = self._here(raw)
-        return self._there(raw) if path is None else path
-
-    def _there(self, raw: str) -> str | None:
-        if self._root is None or _parts(raw)[: len(self._root)] != self._root:
-            return None
-        return self._boundary.relative("/".join(_parts(raw)[len(self._root) :]))
-
-    def problems(self, name: str) -> list[Problem]:
-        found = []
-        if self._elsewhere and self._root is not None:
-            cause = f"it was recorded in another folder, {'/'.join(self._root)}, which is taken for the workspace"
-            found.append(Problem(name, "", cause, "if that is wrong, run the tests here"))
-        if self._outside:
-            cause = (
-                f"it also measured {_listed(self._outside, 'file')} outside the workspace, which the ranking leaves out"
-            )
-            found.append(Problem(name, "", cause, "open the folder they are in, or ignore this"))
-        return found
-
-    def _here(self, raw: str) -> str | None:
-        return None if _WINDOWS.match(raw) and os.name != "nt" else self._boundary.relative(raw)
-
-    def _foreign_root(self, paths: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-        sample = paths[:: max(1, len(paths) // 50)]
-        found: dict[tuple[str, ...], int] = {}
-        for parts in sample:
-            for size in range(1, len(parts)):
-                if self._exists("/".join(parts[size:])):
-                    found[parts[:size]] = found.get(parts[:size], 0) + 1
-        return max(found, key=lambda root: (found[root], -len(root)), default=None)
-
-    def _exists(self, path: str) -> bool:
-        real = self._boundary.real(path)
-        return real is not None and os.path.exists(real)
-
-
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-
-
-def _parts(raw: str) -> tuple[str, ...]:
-    if _WINDOWS.match(raw):
-        return tuple(PureWindowsPath(raw).as_posix().split("/"))
-    return tuple(PurePosixPath(raw).as_posix().split("/"))
 
 
 def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage: str) -> list[Problem]:
@@ -588,7 +378,7 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
 
     def say(file: str, items: Sequence[object], noun: str, reason: str, cure: str) -> None:
         if items:
-            found.append(Problem(file, "", f"{_listed(items, noun)} {reason}", cure))
+            found.append(Problem(file, "", f"{listed(items, noun)} {reason}", cure))
 
     crashed = [case for case in matching.alone if case.crashed]
     collected = [case for case in matching.alone if "collect" in case.phases]
@@ -649,12 +439,6 @@ def _other_run(case: Case, test: str, junit: str, coverage: str) -> Problem:
     known = ".".join(address(test)) if is_node_id(test) else test
     cause = f"none of its test cases is in {coverage}: it has {case}, the coverage data {known}"
     return Problem(junit, "", cause, "take both files from one run of the tests")
-
-
-def _listed(items: Sequence[object], noun: str) -> str:
-    names = ", ".join(str(item) for item in items[:_NAMED])
-    more = f" and {len(items) - _NAMED} more" if len(items) > _NAMED else ""
-    return f"{len(items)} {noun}{'s' if len(items) != 1 else ''} ({names}{more})"
 
 
 def _same_or(old: T | None, new: T, same: Callable[[T, T], bool]) -> T:

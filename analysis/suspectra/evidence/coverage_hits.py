@@ -1,0 +1,231 @@
+"""Hits: which statements and arcs of measured files each test executed, as coverage.py counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Ints, Row
+from suspectra.evidence.coverage_data import (
+    MAX_LINES,
+    CoverageData,
+)
+from suspectra.evidence.evidence import EdgeEvidence
+from suspectra.measured_file import MeasuredFile
+from suspectra.program.python_source import PythonSource
+from suspectra.spectrum import Edges
+
+
+@dataclass(frozen=True)
+class FileHits:
+    """Executed lines and arcs of one file, as coverage.py has them: parallel columns.
+
+    Parameters
+    ----------
+    line_row, line : ndarray of int64, shape (k,)
+        Each line that a test executed, with the row of the test; each pair once.
+    arc_row, source, target : ndarray of int64, shape (m,)
+        Each arc, with the row of the test.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(0, np.int64)
+    >>> FileHits(np.array([1, 1]), np.array([3, 4]), nothing, nothing, nothing).line.tolist()
+    [3, 4]
+    """
+
+    line_row: Ints
+    line: Ints
+    arc_row: Ints
+    source: Ints
+    target: Ints
+
+    @classmethod
+    def from_data(cls, data: CoverageData, identifiers: Sequence[int], row_of: Callable[[Ints], Ints]) -> FileHits:
+        """Read the hits of a file.
+
+        Parameters
+        ----------
+        data : CoverageData
+            An open file.
+        identifiers : sequence of int
+            The numbers by which the data knows the file; several where it was measured in several folders.
+        row_of : callable
+            Gives the rows of contexts, -1 for those without one.
+
+        Returns
+        -------
+        FileHits
+            Without those of contexts that have no row.
+        """
+        parts = [cls._of_identifier(data, identifier, row_of) for identifier in identifiers]
+        if len(parts) == 1:
+            return parts[0]
+        names = ("line_row", "line", "arc_row", "source", "target")
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    @classmethod
+    def _of_identifier(cls, data: CoverageData, identifier: int, row_of: Callable[[Ints], Ints]) -> FileHits:
+        nothing = np.zeros(0, np.int64)
+        if data.has_arcs:
+            contexts, source, target = data.arcs(identifier)
+            row = row_of(contexts)
+            known = row >= 0
+            row, source, target = row[known], source[known], target[known]
+            lines = np.concatenate([source, target])
+            return cls(*_distinct(np.concatenate([row, row]), lines), row, source, target)
+        pieces = [(row_of(contexts), line) for contexts, line in data.lines(identifier)]
+        rows = np.concatenate([row for row, _ in pieces]) if pieces else nothing
+        lines = np.concatenate([line for _, line in pieces]) if pieces else nothing
+        return cls(*_distinct(rows, lines), nothing, nothing, nothing)
+
+
+class Hits:
+    """Collects files with their hits, and builds rows of them.
+
+    Parameters
+    ----------
+    rows : int
+        How many there are.
+
+    Attributes
+    ----------
+    files : list of MeasuredFile
+        Those that were added.
+    count : int
+        How many statements of how many tests are executed in all.
+    too_long : list of str
+        Files of which lines ran that they no longer have.
+
+    Examples
+    --------
+    >>> nothing = np.zeros(0, np.int64)
+    >>> hits = Hits(rows=2)
+    >>> hits.add("cart.py", None, FileHits(np.array([0, 1]), np.array([3, 7]), nothing, nothing, nothing))
+    >>> [row.tolist() for row in hits.rows()], hits.files[0].line.tolist()
+    ([[0], [1]], [3, 7])
+    """
+
+    def __init__(self, rows: int):
+        self._rows = rows
+        self.files: list[MeasuredFile] = []
+        self.count = 0
+        self.too_long: list[str] = []
+        self._statements = 0
+        self._hits: list[tuple[Ints, Ints]] = []
+        self._edges: list[tuple[int, Ints, Ints]] = []
+        self._edge_hits: list[tuple[Ints, Ints]] = []
+        self._edge_count = 0
+
+    def add(self, path: str, source: PythonSource | None, hits: FileHits) -> None:
+        """Add one file.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+        source : PythonSource or None
+            Without it the statements are the lines that were executed.
+        hits : FileHits
+            What was executed of it.
+        """
+        if source is None:
+            line = np.unique(hits.line).astype(np.int32)
+            file = MeasuredFile(path, None, line, line, np.full(len(line), -1, np.int32), ())
+            index: Ints = np.searchsorted(line, hits.line)
+        else:
+            file = MeasuredFile(path, None, source.line, source.end_line, source.function, source.functions)
+            index = source.statements_of(hits.line)
+            if len(hits.line) and hits.line.max() > source.line_count:
+                self.too_long.append(path)
+        known = index >= 0
+        row, column = _pairs(hits.line_row[known], index[known], max(len(file.line), 1))
+        self._hits.append((row, column + self._statements))
+        self._add_edges(file, source, hits)
+        self.files.append(file)
+        self._statements += len(file.line)
+        self.count += len(row)
+
+    def _add_edges(self, file: MeasuredFile, source: PythonSource | None, hits: FileHits) -> None:
+        first, second = hits.source, hits.target
+        if source is not None:
+            first, second = source.first_lines(first), source.first_lines(second)
+        keep = first != second  # within one multi-line statement
+        keys, index = np.unique(
+            (first[keep] + MAX_LINES) * (2 * MAX_LINES) + second[keep] + MAX_LINES, return_inverse=True
+        )
+        row, column = _pairs(hits.arc_row[keep], index, max(len(keys), 1))
+        self._edge_hits.append((row, column + self._edge_count))
+        self._edges.append((len(self.files), keys // (2 * MAX_LINES) - MAX_LINES, keys % (2 * MAX_LINES) - MAX_LINES))
+        self._edge_count += len(keys)
+
+    def rows(self) -> tuple[Row, ...]:
+        """The statements of all files, row by row.
+
+        Returns
+        -------
+        tuple of ndarray of int32
+            For every row the sorted indices of its statements.
+        """
+        return _split(self._hits, self._rows)
+
+    def edges(self) -> EdgeEvidence:
+        """The arcs as edges.
+
+        Returns
+        -------
+        EdgeEvidence
+            Each in the function it leaves or enters. The first row is left out: it is not of a test.
+        """
+        offsets = np.cumsum([0, *(len(file.functions) for file in self.files)])
+        functions = []
+        for number, source, target in self._edges:
+            file = self.files[number]
+            inner = np.maximum(_function_at(file, source), _function_at(file, target))
+            functions.append(np.where(inner >= 0, inner + offsets[number], -1))
+
+        def column(parts: Iterable[Ints]) -> Ints:
+            parts = list(parts)
+            return np.concatenate(parts).astype(np.int32) if parts else np.zeros(0, np.int32)
+
+        return EdgeEvidence(
+            Edges(
+                column(np.full(len(source), number) for number, source, _ in self._edges),
+                column(source for _, source, _ in self._edges),
+                column(target for _, _, target in self._edges),
+                column(functions),
+            ),
+            _split(self._edge_hits, self._rows)[1:],
+        )
+
+
+def _pairs(row: Ints, column: Ints, columns: int) -> tuple[Ints, Ints]:
+    keys = np.unique(row * columns + column)
+    return (keys // columns).astype(np.int32), keys % columns
+
+
+def _split(pieces: Sequence[tuple[Ints, Ints]], rows: int) -> tuple[Row, ...]:
+    """Pairs (row, column), with columns ascending from piece to piece, as one sorted array of columns a row."""
+    row = np.concatenate([part for part, _ in pieces]) if pieces else np.zeros(0, np.int32)
+    column = np.concatenate([part for _, part in pieces]) if pieces else np.zeros(0, np.int32)
+    order = np.argsort(row, kind="stable")
+    ends = np.searchsorted(row[order], np.arange(rows + 1))
+    column = column[order].astype(np.int32)
+    return tuple(column[ends[i] : ends[i + 1]].copy() for i in range(rows))
+
+
+def _function_at(file: MeasuredFile, line: Ints) -> Ints:
+    """The function of the statement at each line, -1 for entries, exits and unknown lines."""
+    if not len(file.line):
+        return np.full(len(line), -1)
+    index = np.minimum(np.searchsorted(file.line, line), len(file.line) - 1)
+    return np.where(file.line[index] == line, file.function[index], -1)
+
+
+def _distinct(row: Ints, line: Ints) -> tuple[Ints, Ints]:
+    """The distinct pairs of a known row and a line number, in order."""
+    keep = (row >= 0) & (line > 0)
+    keys = np.unique(row[keep].astype(np.int64) * (2 * MAX_LINES) + line[keep])
+    return keys // (2 * MAX_LINES), keys % (2 * MAX_LINES)
