@@ -26,7 +26,8 @@ from suspectra_recorder.log.collection import describe
 from suspectra_recorder.log.stack import Stack
 from suspectra_recorder.options import OPTIONS, Option
 from suspectra_recorder.progress import Progress
-from suspectra_recorder.recorder import Recorder, TestRecord
+from suspectra_recorder.record import TestRecord
+from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import VARIABLE, Settings, inject_env, recording_folder, remove_env
 from suspectra_recorder.tracebacks import Tracebacks

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from suspectra.errors import EvidenceError
 from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.evidence import Verdict
-from suspectra.evidence.junit import Case, Report, address, match, node_id_of, read_junit
+from suspectra.evidence.junit import Case, Report, read_junit
+from suspectra.evidence.junit_matching import address, match, node_id_of
 
 
 def suite(*cases: str) -> str:

@@ -1,4 +1,7 @@
-"""Reading recordings: what was written comes back, and what is damaged or hostile says so."""
+"""Reading recordings: what was written comes back, and what is damaged or hostile says so.
+
+The module is longer than 500 lines because all its tests write their logs with one class.
+"""
 
 import contextlib
 import json

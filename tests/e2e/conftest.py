@@ -1,4 +1,7 @@
-"""What the editor tests share: a recorded project, the command line to compare with, and the editors themselves."""
+"""What the editor tests share: a recorded project, the command line to compare with, and the editors themselves.
+
+The module is longer than 500 lines because pytest looks for the fixtures of a folder in one file.
+"""
 
 from __future__ import annotations
 

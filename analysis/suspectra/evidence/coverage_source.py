@@ -22,7 +22,8 @@ from suspectra.evidence.coverage_data import (
 from suspectra.evidence.coverage_hits import FileHits, Hits
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.failure_text import Failure
-from suspectra.evidence.junit import Case, Matching, address, is_node_id, match, node_id_of, read_junit
+from suspectra.evidence.junit import Case, read_junit
+from suspectra.evidence.junit_matching import Matching, address, is_node_id, match, node_id_of
 from suspectra.evidence.listed import listed
 from suspectra.evidence.measured_paths import MeasuredPaths
 from suspectra.evidence.sources import Signature, SourceReader, Sources, SourceUnreadable, signature

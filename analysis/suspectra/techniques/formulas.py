@@ -2,6 +2,8 @@
 
 The 33 formulas of paper 004 (Table 1), further ones users ask for, and the measures of paper 003. A formula sees
 nothing but the four counts of an element, so it is computed once for each distinct pair (ef, ep).
+
+The module is longer than 500 lines because it is one table: a function for each formula, with its source.
 """
 
 from __future__ import annotations

@@ -1,0 +1,211 @@
+"""Which test case of a JUnit file is which test: names of cases against node ids."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.junit import Case, escaped
+
+
+def address(node_id: str) -> tuple[str, str]:
+    """The classname and the name under which pytest reports a node id.
+
+    Parameters
+    ----------
+    node_id : str
+        With ``::`` between file, classes and function.
+
+    Returns
+    -------
+    classname : str
+        Module and classes, joined with dots.
+    name : str
+        With its parameters.
+
+    Examples
+    --------
+    >>> address("tests/test_cart.py::TestSum::test_all[a/b::c]")
+    ('tests.test_cart.TestSum', 'test_all[a/b::c]')
+    """
+    path, bracket, parameters = node_id.partition("[")
+    names = path.split("::")
+    names[0] = re.sub(r"\.py$", "", names[0].replace("/", "."))
+    names[-1] += bracket + parameters
+    return escaped(".".join(names[:-1])), escaped(names[-1])
+
+
+@dataclass(frozen=True)
+class Matching:
+    """Test cases and tests of the coverage data, joined.
+
+    Parameters
+    ----------
+    found : dict of str to list of Case
+        By name of the test. More than one where the coverage data does not tell the cases apart.
+    alone : tuple of Case
+        Cases for which there is no test.
+    ambiguous : tuple of (Case, tuple of str)
+        Cases for which there are several tests, and which.
+    missing : tuple of str
+        Tests for which there is no case.
+
+    Examples
+    --------
+    >>> Matching({}, (), (), ("tests/test_cart.py::test_sum",)).missing
+    ('tests/test_cart.py::test_sum',)
+    """
+
+    found: dict[str, list[Case]]
+    alone: tuple[Case, ...]
+    ambiguous: tuple[tuple[Case, tuple[str, ...]], ...]
+    missing: tuple[str, ...]
+
+
+def match(cases: Sequence[Case], tests: Iterable[str]) -> Matching:
+    """Find the test of each case.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        From one file.
+    tests : iterable of str
+        Node ids, or the dotted names that coverage.py's ``dynamic_context = test_function`` gives.
+
+    Returns
+    -------
+    Matching
+        Which tests each case may be.
+
+    Examples
+    --------
+    >>> tests = ["tests/test_cart.py::test_sum", "tests/test_tax.py::test_vat"]
+    >>> matching = match([Case("tests.test_cart", "test_sum")], tests)
+    >>> list(matching.found), matching.missing
+    (['tests/test_cart.py::test_sum'], ('tests/test_tax.py::test_vat',))
+    """
+    tests = list(tests)
+    index = _Index(tests)
+    found: dict[str, list[Case]] = defaultdict(list)
+    alone, ambiguous, touched = [], [], set()
+    for case in cases:
+        names = index.find(case)
+        touched.update(names)
+        if len(names) == 1:
+            found[names[0]].append(case)
+        elif names:
+            ambiguous.append((case, tuple(names)))
+        else:
+            alone.append(case)
+    missing = tuple(name for name in tests if name not in touched)
+    return Matching(dict(found), tuple(alone), tuple(ambiguous), missing)
+
+
+class _Index:
+    """Tests by how a report would call them."""
+
+    def __init__(self, tests: Sequence[str]):
+        self._exact: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self._by_name: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for test in tests:
+            if is_node_id(test):
+                classname, name = address(test)
+            else:
+                classname, _, name = escaped(test).rpartition(".")
+            self._exact[classname, name].append(test)
+            self._by_name[name].append((classname, test))
+
+    def find(self, case: Case) -> list[str]:
+        """The tests a case may be; more than one when that can't be told."""
+        exact = self._exact.get((case.classname, case.name))
+        if exact:
+            return self._narrow(exact, case)
+        # a prefix (--junit-prefix), another root folder, or a context without parameters
+        for name in dict.fromkeys((case.name, case.name.partition("[")[0])):
+            near = [
+                test
+                for classname, test in self._by_name.get(name, ())
+                if (name == case.name or not is_node_id(test)) and _same_end(classname, case.classname)
+            ]
+            if near:
+                return self._narrow(near, case)
+        return []
+
+    @staticmethod
+    def _narrow(tests: list[str], case: Case) -> list[str]:
+        if len(tests) > 1 and case.file:
+            of_file = [test for test in tests if test.partition("::")[0] == case.file]
+            return of_file or tests
+        return tests
+
+
+def _same_end(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return short == long or (short != "" and long.endswith(f".{short}"))
+
+
+def is_node_id(test: str) -> bool:
+    """Whether a name is pytest's node id rather than a dotted name.
+
+    Parameters
+    ----------
+    test : str
+        The name.
+
+    Returns
+    -------
+    bool
+        Whether it holds ``::``.
+
+    Examples
+    --------
+    >>> is_node_id("tests/test_cart.py::test_sum"), is_node_id("tests.test_cart.test_sum")
+    (True, False)
+    """
+    return "::" in test
+
+
+def node_id_of(case: Case, workspace: Path) -> str:
+    """The likeliest node id of a case that no test was found for.
+
+    The longest part of the classname that is a file of the workspace is the module, the rest are classes.
+
+    Parameters
+    ----------
+    case : Case
+        Of a report.
+    workspace : Path
+        Where its files are looked for.
+
+    Returns
+    -------
+    str
+        Without the ``.py`` of a module where no file fits.
+
+    Examples
+    --------
+    >>> (folder / "tests").mkdir()
+    >>> (folder / "tests" / "test_cart.py").touch()
+    >>> node_id_of(Case("tests.test_cart.TestSum", "test_all"), folder)
+    'tests/test_cart.py::TestSum::test_all'
+    """
+    parts = case.classname.split(".") if case.classname else []
+    if case.file:
+        module = PurePosixPath(case.file).with_suffix("").parts
+        classes = parts[len(module) :] if tuple(parts[: len(module)]) == module else []
+        return "::".join([case.file, *classes, case.name])
+    for size in range(len(parts), 0, -1):
+        file = "/".join(parts[:size]) + ".py"
+        if _is_file(workspace, file):
+            return "::".join([file, *parts[size:], case.name])
+    return "::".join([case.classname, case.name]) if case.classname else case.name
+
+
+def _is_file(workspace: Path, file: str) -> bool:
+    real = Boundary(workspace).real(file)
+    return real is not None and ".." not in file.split("/") and os.path.isfile(real)
