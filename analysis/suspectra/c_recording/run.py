@@ -21,6 +21,7 @@ from suspectra.c_recording.crash_calls import CALLS_FILE, CrashCalls
 from suspectra.c_recording.crash_handler import HANDLER, build_crash_handler
 from suspectra.c_recording.gcovr import Gcovr
 from suspectra.c_recording.profiles import ProfileReader, TestData
+from suspectra.c_recording.schedule import Schedule
 from suspectra.c_recording.suites import CSuite, located
 from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError, Problem, UsageError
@@ -194,7 +195,7 @@ class _Session:
         self, cases: Sequence[CCase], jobs: int, progress: Progress | None
     ) -> tuple[list[TestResult], list[Problem]]:
         """Run all cases; returns how they ended."""
-        schedule = _Schedule(cases)
+        schedule = Schedule(cases)
         results: list[TestResult] = []
         problems: list[Problem] = []
         running: dict[Future[tuple[TestResult | None, list[Problem]]], CCase] = {}
@@ -364,66 +365,6 @@ def _ends(output: bytes) -> str:
     if len(output) > MAX_TEXT:
         output = output[: MAX_TEXT // 2] + b"\n" + output[-MAX_TEXT // 2 :]
     return output.decode("utf-8", "replace")
-
-
-class _Schedule:
-    """Which test may run next: after those it depends on, never beside one that uses the same resource."""
-
-    def __init__(self, cases: Sequence[CCase]):
-        self._waiting = list(cases)
-        self._names = {case.name for case in cases}
-        self._done: dict[str, TestResult | None] = {}
-        self._active: dict[str, CCase] = {}
-        self._setup: dict[str, list[str]] = {}
-        for case in cases:
-            for fixture in case.setup:
-                self._setup.setdefault(fixture, []).append(case.name)
-
-    def next(self) -> CCase | None:
-        """A test that may start now; None if none may."""
-        case = next(filter(self._may_start, self._waiting), None)
-        if case is None:
-            if self._active or not self._waiting:
-                return None
-            case = self._waiting[0]  # tests that wait for each other in a circle run in their order
-        self._waiting.remove(case)
-        self._active[case.name] = case
-        return case
-
-    def _may_start(self, case: CCase) -> bool:
-        active = self._active.values()
-        if active and (case.serial or any(other.serial for other in active)):
-            return False
-        if any(set(case.locks) & set(other.locks) for other in active):
-            return False
-        return all(name in self._done or name not in self._names for name in self._before(case))
-
-    def _before(self, case: CCase) -> set[str]:
-        setup = {name for fixture in case.required for name in self._setup.get(fixture, ())}
-        users = {other.name for other in self._waiting for f in case.cleanup if f in other.required}
-        users |= {other.name for other in self._active.values() for f in case.cleanup if f in other.required}
-        return ({*case.depends} | setup | users) - {case.name}
-
-    def ended(self, case: CCase, result: TestResult | None) -> None:
-        """Note that a test ended."""
-        del self._active[case.name]
-        self._done[case.name] = result
-
-    def unable(self, case: CCase) -> str:
-        """Why a test can't be run, empty if it can."""
-        if case.disabled:
-            return "it is disabled"
-        if case.problem:
-            return case.problem
-        missing = [path for path in case.required_files if not os.path.exists(os.path.join(case.folder, path))]
-        if missing:
-            return f"the file {missing[0]} it requires is missing"
-        for fixture in case.required:
-            for name in self._setup.get(fixture, ()):
-                result = self._done.get(name)
-                if result is None or result.verdict is not Verdict.PASSED:
-                    return f"its fixture {fixture} was not set up by {name}"
-        return ""
 
 
 def modify(environment: dict[str, str], modification: str) -> None:

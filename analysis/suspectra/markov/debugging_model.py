@@ -6,28 +6,18 @@ from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
-from suspectra.arrays import Floats, Ints, dense_product
+from suspectra.arrays import Floats, Ints
 from suspectra.errors import NothingToRank, Problem
 from suspectra.markov.chain import Chain, ranked_list, suspicious_behaviour
-from suspectra.markov.elimination import Factors
-from suspectra.markov.elimination_plan import Plan, Progress
+from suspectra.markov.elimination_plan import Progress
 from suspectra.markov.hitting_times import HittingTimes, HittingTimeSolver, hitting_times
 from suspectra.markov.jumps import JumpModel
 from suspectra.markov.locations import Locations
-from suspectra.markov.move import (
-    CALLED_FROM_HERE,
-    CALLS_THIS,
-    HIGHER,
-    NEXT,
-    RUNS_JUST_AFTER,
-    RUNS_JUST_BEFORE,
-    SAME_FUNCTION,
-    SAME_PLACE,
-    Move,
-)
+from suspectra.markov.move import HIGHER, NEXT, SAME_PLACE, Move
 from suspectra.markov.neighbourhood import ModelNode, Neighbourhood, edges_among, states_around
+from suspectra.markov.neighbours import Neighbours
+from suspectra.markov.ranking_walk import RankingWalk
 from suspectra.markov.structure import Structure
 from suspectra.program import Program
 from suspectra.program.calls import Calls
@@ -158,7 +148,7 @@ class DebuggingModel:
     def _take_over(self, other: DebuggingModel) -> None:
         self._function, self._locations, self.chain = other._function, other._locations, other.chain
         self._previous, self._solver = other._previous, other._solver
-        for name in ("_from_start", "_ranking_factors"):
+        for name in ("_from_start", "_ranking_walk"):
             if name in other.__dict__:
                 self.__dict__[name] = other.__dict__[name]
 
@@ -303,7 +293,7 @@ class DebuggingModel:
         chance = np.zeros(len(self.elements))
         chance[neighbours] += leave * shares
         if leave < 1:
-            ranking = self._first_met(self._back_from(element))
+            ranking = self._ranking_walk.first_met(self._back_from(element))
             here = self._locations.of_element[element]
             if here >= 0:
                 ranking[here] = 0
@@ -454,18 +444,13 @@ class DebuggingModel:
 
     def _jumps_from(self, element: int) -> tuple[Ints, Floats]:
         """Locations an element's reader may jump to, and their shares of the jumps."""
-        weight = np.zeros(len(self.elements))
-        function = self._function[element]
-        if function >= 0:
-            weight[self._function[self.elements] == function] = self.jumps.same_function
-        for pairs, own in ((self._flow, self.jumps.control_flow), (self._calls, self.jumps.calls)):
-            near = self._locations.of_element[_partners(pairs, element)]
-            near = near[near >= 0]
-            weight[near] = np.maximum(weight[near], own)
-        if self._locations.of_element[element] >= 0:
-            weight[self._locations.of_element[element]] = 0
+        weight = self._neighbours.weights(element, self._locations)
         neighbours = np.flatnonzero(weight)
         return neighbours, weight[neighbours] / (weight.sum() or 1.0)
+
+    @cached_property
+    def _neighbours(self) -> Neighbours:
+        return Neighbours(self._function, self._flow, self._calls, self.jumps)
 
     def _back_from(self, element: int) -> Floats:
         """Where a reader of an element goes back to: probabilities over groups and subgraphs."""
@@ -490,56 +475,13 @@ class DebuggingModel:
         present = np.unique(self.report.level[self.elements])
         return min(int(np.searchsorted(present, level)), len(present) - 1)
 
-    def _first_met(self, start: Floats) -> Floats:
-        """Which location a reader meets first in the ranking: probabilities by location."""
-        chain = self.chain
-        synthetic = slice(0, chain.first_location)
-        visits = self._ranking_factors.solve_left(np.concatenate([[0], start]))[1:]
-        entered = chain.rates[synthetic, chain.first_location : chain.first_hub].T
-        by_location = np.zeros(chain.locations)
-        by_location[chain.location] = dense_product(entered, visits)
-        return np.maximum(by_location, 0)
-
     @cached_property
-    def _ranking_factors(self) -> Factors:
-        """The way through the ranking, eliminated: all locations are the root, and state i is i + 1.
-
-        Not SuperLU, whose objects are never freed when another thread drops them than the one that made them.
-        """
-        chain = self.chain
-        rates = chain.rates[: chain.first_location]
-        inside = rates[:, : chain.first_location]
-        out: Floats = np.asarray(rates[:, chain.first_location :].sum(axis=1)).reshape(-1, 1)
-        none = sparse.csr_array((1, chain.first_location + 1))
-        rooted = sparse.vstack([none, sparse.hstack([sparse.csr_array(out), inside])], format="csr")
-        rooted.sort_indices()
-        plan = Plan(rooted)
-        return Factors(plan, *plan.split(rooted))
+    def _ranking_walk(self) -> RankingWalk:
+        return RankingWalk(self.chain)
 
     def _reasons(self, element: int, location: int) -> tuple[str, ...]:
         other = int(self.elements[location])
-        reasons = []
-        for pairs, weight, arriving, leaving in (
-            (self._flow, self.jumps.control_flow, RUNS_JUST_BEFORE, RUNS_JUST_AFTER),
-            (self._calls, self.jumps.calls, CALLS_THIS, CALLED_FROM_HERE),
-        ):
-            if self.jumps.p_jump and weight:
-                if _holds(pairs, other, element):
-                    reasons.append(arriving)
-                if _holds(pairs, element, other):
-                    reasons.append(leaving)
-        function = self._function[element]
-        if self.jumps.p_jump and self.jumps.same_function and function >= 0 and self._function[other] == function:
-            reasons.append(SAME_FUNCTION)
-        if not reasons:
-            here, there = self.report.level[element], self.report.level[other]
-            reasons.append(NEXT if there > here >= 0 else SAME_PLACE if there == here else HIGHER)
-        return tuple(reasons)
-
-
-def _partners(pairs: Ints, element: int) -> Ints:
-    return np.concatenate([pairs[pairs[:, 0] == element, 1], pairs[pairs[:, 1] == element, 0]])
-
-
-def _holds(pairs: Ints, source: int, target: int) -> bool:
-    return bool(((pairs[:, 0] == source) & (pairs[:, 1] == target)).any())
+        if reasons := self._neighbours.reasons(element, other):
+            return tuple(reasons)
+        here, there = self.report.level[element], self.report.level[other]
+        return (NEXT if there > here >= 0 else SAME_PLACE if there == here else HIGHER,)

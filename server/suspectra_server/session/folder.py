@@ -16,7 +16,6 @@ from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.markov.learning import JumpHabit
-from suspectra.measured_file import MeasuredFile
 from suspectra.report import Suspect
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.convert import path_of
@@ -24,13 +23,14 @@ from suspectra_server.protocol import State
 from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.improvement import Improvement
 from suspectra_server.session.jobs import Jobs
+from suspectra_server.session.moved_lines import MovedLines
 from suspectra_server.session.navigation_service import NavigationService
 from suspectra_server.session.project_tests import test_arguments
 from suspectra_server.session.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
 from suspectra_server.session.reader_marks import ReaderMarks, Reason
 from suspectra_server.session.watching import Debouncer, Watcher, state_of
 from suspectra_server.settings import Settings
-from suspectra_server.state.documents import Disk, Document, Placement, Reading, Texts, Version, moved_code
+from suspectra_server.state.documents import Disk, Document, Placement, Reading, Texts, Version
 from suspectra_server.state.marks import ErrorMark, Mark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
@@ -414,33 +414,15 @@ class Folder:
             for error in ranking.collection_errors
         )
         after = Snapshot(ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors)
-        if _differ(before, after):
+        if after.differs_from(before):
             self.snapshot = after
             self._changed(self)
 
     def _remap_lines(self, ranking: Ranking) -> None:
         """Follow lines into a new run, as they may have moved."""
-        moved = self._moves(ranking)
+        moved = MovedLines(self.snapshot, ranking, self.texts)
         self._next[self.snapshot.ranking] = ranking, moved
         self._lines_moved(self, moved)
-
-    def _moves(self, ranking: Ranking) -> Moved:
-        """What leads from lines of the present ranking to those of the next."""
-        # not the present ranking itself: it goes when nobody else knows it
-        before, after = self.snapshot.ranking.files, ranking.files
-        placements, texts = self.snapshot.placements, self.texts
-        lines: dict[str, list[int] | None] = {}
-
-        def moved(place: RecordedLine) -> RecordedLine | None:
-            file, line = place
-            if file not in lines:
-                lines[file] = _lines_moved(before.get(file), after.get(file), placements.get(file), texts)
-            known = lines[file]
-            if known is None:
-                return place
-            return (file, known[line - 1] + 1) if line <= len(known) and known[line - 1] >= 0 else None
-
-        return moved
 
     def _candidates(self) -> frozenset[str]:
         """Where evidence may appear."""
@@ -504,22 +486,6 @@ def _load(
     return disk.read(wanted, token), states
 
 
-def _lines_moved(
-    before: MeasuredFile | None, after: MeasuredFile | None, placement: Placement | None, texts: Texts
-) -> list[int] | None:
-    """For each line of a file as it was run before its index now, -1 for none; None where nothing changed."""
-    if before is None or after is None or before.digest == after.digest:
-        return None
-    new = texts.as_run(after)
-    return moved_code(placement.run, new, after.path) if placement and new else []
-
-
 def _failed(error: CollectionError) -> Version:
     """The text in which an error stands."""
     return Version(error.file, error.digest)
-
-
-def _differ(one: Snapshot, other: Snapshot) -> bool:
-    same = one.ranking is other.ranking and one.navigation is other.navigation
-    names = ("placements", "examined", "innocent", "by_steps", "errors")
-    return not (same and all(getattr(one, name) == getattr(other, name) for name in names))

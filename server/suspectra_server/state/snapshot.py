@@ -70,6 +70,12 @@ class Snapshot:
     by_steps: bool = False
     errors: tuple[ErrorMark, ...] = ()
 
+    def differs_from(self, other: Snapshot) -> bool:
+        """Whether anything can be seen of the difference."""
+        same = self.ranking is other.ranking and self.navigation is other.navigation
+        names = ("placements", "examined", "innocent", "by_steps", "errors")
+        return not (same and all(getattr(self, name) == getattr(other, name) for name in names))
+
     @cached_property
     def marks(self) -> tuple[Mark, ...]:
         """The suspects that can be placed, best first. One whose lines were edited can't."""

@@ -1,0 +1,107 @@
+"""The order of tests: after those they depend on, never beside one that uses the same resource."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from suspectra.c_recording.case import CCase
+from suspectra.evidence.evidence import TestResult, Verdict
+
+
+class Schedule:
+    """Which test may run next: after those it depends on, never beside one that uses the same resource.
+
+    Parameters
+    ----------
+    cases : sequence of CCase
+        The tests that are to run.
+
+    Examples
+    --------
+    >>> first, second = CCase("first", (), "."), CCase("second", (), ".", depends=("first",))
+    >>> schedule = Schedule([second, first])
+    >>> schedule.next().name, schedule.next()
+    ('first', None)
+    """
+
+    def __init__(self, cases: Sequence[CCase]):
+        self._waiting = list(cases)
+        self._names = {case.name for case in cases}
+        self._done: dict[str, TestResult | None] = {}
+        self._active: dict[str, CCase] = {}
+        self._setup: dict[str, list[str]] = {}
+        for case in cases:
+            for fixture in case.setup:
+                self._setup.setdefault(fixture, []).append(case.name)
+
+    def next(self) -> CCase | None:
+        """Choose a test that may start now.
+
+        Returns
+        -------
+        CCase or None
+            None if none may.
+        """
+        case = next(filter(self._may_start, self._waiting), None)
+        if case is None:
+            if self._active or not self._waiting:
+                return None
+            case = self._waiting[0]  # tests that wait for each other in a circle run in their order
+        self._waiting.remove(case)
+        self._active[case.name] = case
+        return case
+
+    def _may_start(self, case: CCase) -> bool:
+        active = self._active.values()
+        if active and (case.serial or any(other.serial for other in active)):
+            return False
+        if any(set(case.locks) & set(other.locks) for other in active):
+            return False
+        return all(name in self._done or name not in self._names for name in self._before(case))
+
+    def _before(self, case: CCase) -> set[str]:
+        setup = {name for fixture in case.required for name in self._setup.get(fixture, ())}
+        users = {other.name for other in self._waiting for f in case.cleanup if f in other.required}
+        users |= {other.name for other in self._active.values() for f in case.cleanup if f in other.required}
+        return ({*case.depends} | setup | users) - {case.name}
+
+    def ended(self, case: CCase, result: TestResult | None) -> None:
+        """Note that a test ended.
+
+        Parameters
+        ----------
+        case : CCase
+            One that :meth:`next` gave.
+        result : TestResult or None
+            None where it did not run.
+        """
+        del self._active[case.name]
+        self._done[case.name] = result
+
+    def unable(self, case: CCase) -> str:
+        """Why a test can't be run.
+
+        Parameters
+        ----------
+        case : CCase
+            One that :meth:`next` gave.
+
+        Returns
+        -------
+        str
+            Empty if it can.
+        """
+        if case.disabled:
+            return "it is disabled"
+        if case.problem:
+            return case.problem
+        missing = [path for path in case.required_files if not os.path.exists(os.path.join(case.folder, path))]
+        if missing:
+            return f"the file {missing[0]} it requires is missing"
+        for fixture in case.required:
+            for name in self._setup.get(fixture, ()):
+                result = self._done.get(name)
+                if result is None or result.verdict is not Verdict.PASSED:
+                    return f"its fixture {fixture} was not set up by {name}"
+        return ""

@@ -1,0 +1,105 @@
+"""Neighbours: where a reader of a statement may jump, and what leads there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from suspectra.arrays import Floats, Ints
+from suspectra.markov.jumps import JumpModel
+from suspectra.markov.locations import Locations
+from suspectra.markov.move import CALLED_FROM_HERE, CALLS_THIS, RUNS_JUST_AFTER, RUNS_JUST_BEFORE, SAME_FUNCTION
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """What the program says of the neighbours of its statements.
+
+    Parameters
+    ----------
+    function : ndarray of int64, shape (elements,)
+        The function of each element, -1 for none.
+    flow : ndarray of int64, shape (k, 2)
+        The first runs just before the second.
+    calls : ndarray of int64, shape (k, 2)
+        The first calls the function that starts at the second.
+    jumps : JumpModel
+        The weight of each kind of neighbour.
+
+    Examples
+    --------
+    >>> none = np.zeros((0, 2), np.int64)
+    >>> neighbours = Neighbours(np.array([0, 0, 1]), np.array([[1, 2]]), none, JumpModel())
+    >>> neighbours.reasons(1, 2), neighbours.reasons(2, 1), neighbours.reasons(0, 1)
+    (['runs just after'], ['runs just before'], ['same function'])
+    """
+
+    function: Ints
+    flow: Ints
+    calls: Ints
+    jumps: JumpModel
+
+    def weights(self, element: int, locations: Locations) -> Floats:
+        """How much draws a reader of an element to each location.
+
+        Parameters
+        ----------
+        element : int
+            Its column in the spectrum.
+        locations : Locations
+            Those of the chain.
+
+        Returns
+        -------
+        ndarray of float64, shape (locations,)
+            0 for a location that is not a neighbour, and for the element's own.
+        """
+        weight = np.zeros(len(locations))
+        function = self.function[element]
+        if function >= 0:
+            weight[self.function[locations.elements] == function] = self.jumps.same_function
+        for pairs, own in ((self.flow, self.jumps.control_flow), (self.calls, self.jumps.calls)):
+            near = locations.of_element[_partners(pairs, element)]
+            near = near[near >= 0]
+            weight[near] = np.maximum(weight[near], own)
+        if locations.of_element[element] >= 0:
+            weight[locations.of_element[element]] = 0
+        return weight
+
+    def reasons(self, element: int, other: int) -> list[str]:
+        """What makes an element a neighbour of another one.
+
+        Parameters
+        ----------
+        element, other : int
+            Where the reader stands, and where the reader may go.
+
+        Returns
+        -------
+        list of str
+            The most specific first; empty where they are not neighbours, or nobody jumps.
+        """
+        if not self.jumps.p_jump:
+            return []
+        found = []
+        for pairs, weight, arriving, leaving in (
+            (self.flow, self.jumps.control_flow, RUNS_JUST_BEFORE, RUNS_JUST_AFTER),
+            (self.calls, self.jumps.calls, CALLS_THIS, CALLED_FROM_HERE),
+        ):
+            if weight and _holds(pairs, other, element):
+                found.append(arriving)
+            if weight and _holds(pairs, element, other):
+                found.append(leaving)
+        function = self.function[element]
+        if self.jumps.same_function and function >= 0 and self.function[other] == function:
+            found.append(SAME_FUNCTION)
+        return found
+
+
+def _partners(pairs: Ints, element: int) -> Ints:
+    return np.concatenate([pairs[pairs[:, 0] == element, 1], pairs[pairs[:, 1] == element, 0]])
+
+
+def _holds(pairs: Ints, source: int, target: int) -> bool:
+    return bool(((pairs[:, 0] == source) & (pairs[:, 1] == target)).any())

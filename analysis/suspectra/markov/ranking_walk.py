@@ -1,0 +1,63 @@
+"""The walk through the ranking of a chain, up to the first location."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from suspectra.arrays import Floats, dense_product
+from suspectra.markov.chain import Chain
+from suspectra.markov.elimination import Factors
+from suspectra.markov.elimination_plan import Plan
+
+
+class RankingWalk:
+    """How a reader who went back to the ranking gets to a location.
+
+    Parameters
+    ----------
+    chain : Chain
+        Any. Its groups and subgraphs are eliminated once, with all locations as the root.
+
+    Notes
+    -----
+    This is not done with SuperLU, whose objects are never freed when another thread drops them than the one that made
+    them.
+
+    Examples
+    --------
+    >>> from suspectra.markov.chain import ranked_list
+    >>> RankingWalk(ranked_list([0, 1])).first_met(np.array([1.0, 0.0])).round(3).tolist()
+    [0.75, 0.25]
+    """
+
+    def __init__(self, chain: Chain):
+        self._chain = chain
+        rates = chain.rates[: chain.first_location]
+        inside = rates[:, : chain.first_location]
+        out: Floats = np.asarray(rates[:, chain.first_location :].sum(axis=1)).reshape(-1, 1)
+        none = sparse.csr_array((1, chain.first_location + 1))
+        rooted = sparse.vstack([none, sparse.hstack([sparse.csr_array(out), inside])], format="csr")
+        rooted.sort_indices()
+        plan = Plan(rooted)
+        self._factors = Factors(plan, *plan.split(rooted))  # the root is state 0, and state i of the chain is i + 1
+
+    def first_met(self, start: Floats) -> Floats:
+        """Which location a reader meets first.
+
+        Parameters
+        ----------
+        start : ndarray of float64, shape (groups + subgraphs,)
+            Where the reader goes back to: probabilities.
+
+        Returns
+        -------
+        ndarray of float64, shape (locations,)
+            Probabilities.
+        """
+        chain = self._chain
+        visits = self._factors.solve_left(np.concatenate([[0], start]))[1:]
+        entered = chain.rates[: chain.first_location, chain.first_location : chain.first_hub].T
+        by_location = np.zeros(chain.locations)
+        by_location[chain.location] = dense_product(entered, visits)
+        return np.maximum(by_location, 0)
