@@ -24,7 +24,6 @@ from large_recording import LINES, Project
 from scipy import sparse
 
 from suspectra.evidence.recording import RecordingSource
-from suspectra.localizer import _program
 from suspectra.program.control_flow import control_flow
 from suspectra.techniques import nearest_neighbour, predicates, sbbfl, sober
 from suspectra.techniques.flow_report import hits_of_edges
@@ -50,7 +49,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         Project(Path(scratch), options.tests, options.lines // LINES, failing=0.02, counts=True).make()
         evidence = RecordingSource(Path(scratch), edges=True).read()
-        told, program = evidence.spectrum(), _program(evidence)
+        told, program = evidence.spectrum(), evidence.program
         spectrum, flow = control_flow("the benchmark", told, program)  # what all of them share, and nobody estimates
         hits = hits_of_edges(told)
         profiles = nearest_neighbour.block_counts(flow, spectrum)

@@ -136,7 +136,7 @@ class Localizer:
 
     def _rank(self, technique: Technique, spectrum: Spectrum, evidence: Evidence) -> RankedReport:
         try:
-            report = technique.localize(spectrum, _program(evidence), self._previous.get(technique, self.report))
+            report = technique.localize(spectrum, evidence.program, self._previous.get(technique, self.report))
             require_suspects(report)
         except NothingToRank as error:
             raise NothingToRank(_in_context(error.problem, evidence)) from None
@@ -168,7 +168,7 @@ class Localizer:
         self._groups = rank_groups(
             self.report,
             self.technique,
-            _program(self.evidence),
+            self.evidence.program,
             exceptions=_exceptions(self.evidence),
             decisions=decisions,
             previous=self._groups,
@@ -206,7 +206,7 @@ class Localizer:
     @property
     def program(self) -> Program | None:
         """What the present evidence says of the program."""
-        return _program(self.evidence) if self.evidence else None
+        return self.evidence.program if self.evidence else None
 
     def problems(self) -> list[Problem]:
         """Everything the reader of the present ranking should know: of the evidence, then of the ranking.
@@ -248,11 +248,6 @@ def _exceptions(evidence: Evidence) -> dict[str, str]:
         if name := stack.exception if stack else named[1] if named else "":
             found[test.name] = name
     return found
-
-
-def _program(evidence: Evidence) -> Program:
-    edges = evidence.edges
-    return Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
 
 
 def require_suspects(report: RankedReport) -> None:

@@ -19,7 +19,6 @@ import pytest
 from suspectra.errors import NothingToRank
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
-from suspectra.program import Program
 from suspectra.spectrum import FIRST_OUTCOME, Edges
 from suspectra.techniques import make_technique
 from suspectra_recorder.instrumentation.cells import with_cells
@@ -278,7 +277,7 @@ def without_conditions(spectrum):
 @pytest.mark.parametrize("technique", ["cp", "branch", "sbbfl", "nn-perm", "ochiai"])
 def test_techniques_of_arcs_are_blind_to_conditions(counting, technique):
     evidence = read(counting)
-    spectrum, program = evidence.spectrum(), Program(evidence.files, (), evidence.edges.source_of)
+    spectrum, program = evidence.spectrum(), evidence.program
     assert spectrum.edges.is_outcome.any()
     reports = [make_technique(technique).localize(s, program) for s in (spectrum, without_conditions(spectrum))]
     ranks = [[(report.suspect(i).element, report.suspect(i).score) for i in range(len(report))] for report in reports]
@@ -286,7 +285,7 @@ def test_techniques_of_arcs_are_blind_to_conditions(counting, technique):
 
 
 def test_without_counts_techniques_say_how_to_get_them(plain):
-    program = Program(plain.files, (), plain.edges.source_of)
+    program = plain.program
     for name in ("sober", "nn-perm"):
         with pytest.raises(NothingToRank, match="suspectra record --counts"):
             make_technique(name).localize(plain.spectrum(), program)

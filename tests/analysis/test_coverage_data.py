@@ -18,6 +18,7 @@ from suspectra.evidence.coverage_data import CoverageData
 from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.evidence import Verdict
 from suspectra.localizer import Localizer
+from suspectra.program.statements import StatementKind
 from suspectra.spectrum import Counts
 from suspectra.techniques import make_technique, technique_names
 
@@ -71,6 +72,22 @@ def hits_by_coverage(folder: Path) -> set[tuple[str, str, int]]:
 def test_rows_are_those_of_coverages_own_interface(measured_shops, arguments):
     folder = measured_shops(*arguments)
     assert hits(source_of(folder).read()) == hits_by_coverage(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing"), [(["--cov-context=test"], "branches"), (["--cov-context=test", "--cov-branch"], "")]
+)
+def test_all_evidence_takes_what_coverage_data_and_sources_tell(measured_shops, arguments, missing):
+    folder = measured_shops(*arguments)
+    report = Localizer(make_technique("evidence")).update(source_of(folder).read())
+    assert [f"does not tell {name}," in note.cause for note in report.notes for name in missing] == [True] * len(
+        missing
+    )
+    text = (folder / "src/cart.py").read_text().splitlines()
+    returns = [line for line, words in enumerate(text, 1) if words.lstrip().startswith("return")]
+    kinds = report.statements.kind
+    elements = report.spectrum.elements
+    assert {int(kinds[elements.at("src/cart.py", line)]) for line in returns} == {StatementKind.RETURN}
 
 
 def test_rankings_are_those_of_an_independent_computation(shop):

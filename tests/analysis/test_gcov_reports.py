@@ -14,6 +14,9 @@ from suspectra.evidence.gcov_json import GcovJsonSource
 from suspectra.evidence.gcov_raw import GcovRawSource
 from suspectra.evidence.gcovr import GcovrSource
 from suspectra.evidence.lcov import LcovSource
+from suspectra.localizer import Localizer
+from suspectra.program.statements import StatementKind
+from suspectra.techniques import make_technique
 
 REPORTS = Path(__file__).parents[1] / "fixtures" / "c_reports"
 SOURCES = Path(__file__).parents[1] / "fixtures" / "c"
@@ -81,6 +84,19 @@ def test_branch_outcomes_become_edges_with_their_counts(source):
     counts = sorted(taken[i] for i in of_line)
     assert counts == ([1, 1] if isinstance(source, CoberturaSource) else [1, 3])
     assert not edges.graphs
+
+
+def test_all_evidence_there_is_ranks_reports_of_every_format(source):
+    report = Localizer(make_technique("evidence")).update(source.read())
+    (note,) = report.notes
+    assert "does not tell tracebacks," in note.cause
+    elements = report.spectrum.elements
+    (loops,) = (function for function in elements.functions if function.name == "loops")
+    opening = elements.at("flow.c", loops.line)
+    suspects = [suspect for suspect in report.suspects() if suspect.ef]
+    assert report.suspect_of(opening).score == 0 < suspects[0].score
+    kinds = {suspect.location.line: int(report.statements.kind[suspect.element]) for suspect in suspects}
+    assert kinds[18] == StatementKind.DECISION
 
 
 def test_reading_again_hands_over_the_same_objects(source):

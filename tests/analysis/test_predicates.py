@@ -212,7 +212,7 @@ def priced(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["cbi", "sober"])
 def test_a_condition_is_a_predicate(priced, name):
-    spectrum, program = priced.spectrum(), Program(priced.files, (), priced.edges.source_of)
+    spectrum, program = priced.spectrum(), priced.program
     report = make_technique(name).localize(spectrum, program)
     assert report.suspect(0).location.line == 2
     told = " ".join(report.explain(0).sentences)
@@ -223,7 +223,7 @@ def test_a_condition_is_a_predicate(priced, name):
 
 
 def test_conditions_are_evaluated_as_often_as_both_outcomes_together(priced):
-    spectrum, program = priced.spectrum(), Program(priced.files, (), priced.edges.source_of)
+    spectrum, program = priced.spectrum(), priced.program
     spectrum, flow = control_flow("CBI", spectrum, program)
     predicates = Predicates.from_flow(flow, spectrum)
     true = predicates.true(spectrum.edge_rows, spectrum.edge_counts)

@@ -33,7 +33,6 @@ from suspectra.errors import EvidenceError, NothingToRank, Problem, UsageError
 from suspectra.evaluation.corpus import Subject, SubjectFile, read_index, read_subject
 from suspectra.evaluation.faults import FaultList
 from suspectra.evaluation.study import Choice, Plan
-from suspectra.program import Program
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -123,9 +122,7 @@ class EvidenceSubject:
         if not len(faulty):
             cause = "none of its faults stands in the ranking"
             raise NothingToRank(problems[0] if problems else Problem(str(self.faults), "", cause, "correct its lines"))
-        edges = evidence.edges
-        program = Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
-        return Subject(self.family, self.name, spectrum, program, faulty)
+        return Subject(self.family, self.name, spectrum, evidence.program, faulty)
 
 
 AnySubject = SubjectFile | EvidenceSubject

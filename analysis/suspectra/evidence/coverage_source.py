@@ -147,9 +147,10 @@ class CoverageSource:
             files,
             rows[1:],
             rows[_IMPORT],
-            replace(hits.edges(), source_of=SourceReader(self.workspace)) if data.has_arcs else None,
+            hits.edges() if data.has_arcs else None,
             tuple(problems),
             stacks=_stacks(failures, paths, files),
+            source_of=SourceReader(self.workspace),
         )
 
     def _tests(

@@ -16,6 +16,7 @@ from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
+from suspectra.program import Program
 from suspectra.spectrum import Edges, Elements, Function, Spectrum
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack, StackFrame
@@ -110,8 +111,6 @@ class EdgeEvidence:
         How often, aligned with `rows`; None where that was not counted.
     graphs : tuple of FlowGraph
         Whole flow graphs, where the evidence itself tells them (compiled objects do); empty otherwise.
-    source_of : callable, optional
-        The bytes of a source file as it is now, None where it can't be read: what flow graphs of Python are read from.
 
     Examples
     --------
@@ -126,7 +125,6 @@ class EdgeEvidence:
     rows: tuple[Row, ...]
     counts: tuple[Ints, ...] | None = None
     graphs: tuple[FlowGraph, ...] = ()
-    source_of: Callable[[str], bytes | None] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +156,9 @@ class Evidence:
     stacks : mapping of str to Stack
         Where failing tests failed, by name; lines are those of `files`. Empty where the evidence does not tell.
         A reader that reads again hands over the same objects for tests that did not change.
+    source_of : callable, optional
+        The bytes of a source file as it is now, None where it can't be read: what flow graphs of Python, and kinds of
+        statements, are read from.
 
     Examples
     --------
@@ -180,6 +181,12 @@ class Evidence:
     runs: tuple[Hashable, ...] = ()
     collection_errors: tuple[CollectionError, ...] = ()
     stacks: Mapping[str, Stack] = field(default_factory=dict)
+    source_of: Callable[[str], bytes | None] | None = None
+
+    @property
+    def program(self) -> Program:
+        """What it says of the program itself."""
+        return Program(self.files, self.edges.graphs if self.edges else (), self.source_of)
 
     @cached_property
     def elements(self) -> Elements:

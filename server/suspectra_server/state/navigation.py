@@ -17,7 +17,6 @@ from suspectra.cancellation import Token
 from suspectra.errors import NothingToRank, Problem, SuspectraError
 from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.markov.jumps import JumpModel
-from suspectra.program import Program
 from suspectra.spectrum import Elements, Spectrum
 from suspectra_server.state.ranking import Ranking
 
@@ -189,8 +188,7 @@ class NavigationModels:
         token.check()
         evidence, spectrum = self._with_edges(ranking.evidence, ranking.ranked.spectrum)
         token.check()
-        edges = evidence.edges
-        program = Program(evidence.files, edges.graphs, edges.source_of) if edges else Program(evidence.files)
+        program = evidence.program
         before = self._knowledge
         flow = DynamicFlow.from_spectrum(spectrum, program.graphs, before.flow if before else None)
         token.check()

@@ -154,6 +154,7 @@ class RecordingSource:
             runs=tuple(records),
             collection_errors=self._collection_errors(),
             stacks=self._stacks.update(records, self._layout),
+            source_of=SourceReader(self.workspace) if self.edges else None,
         )
 
     def _collection_errors(self) -> tuple[CollectionError, ...]:
@@ -175,7 +176,7 @@ class RecordingSource:
             )
             problems.append(Problem(self._name(), "", cause, "run all tests with `suspectra record --counts`"))
         counted = tuple(times) if len(times) == len(decoded) else None
-        return EdgeEvidence(self._layout.edge_table, rows, counted, source_of=SourceReader(self.workspace))
+        return EdgeEvidence(self._layout.edge_table, rows, counted)
 
     # logs
 
