@@ -156,6 +156,8 @@ def _make(command: str, workspace: Path) -> None:
 
     shell = ("cmd", "/c") if os.name == "nt" else ("/bin/sh", "-c")
     ended = run(Program((*shell, command), str(workspace), os.environ, Streams.STDERR))
+    if ended.interrupted:
+        raise KeyboardInterrupt
     if ended.status:
         cause = f"the build ended with status {ended.status}, so no test was run"
         raise UsageError(Problem(command, "", cause, "fix what the build complains about"))

@@ -190,7 +190,10 @@ class Ranker:
         return Ranking.from_report(technique, evidence, report, localizer.problems(), wanted.settings.top, inside)
 
     def edged(self) -> EvidenceSource | None:
-        """The recording with its edges, read beside the ranking's own source so as not to delay rankings."""
+        """The recording with its edges, read beside the ranking's own source so as not to delay rankings.
+
+        For the thread for long work, to which this source belongs.
+        """
         used = self._source
         if not isinstance(used, RecordingSource) or used.edges:
             return None
