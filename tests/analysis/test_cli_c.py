@@ -161,11 +161,13 @@ def test_programs_without_coverage_are_told(suspectra, tmp_path):
 
 
 def test_an_interrupt_keeps_what_ended(tmp_path):
-    (tmp_path / "tests.sh").write_text("quick\ttrue\nslow\tsleep 60\n")
+    (tmp_path / "tests.sh").write_text("quick\ttrue\nslow\ttouch begun; sleep 60\n")
     command = [sys.executable, "-m", "suspectra", "record-c", "--shell", "tests.sh", "--jobs", "1"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert process.stderr.readline().startswith("[ 50%]")
-    time.sleep(0.2)
+    while not (tmp_path / "begun").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
     os.kill(process.pid, signal.SIGINT)
     assert process.wait(30) == 130
     assert "interrupted; recorded 1 test, 0 failed" in process.stderr.read()

@@ -62,11 +62,12 @@ class LocalCluster:
             process.wait()
 
 
-@pytest.fixture
-def local_cluster(tmp_path, monkeypatch):
-    (tmp_path / "deadly.py").write_text(DEADLY)
-    monkeypatch.syspath_prepend(tmp_path)
-    cluster = LocalCluster(tmp_path)
+@pytest.fixture(scope="module")
+def local_cluster(tmp_path_factory):
+    """A cluster that goes on when a test has cost it a worker."""
+    folder = tmp_path_factory.mktemp("cluster")
+    (folder / "deadly.py").write_text(DEADLY)
+    cluster = LocalCluster(folder)
     yield cluster
     cluster.stop()
 
@@ -87,7 +88,8 @@ def read(subject):
 '''
 
 
-def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus):
+def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus, monkeypatch):
+    monkeypatch.syspath_prepend(local_cluster.folder)
     files, _ = read_index(mini_corpus)
     plan = Plan((Choice("ochiai"), Choice("cp"), Choice("op2")), (False, True))
     here = Study(plan, files, read_subject).run(jobs=1)

@@ -198,12 +198,14 @@ def test_a_file_whose_time_goes_backwards_is_read_again(work):
 
 
 @pytest.mark.parametrize("what", ["recorder", "server"])
-def test_killed_at_random_moments_nothing_is_lost_or_corrupt(what):
-    script = [sys.executable, str(BENCHMARKS / "kills.py"), "--kills", "4", "--of", what]
+def test_killed_at_random_moments_nothing_is_lost_or_corrupt(what, seed, thorough):
+    kills = 20 if thorough else 2  # one at the start of a run, one in its tests
+    script = [sys.executable, str(BENCHMARKS / "kills.py"), "--kills", str(kills)]
+    script += ["--of", what, "--seed", str(5 + seed)]
     done = subprocess.run(script, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     figures = json.loads(done.stdout.splitlines()[-1])
-    assert figures[what]["kills"] == 4
+    assert figures[what]["kills"] == kills
     assert not figures[what]["failures"]
 
 

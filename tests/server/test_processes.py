@@ -115,10 +115,10 @@ def test_what_tests_of_c_run_ends_with_the_command_line(build_c):
 
 def test_what_a_run_that_ended_left_running_stays():
     environ = dict(os.environ)
-    with watchdog.Watchdog(environ):
+    with watchdog.Watchdog(environ) as watching:
         left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=environ)
-    time.sleep(1)
     try:
+        watching._process.wait(PATIENCE)  # it has done what it does
         assert left.poll() is None
         assert watchdog.VARIABLE not in environ or environ[watchdog.VARIABLE] == os.environ.get(watchdog.VARIABLE)
     finally:

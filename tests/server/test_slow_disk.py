@@ -5,7 +5,11 @@ import time
 
 import pytest
 
+from suspectra_server import timing
+
 FAULT = "off = off - amount"
+PATIENCE = 60  # seconds; never reached but by a failure
+SHORT = {name: 0.1 for name in vars(timing) if name.endswith("_S") and "TIMEOUT" not in name}
 EACH = 0.05  # seconds a look at a file takes
 
 
@@ -18,7 +22,7 @@ def slow_disk(preload_library):
 def server(process, client_of, slow_disk, shop, tmp_path):
     """A client of a server that finds the shop on a slow disk, and what its loop did with that disk."""
 
-    def start(seconds, **how):
+    def start(seconds, timing=None, **how):
         notes = tmp_path / "notes.txt"
         own = {
             "LD_PRELOAD": str(slow_disk),
@@ -27,12 +31,24 @@ def server(process, client_of, slow_disk, shop, tmp_path):
             "SLOW_DISK_LOG": str(notes),
             "XDG_STATE_HOME": str(shop / "state"),
         }
-        server = process(env={**os.environ, **own})
+        server = process(env={**os.environ, **own}, timing=timing)
         client = client_of(server.stdout, server.stdin)
         client.notes = notes
         return client.start(shop, **how)
 
     return start
+
+
+def wait_until_timers_have_run(client):
+    """Wait until the watcher has looked so often that all other timers, which are as short as its own, have run too."""
+
+    def looks():
+        return sum(line.endswith("/.suspectra/recording") for line in looked_at(client, "worker"))
+
+    end, enough = time.monotonic() + PATIENCE, looks() + 30
+    while looks() < enough:
+        assert time.monotonic() < end, "the watcher looks no more"
+        time.sleep(0.02)
 
 
 def looked_at(client, thread):
@@ -81,7 +97,7 @@ def everything(uri, line):
 def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, shop, find_line, tmp_path):
     from suspectra_server.protocol import COMMANDS
 
-    client = server(0, options={"learnJumps": True, "order": "steps", "inlayHints": True})
+    client = server(0, SHORT, options={"learnJumps": True, "order": "steps", "inlayHints": True})
     path = shop / "shop/vouchers.py"
     uri, line = client.open(path), find_line(path, FAULT)
     client.edit(uri, (0, 0), (0, 0), "# new\n")
@@ -99,7 +115,7 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     (shop / ".suspectra/recording/new.log").write_bytes(b"")
     path.write_text("# new\n" + path.read_text())
     client.wait_for_state("ready", "stale", after=len(client.statuses))
-    time.sleep(2)  # longer than any timer of the server
+    wait_until_timers_have_run(client)
     client.request("suspectra/suspects")
     assert looked_at(client, "worker")
     assert looked_at(client, "loop") == []
