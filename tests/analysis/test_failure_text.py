@@ -4,6 +4,7 @@ import pytest
 
 from suspectra.evidence.failure_text import MAX_TEXT, Place, c_failure, python_failure
 from suspectra.evidence.junit import read_junit
+from suspectra.evidence.lcov import LcovSource
 
 SHORT = """tests/test_journal.py:32: in <lambda>
     outside.wrap(lambda: journal.post([2]))
@@ -189,3 +190,19 @@ def test_of_a_huge_report_the_beginning_and_the_end_are_read(tmp_path):
     (case,) = read_junit(path, "results.xml").cases
     assert case.failure.raised == ((Place("a.py", 1, "first"), Place("a.py", 9, "last")),)
     assert (case.failure.exception, case.message) == ("ValueError", "ValueError: no")
+
+
+def test_a_junit_report_beside_coverage_of_c_tells_where_tests_failed(tmp_path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "a.c").write_text("int half(int n) {\n    return n;\n}\n")
+    lines = f"SF:{tmp_path}/src/a.c\nDA:1,1\nDA:2,1\nend_of_record\n"
+    (tmp_path / "all.info").write_text(f"TN:wrong\n{lines}TN:right\n{lines}")
+    (tmp_path / "results.xml").write_text(
+        '<testsuite><testcase name="wrong"><failure message=""/><system-out>half: ../src/a.c:2: half: Assertion `n &gt;'
+        ' 0\' failed.</system-out></testcase><testcase name="right"/></testsuite>'
+    )
+    source = LcovSource(tmp_path, "all.info", outcomes="results.xml")
+    evidence = source.read()
+    assert {name: str(stack) for name, stack in evidence.stacks.items()} == {"wrong": "n > 0 at src/a.c:2 in half"}
+    assert evidence.spectrum().raised.max() == 1
+    assert source.read().stacks["wrong"] is evidence.stacks["wrong"]

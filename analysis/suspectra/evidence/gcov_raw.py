@@ -17,6 +17,7 @@ import numpy as np
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import CAssembler, TestProfile
+from suspectra.evidence.c_failures import CFailures
 from suspectra.evidence.c_tables import optimised
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
@@ -76,6 +77,7 @@ class GcovRawSource:
         self._paths = SourcePaths(self.workspace, mapping, test_patterns)
         self._notes = NotesFolder(self._paths, build)
         self._assembler = CAssembler(self._paths)
+        self._failures = CFailures(self._paths)
         self._read: dict[str, tuple[Mark, CObject, Profile]] = {}
 
     def watched(self) -> Sequence[str]:
@@ -127,7 +129,8 @@ class GcovRawSource:
             raise EvidenceError(problems[0] if problems else _empty(str(self.profiles)))
         digests, stale = source_digests(objects, self._paths)
         problems += [*stale, *optimisation_problems(objects)]
-        return self._assembler.evidence(str(self.profiles), objects, digests, profiles, problems)
+        evidence = self._assembler.evidence(str(self.profiles), objects, digests, profiles, problems)
+        return self._failures.added(evidence, self._outcomes)
 
     def _read_outcomes(self) -> Outcomes:
         if isinstance(self._outcomes, Mapping):

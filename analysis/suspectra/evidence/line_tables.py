@@ -13,6 +13,7 @@ import numpy as np
 from suspectra.arrays import Ints, Row
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.c_evidence import NOTHING, merged
+from suspectra.evidence.c_failures import CFailures
 from suspectra.evidence.evidence import EdgeEvidence, Evidence, TestResult
 from suspectra.evidence.gcov_raw import Mark, mark_of
 from suspectra.evidence.outcomes import Outcomes, read_outcomes
@@ -257,6 +258,7 @@ class LineSource:
         self._outcomes = outcomes if outcomes is not None else folder / "outcomes.json"
         self._paths = SourcePaths(self.workspace, mapping, test_patterns)
         self._assembler = LineAssembler(self._paths)
+        self._failures = CFailures(self._paths)
         self._parsed: dict[str, _Parsed] = {}
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:
@@ -339,7 +341,8 @@ class LineSource:
             tables.update({test or name: table for test, table in parsed.tables.items()})
         if not tables:
             raise EvidenceError(problems[0] if problems else self._nothing())
-        return self._assembler.evidence(str(self.location), self._rows(tables, outcomes, problems), problems)
+        evidence = self._assembler.evidence(str(self.location), self._rows(tables, outcomes, problems), problems)
+        return self._failures.added(evidence, self._outcomes)
 
     def _rows(self, tables: Mapping[str, LineTable], outcomes: Outcomes, problems: list[Problem]) -> list[TableRow]:
         rows = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from defusedxml import DefusedXmlException, ElementTree
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.evidence import TestResult, Verdict
+from suspectra.evidence.failure_text import Failure, c_failure
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -98,6 +100,41 @@ def failure_texts(path: str | os.PathLike[str]) -> list[str]:
     return [said for tag in ("failure", "error") for found in root.iter(tag) for said in _texts(found)]
 
 
+def read_failures(path: str | os.PathLike[str]) -> dict[str, Failure]:
+    """Where tests failed, as far as a JUnit report says.
+
+    Parameters
+    ----------
+    path : path
+        Of the report.
+
+    Returns
+    -------
+    dict of str to Failure
+        By the name of the test, as :func:`read_outcomes` has it; empty where the report can't be read.
+
+    Examples
+    --------
+    >>> read_failures("no-such-report.xml")
+    {}
+    """
+    try:
+        root = parse_xml(Path(path).read_bytes(), path, "")
+    except (OSError, EvidenceError):
+        return {}
+    found = {}
+    for name, case in _cases(root):
+        said = [said for tag in ("failure", "error") for one in case.iter(tag) for said in _texts(one)]
+        output = [text for tag in ("system-err", "system-out") for text in map(_text_of, case.iter(tag))]
+        if said and (failure := c_failure("\n".join([*said, *output]))) is not None:
+            found[name] = failure
+    return found
+
+
+def _text_of(element: Element) -> str:
+    return "".join(element.itertext())
+
+
 def _texts(found: Element) -> tuple[str, str]:
     return found.get("message", ""), "\n".join(found.itertext())
 
@@ -142,15 +179,18 @@ def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Ele
 
 def _junit(data: bytes, path: Path) -> dict[str, TestResult]:
     root = parse_xml(data, path, "run the tests again and let them write it")
-    cases = [(case.get("classname", ""), case.get("name", ""), case) for case in root.iter("testcase")]
-    if not cases:
+    result = {name: TestResult(name, *_verdict_of(case)) for name, case in _cases(root)}
+    if not result:
         raise _error(path, "", "it holds no test", "write it with ctest --output-junit, or with the test program")
-    names = [name for _, name, _ in cases]
-    result: dict[str, TestResult] = {}
-    for group, name, case in cases:
-        full = name if names.count(name) == 1 or not group or group == name else f"{group}.{name}"
-        result[full] = TestResult(full, *_verdict_of(case))
     return result
+
+
+def _cases(root: Element) -> Iterator[tuple[str, Element]]:
+    """The test cases of a report, each with the name of its test."""
+    cases = [(case.get("classname", ""), case.get("name", ""), case) for case in root.iter("testcase")]
+    count = Counter(name for _, name, _ in cases)
+    for group, name, case in cases:
+        yield name if count[name] == 1 or not group or group == name else f"{group}.{name}", case
 
 
 def _verdict_of(case: Element) -> tuple[Verdict, None, dict[str, str], str, float]:

@@ -1,0 +1,66 @@
+"""Where tests of C and C++ failed, out of the report that says how they ended."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.outcomes import read_failures
+from suspectra.evidence.source_paths import SourcePaths
+from suspectra_recorder.log.stack import Stack
+
+
+class CFailures:
+    """Adds to evidence what a JUnit report says of failures.
+
+    Parameters
+    ----------
+    paths : SourcePaths
+        What the paths of compilers are here.
+    """
+
+    def __init__(self, paths: SourcePaths):
+        self._paths = SourcePaths(paths.workspace, paths.mapping, paths.test_patterns)  # what is outside is no problem
+        self._known: dict[str, Stack] = {}
+
+    def added(self, evidence: Evidence, outcomes: object) -> Evidence:
+        """The evidence with where its tests failed.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of lines or counters.
+        outcomes : object
+            The path of the report; where it is none, nothing is known.
+
+        Returns
+        -------
+        Evidence
+            Stacks that are the same are the same objects as before.
+        """
+        if not isinstance(outcomes, str | os.PathLike) or Path(outcomes).suffix != ".xml":
+            return evidence
+        measured = {file.path: file for file in evidence.files}
+        failing = {test.name for test in evidence.tests if test.verdict.failing}
+
+        @cache
+        def resolve(path: str) -> tuple[str, bool] | None:
+            name = self._paths.resolve(path)
+            if name not in measured:  # a relative one may start elsewhere
+                end = "/" + re.sub(r"^(\.\.?/)+", "", path)
+                ends = [one for one in measured if f"/{one}".endswith(end)]
+                name = ends[0] if len(ends) == 1 else None
+            return (name, not measured[name].is_test) if name is not None else None
+
+        failures = read_failures(os.path.join(self._paths.workspace, outcomes))
+        stacks = {name: failure.stack(resolve) for name, failure in failures.items() if name in failing}
+        self._known = {name: _same(self._known.get(name), stack) for name, stack in stacks.items() if stack.frames}
+        return replace(evidence, stacks=self._known)
+
+
+def _same(before: Stack | None, now: Stack) -> Stack:
+    return before if before is not None and before == now else now
