@@ -138,7 +138,7 @@ def _report(
     if old is not None and view is old.report.spectrum and old.report.technique is technique:
         return old.report
     try:
-        return technique.localize(view, program, old.report if old else None)
+        return technique.localize(view, program, old.report if old else whole)
     except NothingToRank:  # these tests alone lack what the technique needs
         return whole
 
