@@ -268,3 +268,4 @@ def test_what_is_there_is_told_as_following_each_path_tells_it(tmp_path, outside
     assert boundary.existing(paths) == followed
     assert {"folder/file.py", "in/file.py", "folder/link"} < followed
     assert not followed & {"folder/far", "out/file.py", "../outside/file.py", str(outside / "file.py")}
+    assert boundary.below(paths) == {path for path in paths if boundary.relative(path) is not None}

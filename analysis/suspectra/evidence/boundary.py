@@ -138,20 +138,43 @@ class Boundary:
             As they were given.
         """
         folders: dict[str, str | None] = {}
-        return {path for path in paths if self._exists(path, folders)}
+        return {path for path in paths if (real := self._real(path, folders)) is not None and os.path.exists(real)}
 
-    def _exists(self, path: str, folders: dict[str, str | None]) -> bool:
+    def below(self, paths: Iterable[str]) -> frozenset[str]:
+        """Those of the paths that lead to what lies in the workspace; the way to each folder is followed once.
+
+        Parameters
+        ----------
+        paths : iterable of str
+            Relative to the workspace, with forward slashes. They need not exist.
+
+        Returns
+        -------
+        frozenset of str
+            As they were given; those that :meth:`relative` has an answer for.
+
+        Examples
+        --------
+        >>> sorted(Boundary(folder).below(["cart.py", "src/../cart.py", "../cart.py", "."]))
+        ['cart.py', 'src/../cart.py']
+        """
+        folders: dict[str, str | None] = {}
+        found = ((path, self._real(path, folders)) for path in paths)
+        return frozenset(path for path, real in found if real is not None and not _is_in(self.real_workspace, real))
+
+    def _real(self, path: str, folders: dict[str, str | None]) -> str | None:
+        """As `real`, with what is known of folders."""
         folder, _, name = path.rpartition("/")
+        if name in ("", ".", "..") or os.path.basename(name) != name or os.path.isabs(path):
+            return self.real(path)
         if folder not in folders:
             folders[folder] = self.real(folder)
         real = folders[folder]
         try:
-            if real is None or name in ("", ".", "..") or os.path.islink(whole := f"{real}{os.sep}{name}"):
-                found = self.real(path)
-                return found is not None and os.path.exists(found)
-            return os.path.exists(whole)
+            whole = None if real is None else os.path.join(real, name)
+            return self.real(path) if whole is None or _link(whole) is not None else whole
         except ValueError:
-            return False  # a null byte
+            return None  # a null byte
 
     def _follow(self, path: str) -> str | None:
         at, steps = _split(path)

@@ -30,7 +30,7 @@ MAX_PROCESSES = 3
 _PORTION = 128 << 10  # bytes of sources that are handed out together
 _POLL_S = 0.02
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from suspectra.program.flow_readers import serve; serve()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from suspectra.program.flow_readers import _serve; _serve()"
 )
 
 
@@ -46,6 +46,11 @@ def read_flow(data: bytes) -> PythonFlow | None:
     -------
     PythonFlow or None
         None where it is no Python.
+
+    Examples
+    --------
+    >>> read_flow(b"def f(): pass").scopes[1].line, read_flow(b"def")
+    (1, None)
     """
     try:
         return PythonFlow.parse(data)
@@ -161,7 +166,7 @@ def _answer(process: subprocess.Popen[bytes], sources: Sequence[bytes]) -> _Flow
     return list(zip(sources, pickle.load(process.stdout), strict=True))
 
 
-def serve() -> None:
+def _serve() -> None:
     """Answer portions of sources on standard input with their flows on standard output, until the input ends."""
     while True:
         try:

@@ -234,7 +234,7 @@ class Ranker:
         """The files with tests or collection errors that lie in the folder: links may lead out of it."""
         files = {test.location.file for test in evidence.tests if test.location}
         files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
-        return frozenset(file for file in files if self._boundary.relative(file) is not None)
+        return self._boundary.below(files)
 
 
 def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:
