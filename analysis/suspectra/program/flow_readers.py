@@ -30,7 +30,8 @@ MAX_PROCESSES = 3
 _PORTION = 128 << 10  # bytes of sources that are handed out together
 _POLL_S = 0.02
 _START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from suspectra.program.flow_readers import _serve; _serve()"
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
+    " from suspectra.program import flow_readers; flow_readers._serve()"
 )
 
 
