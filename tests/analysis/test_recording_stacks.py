@@ -12,6 +12,8 @@ import pytest
 
 from suspectra.evidence.coverage_source import CoverageSource
 from suspectra.evidence.recording import RecordingSource
+from suspectra.recording.merging import merge
+from suspectra_recorder.log.compaction import compact
 from suspectra_recorder.log.stack import MAX_FRAMES, MAX_MESSAGE
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "recording" / "stacks"
@@ -125,6 +127,13 @@ def test_a_junit_report_tells_the_same(runs, evidence):
             assert reported[name] == stack, name
     group = stack_of(evidence, "test_group")
     assert reported["tests/test_journal.py::test_group"] == replace(group, exception="ExceptionGroup")
+
+
+def test_merging_and_tidying_keep_them(runs, evidence, tmp_path):
+    merge(tmp_path / "merged", [runs["taken"]])
+    assert RecordingSource(runs["taken"], tmp_path / "merged").read().stacks == evidence.stacks
+    compact(str(tmp_path / "merged"), max_logs=0)
+    assert RecordingSource(runs["taken"], tmp_path / "merged").read().stacks == evidence.stacks
 
 
 def test_lines_follow_the_source_and_stacks_stay_the_same_objects(runs, tmp_path):
