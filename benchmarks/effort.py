@@ -65,7 +65,7 @@ def main() -> None:
             "nn-perm, block": seconds(lambda: nearest_neighbour.moved_blocks(first, other)) / flow.blocks,
             "nn-perm, edge of a test": seconds(lambda: nearest_neighbour.block_counts(flow, spectrum)) / hits,
             "nn-perm, the same again": seconds(lambda: executed[every] @ executed[[0]].T) / hits,
-            "sbbfl, test and edge": seconds(lambda: table.of_groups(*groups)) / bits,
+            "sbbfl, test and edge": seconds(lambda: table.count_groups(*groups)) / bits,
             "sbbfl, edge of a test": seconds(lambda: sbbfl._used(flow, spectrum)) / hits,
             "sober, edge of a test": seconds(lambda: bias.score(found.biases(spectrum), len(found.column))) / hits,
         }

@@ -81,7 +81,7 @@ def main() -> None:
     spectrum = suite(options.tests, options.lines, options.failing, options.faults, 1)
     technique = make_technique(options.technique)
     report = technique.localize(spectrum)
-    groups, ranked = FailureGroups.of(spectrum), rank_groups(report, technique)
+    groups, ranked = FailureGroups.from_spectrum(spectrum), rank_groups(report, technique)
     sizes = [len(one.tests) for one in groups.groups]
     entries = sum(map(len, spectrum.rows))
     print(f"{options.tests} tests, {options.lines} statements, {entries} nonzeros, {options.failing} failing")
@@ -90,7 +90,7 @@ def main() -> None:
     chance = np.random.default_rng(2)
     for _ in range(options.rounds):
         took = {
-            "group": milliseconds(lambda: FailureGroups.of(spectrum)),
+            "group": milliseconds(lambda: FailureGroups.from_spectrum(spectrum)),
             "group and rank": milliseconds(lambda: rank_groups(report, technique)),
         }
         for kind, test in (
@@ -99,7 +99,7 @@ def main() -> None:
         ):
             after = changed(spectrum, test, chance)
             new = technique.localize(after, None, report)
-            took[f"group, a {kind} test changed"] = milliseconds(partial(FailureGroups.of, after, groups))
+            took[f"group, a {kind} test changed"] = milliseconds(partial(FailureGroups.from_spectrum, after, groups))
             took[f"group and rank, a {kind} test changed"] = milliseconds(
                 partial(rank_groups, new, technique, previous=ranked)
             )

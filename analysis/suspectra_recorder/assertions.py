@@ -57,7 +57,7 @@ def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) 
     @functools.wraps(original)
     @like_an_import
     def exec_module(self: Any, module: ModuleType) -> None:
-        with imports.of(module):
+        with imports.capture(module):
             execute(self, module)
 
     @like_an_import

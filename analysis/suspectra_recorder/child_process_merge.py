@@ -164,7 +164,7 @@ class Adoption:
 
     def _take(self, numbers: set[int], *, everything: bool = False) -> int:
         """Add the cells of children that have ended, or of all; how many there were."""
-        children = [child for child in self.children.of(numbers) if everything or not child.runs]
+        children = [child for child in self.children.started_by(numbers) if everything or not child.runs]
         for child in children:
             files, imports = child.contents()
             for file in files:

@@ -190,7 +190,7 @@ class Children:
         """
         return {child.number for child in self._all()} if self.any else set()
 
-    def of(self, numbers: set[int]) -> list[Child]:
+    def started_by(self, numbers: set[int]) -> list[Child]:
         """The children that were started under one of these numbers.
 
         Parameters

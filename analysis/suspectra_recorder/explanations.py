@@ -62,7 +62,7 @@ class Explanations:
         name = self._recorder.share(dict(sorted(passed.items())))
         return (name,) if name else ()
 
-    def of(self, *, needed: bool = True) -> AbstractContextManager[None]:
+    def capture(self, *, needed: bool = True) -> AbstractContextManager[None]:
         """A context for what explains a failure.
 
         Parameters
@@ -103,7 +103,7 @@ class Explanations:
         @functools.wraps(original)
         def explain(*arguments: Any, **more: Any) -> Any:
             __tracebackhide__ = True
-            with self.of(needed=not unless()):
+            with self.capture(needed=not unless()):
                 return original(*arguments, **more)
 
         self.replace(owner, name, explain)

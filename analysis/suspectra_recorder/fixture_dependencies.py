@@ -40,7 +40,7 @@ class TestFiles:
         self._of: dict[tuple[str, bool], tuple[int, ...]] = {}
         self._above: dict[str, tuple[int, ...]] = {}
 
-    def of(self, path: str, *, parted: bool) -> tuple[int, ...]:
+    def numbers(self, path: str, *, parted: bool) -> tuple[int, ...]:
         """Their numbers in the recording: of a test's own file, and of the conftests above.
 
         Parameters

@@ -202,7 +202,7 @@ class _Session:
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> Iterator[None]:
         if isinstance(report, pytest.CollectReport):
             self._not_collected(call.excinfo.value, node.nodeid, str(getattr(node, "path", "")))
-        with self.explanations.of():
+        with self.explanations.capture():
             yield
 
     def pytest_internalerror(self, excinfo: Any) -> None:
@@ -410,7 +410,7 @@ class _Session:
             )
 
     def _files_of(self, item: pytest.Item) -> tuple[int, ...]:
-        return self.test_files.of(str(item.path), parted=isinstance(item, pytest.Function))
+        return self.test_files.numbers(str(item.path), parted=isinstance(item, pytest.Function))
 
     def _location(self, item: pytest.Item) -> tuple[str, int] | None:
         file, line, _ = item.location
@@ -434,7 +434,7 @@ class _Reports:
         if skipped or (call.excinfo is None and not getattr(item, "_excinfo", None)):  # the latter is unittest's
             yield
         else:
-            with self.explanations.of():
+            with self.explanations.capture():
                 outcome = yield
             if outcome.excinfo is None:
                 report = outcome.get_result()
@@ -445,7 +445,7 @@ class _Reports:
         if getattr(report, "outcome", "") in ("passed", "skipped"):
             yield
         else:
-            with self.explanations.of():
+            with self.explanations.capture():
                 yield
 
 

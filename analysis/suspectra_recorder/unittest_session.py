@@ -121,7 +121,7 @@ def _both(hear: Callable[..., None], report: Callable[..., Any], explanations: E
     @functools.wraps(report)
     def listening(*arguments: Any, **more: Any) -> Any:
         failed = any(isinstance(argument, tuple) for argument in (*arguments, *more.values()))  # sys.exc_info()
-        with explanations.of(needed=failed):
+        with explanations.capture(needed=failed):
             hear(*arguments, **more)
             return report(*arguments, **more)
 
@@ -393,7 +393,7 @@ class _Session:
 
     def _files(self, test: Any) -> tuple[int, ...]:
         path = self._path(test)
-        return self.files.of(path, parted=True) if path else ()
+        return self.files.numbers(path, parted=True) if path else ()
 
     def end(self) -> None:
         """The process is over."""

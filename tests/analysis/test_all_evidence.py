@@ -188,6 +188,9 @@ def test_weights_after_a_change_are_those_of_a_fresh_start():
     before = spectrum_of((True, {1, 2}), (True, {3}), (False, {1}), (True, {1, 3}), elements=elements_of(3))
     rows = (before.rows[3], before.rows[0], np.array([0, 1, 2], np.int32))
     after = before.with_rows(("a", "b", "c"), np.array([True, True, True]), rows)
-    kept, fresh = FailureWeights.of(after, FailureWeights.of(before)), FailureWeights.of(after)
+    kept, fresh = (
+        FailureWeights.from_spectrum(after, FailureWeights.from_spectrum(before)),
+        FailureWeights.from_spectrum(after),
+    )
     assert kept.of_elements.tolist() == fresh.of_elements.tolist()
     assert kept.total == fresh.total == UNIT // 2 + UNIT // 2 + UNIT // 3

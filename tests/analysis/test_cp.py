@@ -17,8 +17,8 @@ from suspectra.program.control_flow import ControlFlow
 from suspectra.program.flow_graph import EXIT, FlowGraph
 from suspectra.spectrum import Counts, EdgeKind, Edges, Elements, Spectrum
 from suspectra.techniques import make_technique
-from suspectra.techniques.carried import Carried
 from suspectra.techniques.cp import CP, edge_suspiciousness
+from suspectra.techniques.reuse import Reuse
 
 
 def test_edges_of_figure_1(figure_1):
@@ -287,10 +287,10 @@ def test_only_functions_whose_counts_changed_are_solved_again():
     other = ep.copy()
     other[6] += 1
     counts = Counts(ef, other, 4, 7)
-    assert Carried(flow, counts, before).graphs.tolist() == [1]
-    assert Carried(flow, Counts(ef, ep, 4, 7), before).graphs.tolist() == []
+    assert Reuse(flow, counts, before).graphs.tolist() == [1]
+    assert Reuse(flow, Counts(ef, ep, 4, 7), before).graphs.tolist() == []
     # how many tests there are is part of every equation
-    assert Carried(flow, Counts(ef, ep, 4, 8), before).graphs.tolist() == [0, 1, 2]
+    assert Reuse(flow, Counts(ef, ep, 4, 8), before).graphs.tolist() == [0, 1, 2]
     kept, anew = CP().propagate(flow, counts, before), CP().propagate(flow, counts)
     for name in ("br", "edge_delta", "edge_share", "trouble"):
         np.testing.assert_array_equal(getattr(kept, name), getattr(anew, name))

@@ -93,14 +93,14 @@ def spectra(draw: st.DrawFn) -> Spectrum:
 @settings(max_examples=60)
 @given(spectra())
 def test_groups_are_those_of_the_definition(spectrum):
-    assert names(FailureGroups.of(spectrum)) == oracle(spectrum)
+    assert names(FailureGroups.from_spectrum(spectrum)) == oracle(spectrum)
 
 
 @settings(max_examples=30)
 @given(spectra(), st.integers(0, 10**6))
 def test_a_change_gives_what_is_found_from_nothing(spectrum, seed):
     chance = np.random.default_rng(seed)
-    groups = FailureGroups.of(spectrum)
+    groups = FailureGroups.from_spectrum(spectrum)
     for _ in range(4):
         rows, failed, test = list(spectrum.rows), spectrum.failed.copy(), int(chance.integers(len(spectrum.tests)))
         rows[test] = np.flatnonzero(chance.random(len(spectrum.elements)) < 0.5).astype(np.int32)
@@ -108,7 +108,7 @@ def test_a_change_gives_what_is_found_from_nothing(spectrum, seed):
         if not failed.any():
             continue
         spectrum = spectrum.with_rows(spectrum.tests, failed, tuple(rows), spectrum.edge_rows)
-        groups = FailureGroups.of(spectrum, groups)
+        groups = FailureGroups.from_spectrum(spectrum, groups)
         assert names(groups) == oracle(spectrum)
 
 
@@ -124,13 +124,13 @@ def suite(failing: list[list[int]], passing: int = 60, columns: int = 8, execute
 
 @pytest.mark.parametrize(("passing", "groups"), [(38, 1), (39, 2)])
 def test_two_tests_part_when_39_passing_tests_execute_what_they_share(passing, groups):
-    assert len(FailureGroups.of(suite([[0, 1], [0, 2]], executed={0: passing})).groups) == groups
+    assert len(FailureGroups.from_spectrum(suite([[0, 1], [0, 2]], executed={0: passing})).groups) == groups
 
 
 def test_the_second_bound_keeps_large_groups_whole():
     failing = [[0, 1]] * 30 + [[0, 2]] * 30
     spectrum = suite(failing, executed={0: 60, 1: 20, 2: 20})
-    (group,) = FailureGroups.of(spectrum).groups
+    (group,) = FailureGroups.from_spectrum(spectrum).groups
     assert group.halves == (20, 20)
     ranked = rank_groups(make_technique("ochiai").localize(spectrum), make_technique("ochiai"))
     assert ranked.groups[0].reason == (
@@ -140,16 +140,16 @@ def test_the_second_bound_keeps_large_groups_whole():
 
 def test_tests_without_coverage_join_the_largest_group_and_decide_nothing():
     covered = [[0, 1], [0, 2], [0, 2, 3]]
-    groups = FailureGroups.of(suite([*covered, []], executed={0: 60}))
+    groups = FailureGroups.from_spectrum(suite([*covered, []], executed={0: 60}))
     assert names(groups) == [("t1",), ("t2", "t3", "t4")]
     assert [group.uncovered for group in groups.groups] == [1, 0]
-    assert names(FailureGroups.of(suite([[], []]))) == [("t1", "t2")]
+    assert names(FailureGroups.from_spectrum(suite([[], []]))) == [("t1", "t2")]
 
 
 def test_only_what_may_be_suspected_counts():
     spectrum = suite([[0, 1], [0, 2]], executed={0: 60})
     candidates = np.arange(8) < 1  # each test has a line of its own in the test code
-    (group,) = FailureGroups.of(replace(spectrum, candidates=candidates)).groups
+    (group,) = FailureGroups.from_spectrum(replace(spectrum, candidates=candidates)).groups
     assert group.tests == ("t1", "t2")
 
 
@@ -158,12 +158,12 @@ def test_grouping_can_be_cancelled():
     token = Token()
     token.cancelled = True
     with cancellable(token), pytest.raises(Cancelled):
-        grouping.partition(FailingCoverage.of(spectrum))
+        grouping.partition(FailingCoverage.from_spectrum(spectrum))
 
 
 def test_more_coverages_than_can_be_compared_stay_together(monkeypatch):
     monkeypatch.setattr(grouping, "MOST", 1)
-    assert len(FailureGroups.of(suite([[0, 1], [0, 2]], executed={0: 60})).groups) == 1
+    assert len(FailureGroups.from_spectrum(suite([[0, 1], [0, 2]], executed={0: 60})).groups) == 1
 
 
 # ----------------------------------------------------------------------------------------------------- decisions
@@ -174,17 +174,17 @@ APART = suite([[0, 1], [0, 1], [0, 2], [0, 2, 3]], executed={0: 60})  # t1 and t
 
 def test_what_somebody_merged_and_split_stays():
     merged = Decisions().merge(["t1", "t3"])
-    assert names(FailureGroups.of(APART, None, merged)) == [("t1", "t2", "t3", "t4")]
+    assert names(FailureGroups.from_spectrum(APART, None, merged)) == [("t1", "t2", "t3", "t4")]
     split = merged.split(["t2"], ["t1", "t3", "t4"])
-    assert names(FailureGroups.of(APART, None, split)) == [("t1", "t3", "t4"), ("t2",)]
-    assert names(FailureGroups.of(APART, None, split.merge(["t1", "t2"]))) == [("t1", "t2"), ("t3", "t4")]
+    assert names(FailureGroups.from_spectrum(APART, None, split)) == [("t1", "t3", "t4"), ("t2",)]
+    assert names(FailureGroups.from_spectrum(APART, None, split.merge(["t1", "t2"]))) == [("t1", "t2"), ("t3", "t4")]
 
 
 def test_decisions_hold_for_tests_that_fail_later_and_go_through_json():
     decisions = Decisions().merge(["t1", "gone"]).split(["t3"], ["t4", "gone"])
     stored = json.loads(json.dumps(decisions.as_list()))
     assert Decisions.from_list(stored) == decisions
-    assert names(FailureGroups.of(APART, None, decisions)) == [("t1", "t2"), ("t3",), ("t4",)]
+    assert names(FailureGroups.from_spectrum(APART, None, decisions)) == [("t1", "t2"), ("t3",), ("t4",)]
 
 
 @pytest.mark.parametrize("damaged", [[{}], [{"together": True, "left": "t1", "right": []}], [3], [None]])
@@ -197,7 +197,9 @@ def test_damaged_decisions_are_refused(damaged):
 
 
 def test_groups_keep_their_numbers_and_tell_what_became_of_others():
-    first = FailureGroups.of(suite([[0, 1], [0, 1, 4], [0, 1, 5], [0, 2], [0, 2, 4], [0, 3]], executed={0: 60}))
+    first = FailureGroups.from_spectrum(
+        suite([[0, 1], [0, 1, 4], [0, 1, 5], [0, 2], [0, 2, 4], [0, 3]], executed={0: 60})
+    )
     assert [(group.number, len(group.tests)) for group in first.groups] == [(1, 3), (2, 2), (3, 1)]
     # t1 to t3 pass now; what t6 does is what t4 and t5 do; t7 is new
     matrix = np.zeros((70, 8), bool)
@@ -205,7 +207,7 @@ def test_groups_keep_their_numbers_and_tell_what_became_of_others():
         matrix[test, columns] = True
     matrix[7:67, 0] = True
     failed = (np.arange(70) > 2) & (np.arange(70) < 7)
-    second = FailureGroups.of(Spectrum.from_matrix(matrix, failed), first)
+    second = FailureGroups.from_spectrum(Spectrum.from_matrix(matrix, failed), first)
     assert [(group.number, group.tests) for group in second.groups] == [(2, ("t4", "t5", "t6")), (4, ("t7",))]
     assert [(ended.number, str(ended)) for ended in second.ended] == [(1, "fixed"), (3, "part of group 2")]
 

@@ -19,9 +19,9 @@ from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.program.calls import Calls
 from suspectra.program.dynamic_flow import DynamicFlow
 from suspectra.techniques import make_technique, technique_infos, technique_names
-from suspectra.techniques.carried import Carried
 from suspectra.techniques.cp import Propagation
 from suspectra.techniques.flow_report import FlowReport
+from suspectra.techniques.reuse import Reuse
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.rewriting import instrument
@@ -398,7 +398,7 @@ def test_functions_of_other_files_are_not_solved_again_when_a_file_changes(tmp_p
     suite.new_run(path)
     report = localizer.update(source.read())
     after, elements = report.details, report.spectrum.elements
-    again = Carried(after.flow, after.counts, before.details).graphs.tolist()
+    again = Reuse(after.flow, after.counts, before.details).graphs.tolist()
     assert 0 < len(again) < len(after.flow)
     known = before.spectrum.elements.versions
     for graph in again:

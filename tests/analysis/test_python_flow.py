@@ -260,7 +260,7 @@ def arcs_of(spectrum: Spectrum, test: int) -> set[tuple[int, int]]:
 
 
 def completed(spectrum: Spectrum) -> Spectrum:
-    return Completion(spectrum.elements, spectrum.edges, {0: PythonFlow.parse(JOINS.encode())}).of(spectrum)
+    return Completion(spectrum.elements, spectrum.edges, {0: PythonFlow.parse(JOINS.encode())}).complete(spectrum)
 
 
 def test_ways_that_decide_nothing_follow_from_the_statements():

@@ -195,7 +195,7 @@ def test_another_interpreter_is_left_alone(tmp_path):
         children.inject_env(environment := clean())
         environment["SUSPECTRA_CHILD"] = os.environ.pop("SUSPECTRA_CHILD")
         subprocess.run([sys.executable, "-c", "import work; work.work()"], cwd=tmp_path, env=environment, check=True)
-        found.append(len(children.of({0})))
+        found.append(len(children.started_by({0})))
         children.close()
     assert found == [1, 0]
 
@@ -238,7 +238,7 @@ def test_damaged_logs_of_children_give_what_can_be_read(tmp_path):
     log.take("a.py", "digest", 8, b"map")[2] = 1
     log.take("b.py", "digest", 8, b"map")
     log.close()
-    (child,) = children.of({3})
+    (child,) = children.started_by({3})
     assert [(file.path, file.cells) for file in child.contents()[0]] == [
         ("a.py", [0, 0, 1, 0, 0, 0, 0, 0]),
         ("b.py", [0] * 8),
@@ -261,8 +261,8 @@ def test_a_running_child_is_not_taken_for_one_that_ended(tmp_path):
     )
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"ready\n"
-    assert [child.runs for child in children.of({1})] == [True]
+    assert [child.runs for child in children.started_by({1})] == [True]
     process.kill()
     process.communicate()
-    assert [child.runs for child in children.of({1})] == [False]
+    assert [child.runs for child in children.started_by({1})] == [False]
     children.close()

@@ -92,7 +92,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     cancelInstallation: () => server.cancelInstallation(),
     showOutput: () => server.output.show(),
     goToError: async (_, card) =>
-      isCard(card) && card.place && open(card.place.uri, card.place.line, card.place.character),
+      isCard(card) && card.location && open(card.location.uri, card.location.line, card.location.character),
     runAgain: async (_, card) =>
       isCard(card) && card.folder ? server.command(serverCommands.runTests, [card.folder]) : runTests(server),
     recordInTerminal: () => recordInTerminal(server),

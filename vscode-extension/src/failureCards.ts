@@ -13,7 +13,7 @@ export interface Card {
   /** The workspace folder whose tests were run, where it is known. */
   folder: string | undefined;
   /** Where the error is, the line counted from 0. */
-  place: { uri: string; line: number; character: number } | undefined;
+  location: { uri: string; line: number; character: number } | undefined;
 }
 
 const MAX_CARDS = 20;
@@ -34,7 +34,7 @@ export function cards(report: Suspects | undefined): Card[] {
         description: where || collector,
         tooltip: [whose, what, where].filter(Boolean).join('\n'),
         folder,
-        place: uri
+        location: uri
           ? { uri, line: range?.start.line ?? Math.max(line - 1, 0), character: range?.start.character ?? 0 }
           : undefined,
       };
@@ -46,7 +46,7 @@ export function cards(report: Suspects | undefined): Card[] {
     description: message,
     tooltip: message,
     folder,
-    place: undefined,
+    location: undefined,
   }));
   const unranked = report.state === 'error' && !errors.length ? report.problems : [];
   const problems = unranked.map(({ file, place, cause, cure }): Card => {
@@ -58,7 +58,7 @@ export function cards(report: Suspects | undefined): Card[] {
       description: where,
       tooltip: [where, all].filter(Boolean).join('\n'),
       folder: undefined,
-      place: undefined,
+      location: undefined,
     };
   });
   return [...errors, ...runs, ...problems]

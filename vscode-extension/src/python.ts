@@ -36,7 +36,7 @@ export interface NotFound {
   base?: { interpreter: Interpreter; python: string; executable: string };
 }
 
-export interface Surroundings {
+export interface InterpreterSearch {
   /** The setting `suspectra.interpreter`. */
   setting: readonly string[];
   /** The interpreter selected in the Python extension, where that is installed. */
@@ -62,19 +62,19 @@ export function interpreterSetting(value: unknown, warn: (problem: string) => vo
 }
 
 /** The interpreters to try, best first. A setting is an order: then nothing else is tried. */
-export function candidates(around: Surroundings): Interpreter[] {
-  const [command, ...args] = around.setting.map((part) => fillIn(part, around.folders[0]));
+export function candidates(basis: InterpreterSearch): Interpreter[] {
+  const [command, ...args] = basis.setting.map((part) => fillIn(part, basis.folders[0]));
   if (command) {
     return [{ command, args, origin: 'the setting suspectra.interpreter' }];
   }
-  const windows = around.platform === 'win32';
+  const windows = basis.platform === 'win32';
   const plain = (command: string, origin: string): Interpreter => ({ command, args: [], origin });
   const onPath = (windows ? ['python', 'python3'] : ['python3', 'python']).map((name) => plain(name, 'the PATH'));
-  if (!around.trusted) {
+  if (!basis.trusted) {
     return onPath;
   }
   const own = windows ? path.win32 : path.posix;
-  const inFolders = around.folders.flatMap((folder) =>
+  const inFolders = basis.folders.flatMap((folder) =>
     ['.venv', 'venv'].map((name) =>
       plain(
         own.join(folder, name, ...(windows ? ['Scripts', 'python.exe'] : ['bin', 'python'])),
@@ -82,7 +82,7 @@ export function candidates(around: Surroundings): Interpreter[] {
       ),
     ),
   );
-  const active = around.active ? [plain(around.active, 'the Python extension')] : [];
+  const active = basis.active ? [plain(basis.active, 'the Python extension')] : [];
   return [...active, ...inFolders, ...onPath];
 }
 

@@ -277,7 +277,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
 function actions(parent: CardRow): ActionRow[] {
   const action = (label: string, icon: string, command: string): ActionRow => ({ parent, label, icon, command });
   return [
-    ...(parent.card.place ? [action(t('Go to Error'), 'go-to-file', GO_TO_ERROR)] : []),
+    ...(parent.card.location ? [action(t('Go to Error'), 'go-to-file', GO_TO_ERROR)] : []),
     action(t('Show Output'), 'output', 'suspectra.showOutput'),
     action(t('Run Again'), 'run-all', 'suspectra.runAgain'),
   ];

@@ -194,8 +194,8 @@ describe('the list of techniques', () => {
 
 it('open a suspect, and the place of an error', async () => {
   await give('open', suspect);
-  await give('goToError', { key: 'k', tooltip: '', place: { uri: 'file:///project/a.py', line: 3, character: 4 } });
-  await give('goToError', { key: 'k', tooltip: '', place: undefined });
+  await give('goToError', { key: 'k', tooltip: '', location: { uri: 'file:///project/a.py', line: 3, character: 4 } });
+  await give('goToError', { key: 'k', tooltip: '', location: undefined });
   expect(workbench.opened).toEqual(['/project/shop/cart.py:12', '/project/a.py:4']);
 });
 

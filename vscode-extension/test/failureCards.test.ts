@@ -39,25 +39,25 @@ describe('the cards of failed runs', () => {
       label: "ModuleNotFoundError: No module named 'nowhere'",
       description: 'src/a.py:4',
       folder: 'file:///project',
-      place: { uri: 'file:///project/src/a.py', line: 3, character: 4 },
+      location: { uri: 'file:///project/src/a.py', line: 3, character: 4 },
     });
     expect(card?.tooltip).toContain('tests/test_a.py could not be collected');
   });
 
   it('lead to the line as it was run where it was edited, and nowhere where there is no place', () => {
     const [edited] = cards({ ...report, collectionErrors: [{ ...error, range: null }] });
-    expect(edited?.place).toEqual({ uri: error.uri, line: 3, character: 0 });
+    expect(edited?.location).toEqual({ uri: error.uri, line: 3, character: 0 });
     const [elsewhere] = cards({
       ...report,
       collectionErrors: [{ ...error, uri: null, range: null, file: '', line: 0 }],
     });
-    expect(elsewhere).toMatchObject({ place: undefined, description: 'tests/test_a.py' });
+    expect(elsewhere).toMatchObject({ location: undefined, description: 'tests/test_a.py' });
   });
 
   it('say why what was recorded can not be ranked', () => {
     const problem = { file: '.coverage', place: '', cause: 'it is damaged', cure: 'run the tests again' };
     const [card] = cards({ ...report, problems: [problem] });
-    expect(card).toMatchObject({ label: 'it is damaged', description: '.coverage', place: undefined });
+    expect(card).toMatchObject({ label: 'it is damaged', description: '.coverage', location: undefined });
     expect(card?.tooltip).toContain('Fix: run the tests again');
     expect(cards({ ...report, state: 'ready', problems: [problem] })).toEqual([]);
   });

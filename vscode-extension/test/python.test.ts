@@ -11,18 +11,18 @@ import {
   type Interpreter,
   interpreterSetting,
   search,
-  type Surroundings,
+  type InterpreterSearch,
   type Wanted,
 } from '../src/python';
 
-const around: Surroundings = {
+const basis: InterpreterSearch = {
   setting: [],
   active: undefined,
   folders: ['/project'],
   trusted: true,
   platform: 'linux',
 };
-const commands = (change: Partial<Surroundings>) => candidates({ ...around, ...change }).map(({ command }) => command);
+const commands = (change: Partial<InterpreterSearch>) => candidates({ ...basis, ...change }).map(({ command }) => command);
 
 describe('candidates', () => {
   it('come from the folder, then from the PATH', () => {
@@ -34,7 +34,7 @@ describe('candidates', () => {
   });
 
   it('are the setting alone where there is one, with its variables filled in', () => {
-    expect(candidates({ ...around, setting: ['${workspaceFolder}/py', '-X', 'utf8'] })).toEqual([
+    expect(candidates({ ...basis, setting: ['${workspaceFolder}/py', '-X', 'utf8'] })).toEqual([
       { command: '/project/py', args: ['-X', 'utf8'], origin: 'the setting suspectra.interpreter' },
     ]);
     expect(commands({ setting: ['~/bin/python'] })).toEqual([`${homedir()}/bin/python`]);

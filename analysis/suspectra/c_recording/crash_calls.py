@@ -46,7 +46,7 @@ class CrashCalls:
     """Reads what the crash handler wrote, and asks ``addr2line`` for the lines."""
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._lock = threading.Lock()
 
     def read(self, path: str, problems: list[Problem]) -> list[Place]:
@@ -97,8 +97,8 @@ class CrashCalls:
     def _tell(self, problem: Problem, problems: list[Problem]) -> None:
         """Say it once."""
         with self._lock:
-            if problem.cause not in self._told:
-                self._told.add(problem.cause)
+            if problem.cause not in self._reported:
+                self._reported.add(problem.cause)
                 problems.append(problem)
 
 

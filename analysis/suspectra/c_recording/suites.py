@@ -297,7 +297,7 @@ def command_suite(
     for name, location in _named_tests(workspace, tests):
         argv = tuple(word.replace("{test}", name) for word in words)
         cases.append(CCase(name, argv, workspace, location=location))
-    return _expecting(CSuite(_told_apart(cases)), workspace, expect_stdout)
+    return _expecting(CSuite(_with_distinct_names(cases)), workspace, expect_stdout)
 
 
 def _named_tests(workspace: str, tests: str) -> list[tuple[str, Location | None]]:
@@ -347,7 +347,7 @@ def shell_suite(
         cases.append(CCase(name.strip(), ("/bin/sh", "-c", command), workspace, location=place))
     if not cases:
         raise _usage("--shell", f"{commands} holds no command", "write one command a line")
-    return _expecting(CSuite(_told_apart(cases)), workspace, expect_stdout)
+    return _expecting(CSuite(_with_distinct_names(cases)), workspace, expect_stdout)
 
 
 def _lines(workspace: str, path: str) -> list[tuple[str, Location | None]]:
@@ -412,7 +412,7 @@ def located(path: str, line: int | None, workspace: str) -> Location | None:
     return Location(inside.replace(os.sep, "/"), line, line)
 
 
-def _told_apart(cases: Sequence[CCase]) -> tuple[CCase, ...]:
+def _with_distinct_names(cases: Sequence[CCase]) -> tuple[CCase, ...]:
     """Two tests of one name get the name of their program, or a number."""
     names = [case.name for case in cases]
     seen: dict[str, int] = {}
@@ -434,7 +434,7 @@ def _program_suite(
     """The tests of programs that list them; `cases` gives those of a program, by its path and the workspace's."""
     root = os.path.abspath(workspace)
     found = [os.path.normpath(os.path.join(root, program)) for program in programs]
-    named = _told_apart([case for program in found for case in cases(program, root)])
+    named = _with_distinct_names([case for program in found for case in cases(program, root)])
     return CSuite(named, tuple(os.path.dirname(program) for program in found))
 
 

@@ -95,7 +95,7 @@ class CRecordingSource:
             return self._evidence
         recording = self._recording
         self._was_torn = recording.torn
-        problems = self._told()
+        problems = self._problems()
         newest = {path: recording.objects[number].digest for path, number in recording.newest.items()}
         objects: dict[str, CObject] = {}
         for path, digest in newest.items():
@@ -181,7 +181,7 @@ class CRecordingSource:
             for source, digest in recording.objects[number].sources.items()
         }
 
-    def _told(self) -> list[Problem]:
+    def _problems(self) -> list[Problem]:
         """What the recorder said of the tests as they stand, and how the log ends."""
         problems = [Problem(*problem) for test in self._recording.tests.values() for problem in test.fields["problems"]]
         if self._recording.torn:

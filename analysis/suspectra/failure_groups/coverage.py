@@ -61,7 +61,7 @@ class FailingCoverage:
     fresh: int
 
     @classmethod
-    def of(cls, spectrum: Spectrum, previous: FailingCoverage | None = None) -> FailingCoverage:
+    def from_spectrum(cls, spectrum: Spectrum, previous: FailingCoverage | None = None) -> FailingCoverage:
         """The coverage of a spectrum's failing tests.
 
         Parameters

@@ -78,10 +78,10 @@ class FailureGroups:
     Examples
     --------
     >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
-    >>> groups = FailureGroups.of(spectrum)
+    >>> groups = FailureGroups.from_spectrum(spectrum)
     >>> [group.tests for group in groups.groups]
     [('t1',), ('t2',)]
-    >>> [group.tests for group in FailureGroups.of(spectrum, groups, Decisions().merge(["t1", "t2"])).groups]
+    >>> [group.tests for group in FailureGroups.from_spectrum(spectrum, groups, Decisions().merge(["t1", "t2"])).groups]
     [('t1', 't2')]
     """
 
@@ -91,7 +91,7 @@ class FailureGroups:
     next_number: int
 
     @classmethod
-    def of(
+    def from_spectrum(
         cls, spectrum: Spectrum, previous: FailureGroups | None = None, decisions: Decisions | None = None
     ) -> FailureGroups:
         """Group the failing tests of a spectrum.
@@ -110,7 +110,7 @@ class FailureGroups:
         FailureGroups
             Of the present state.
         """
-        coverage = FailingCoverage.of(spectrum, previous.partition.coverage if previous else None)
+        coverage = FailingCoverage.from_spectrum(spectrum, previous.partition.coverage if previous else None)
         covered = coverage.covered
         if previous and previous.partition.holds_for(coverage, decisions):
             found = replace(previous.partition, coverage=coverage)

@@ -119,7 +119,7 @@ def rank_groups(
         Every failing test is in one group.
     """
     spectrum = report.spectrum
-    state = FailureGroups.of(spectrum, previous.state if previous else None, decisions)
+    state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)
     before = {ranked.group.number: ranked for ranked in previous.groups} if previous else {}
     sure = all(path.endswith(_PYTHON) for path in spectrum.elements.files)
     ranked = []

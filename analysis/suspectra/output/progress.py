@@ -26,7 +26,7 @@ class Progress:
         self.out = out
         self.style = Style(out)
         self.changing = out.isatty()
-        self._told = 0
+        self._shown = 0
         self._failed = 0
 
     def __call__(self, done: int, total: int, test: TestResult) -> None:
@@ -42,8 +42,8 @@ class Progress:
             self._clear()
             self.out.write(fit(safe(f"{state}  {test.name}"), terminal_width(self.out) - 1))
             self.out.flush()
-        elif percent // STEP > self._told // STEP:
-            self._told = percent
+        elif percent // STEP > self._shown // STEP:
+            self._shown = percent
             self._line(state)
 
     def __enter__(self) -> Progress:

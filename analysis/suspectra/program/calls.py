@@ -132,7 +132,7 @@ class _Named:
         if not len(self.pairs):
             return self.pairs
         some = np.zeros(len(self.pairs), bool)
-        for pairs in checked(self._met_by_test.of(spectrum)):
+        for pairs in checked(self._met_by_test.results(spectrum)):
             some[pairs] = True
         return self.pairs[some]
 

@@ -318,9 +318,9 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
         return spectrum, _of_graphs(program.graphs)
     if spectrum.edges.kind is not EdgeKind.ARC:
         raise _nothing(technique, "the evidence does not say which blocks its edges join")
-    source_of = SourcesAsRun.of(program)
+    source_of = SourcesAsRun.for_program(program)
     if not spectrum.edges.complete:
-        spectrum = _completion(spectrum.elements, spectrum.edges, source_of).of(spectrum)
+        spectrum = _completion(spectrum.elements, spectrum.edges, source_of).complete(spectrum)
     return spectrum, _of_arcs(spectrum.elements, spectrum.edges, source_of)
 
 

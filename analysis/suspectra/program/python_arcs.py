@@ -58,7 +58,7 @@ class Completion:
     >>> edges = Edges(one[:1], np.array([-1]), np.array([2]), one[:1], complete=False)
     >>> spectrum = Spectrum(("t1",), np.array([True]), elements, (np.array([1, 2]),), np.ones(3, bool), edges,
     ...     (np.array([0]),))
-    >>> whole = Completion(elements, edges, {0: flow}).of(spectrum)
+    >>> whole = Completion(elements, edges, {0: flow}).complete(spectrum)
     >>> [(whole.edges.source[arc].item(), whole.edges.target[arc].item()) for arc in whole.edge_rows[0]]
     [(-1, 2), (2, 3), (3, -1)]
     """
@@ -82,7 +82,7 @@ class Completion:
         self._leaving = np.flatnonzero(np.equal(target, _EXIT))
         self._tally = Tally(self._arcs.among(np.not_equal(target, _EXIT)).taken, len(source))
 
-    def of(self, spectrum: Spectrum) -> Spectrum:
+    def complete(self, spectrum: Spectrum) -> Spectrum:
         """A spectrum over the table with the implied arcs of each test; itself where none are implied.
 
         Its rows of edges are worked out when somebody asks for them: all of them together would take more room than
@@ -119,7 +119,7 @@ class Completion:
 
     def _implied_counts(self, spectrum: Spectrum) -> Counts:
         """How many failed and passed tests took each implied arc."""
-        counts, executed = self._tally.of(spectrum), spectrum.counts
+        counts, executed = self._tally.counts(spectrum), spectrum.counts
         ef, ep = counts.ef.copy(), counts.ep.copy()
         ef[self._leaving] = executed.ef[self._source[self._leaving]]
         ep[self._leaving] = executed.ep[self._source[self._leaving]]

@@ -21,7 +21,7 @@ from suspectra.program.sources_as_run import SourceOf
 from suspectra.spectrum import Edges, Elements
 from suspectra_recorder.instrumentation.source import without_collecting
 
-UNTOLD = "decide things no arc shows"
+UNDECIDED = "decide things no arc shows"
 """What is noted of lines with conditions inside expressions; it does not concern who knows how these came out."""
 
 _Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no test took
@@ -204,7 +204,7 @@ class _Notes:
         if self.undecided:
             path, line, why = self.undecided[0]
             places = len({(path, line) for path, line, _ in self.undecided})
-            cause = f"{places} lines {UNTOLD}, the first because of {why}; those outcomes count as one"
+            cause = f"{places} lines {UNDECIDED}, the first because of {why}; those outcomes count as one"
             found.append(Problem("", f"{path}:{line}", cause, "give a decision that matters a line of its own"))
         return tuple(found)
 

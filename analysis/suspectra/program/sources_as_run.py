@@ -41,7 +41,7 @@ class SourcesAsRun:
     read: SourceOf | None
 
     @classmethod
-    def of(cls, program: Program | None) -> SourcesAsRun:
+    def for_program(cls, program: Program | None) -> SourcesAsRun:
         """The sources of a program.
 
         Parameters
@@ -56,7 +56,7 @@ class SourcesAsRun:
 
         Examples
         --------
-        >>> print(SourcesAsRun.of(None)("f.py"))
+        >>> print(SourcesAsRun.for_program(None)("f.py"))
         None
         """
         return cls((), None) if program is None else cls(program.files, program.source_of)

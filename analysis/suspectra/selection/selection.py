@@ -281,13 +281,13 @@ class _View:
         """For each file that imports a module whose import does something else now that module."""
         seeds = {self.versions[n].path for n, d in self.differences.items() if self._runs_at_import(n, d)}
         seeds |= self.blind | self._imported()
-        return self.importers.of({**self._appeared(), **{seed: seed for seed in seeds}})
+        return self.importers.reached_from({**self._appeared(), **{seed: seed for seed in seeds}})
 
     @cached_property
     def reached_by_tests(self) -> dict[str, str]:
         """The same for files of tests that changed in anything."""
         versions = (self.versions[n] for n in self.differences)
-        return self.importers.of({v.path: v.path for v in versions if not v.traced and v.outline})
+        return self.importers.reached_from({v.path: v.path for v in versions if not v.traced and v.outline})
 
     def _runs_at_import(self, number: int, difference: Difference) -> bool:
         version = self.versions[number]
@@ -344,7 +344,7 @@ class _Importers:
         self.names = {name.rpartition(".")[2] for names in imports.values() for name in names}
         self.packages = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "__init__.py"}
 
-    def of(self, seeds: Mapping[str, str]) -> dict[str, str]:
+    def reached_from(self, seeds: Mapping[str, str]) -> dict[str, str]:
         """The seeds and all files that import any of them, directly or not, each with what a seed stands for."""
         found = dict(sorted(seeds.items()))
         waiting = list(found)

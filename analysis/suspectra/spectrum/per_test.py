@@ -30,7 +30,7 @@ class PerTest(Generic[T]):
     --------
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> sizes = PerTest(lambda spectrum, tests: [len(spectrum.rows[test]) for test in tests])
-    >>> sizes.of(spectrum)
+    >>> sizes.results(spectrum)
     [2, 2]
     """
 
@@ -39,7 +39,7 @@ class PerTest(Generic[T]):
         # the spectrum keeps its rows alive, so that no other object takes their identity
         self._last: tuple[Spectrum | None, dict[tuple[int, int, int], T]] = (None, {})
 
-    def of(self, spectrum: Spectrum) -> list[T]:
+    def results(self, spectrum: Spectrum) -> list[T]:
         """What follows for each test, in the order of the rows.
 
         Parameters
@@ -79,7 +79,7 @@ class Tally:
     >>> import numpy as np
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> tally = Tally(lambda spectrum, tests: [np.unique(spectrum.rows[test] // 2) for test in tests], 2)
-    >>> tally.of(spectrum).ep.tolist()
+    >>> tally.counts(spectrum).ep.tolist()
     [1, 1]
     """
 
@@ -88,7 +88,7 @@ class Tally:
         self._columns = columns
         self._last: tuple[Spectrum, dict[object, int], Counts] | None = None
 
-    def of(self, spectrum: Spectrum) -> Counts:
+    def counts(self, spectrum: Spectrum) -> Counts:
         """The counts of a spectrum's tests.
 
         Parameters

@@ -164,8 +164,10 @@ class AllEvidence(Staged):
         """Rank by all keys whose evidence is there."""
         require_failure(spectrum)
         graphs = program.graphs if program is not None else ()
-        told = statements(spectrum.elements, spectrum.edges, graphs, SourcesAsRun.of(program))
-        weights = FailureWeights.of(spectrum, previous.weights if isinstance(previous, EvidenceReport) else None)
+        told = statements(spectrum.elements, spectrum.edges, graphs, SourcesAsRun.for_program(program))
+        weights = FailureWeights.from_spectrum(
+            spectrum, previous.weights if isinstance(previous, EvidenceReport) else None
+        )
         check()
         suspects: Ints = np.flatnonzero(_suspected(spectrum))
         own = _kulczynski2(weights.of_elements, weights.total, spectrum.counts)

@@ -10,7 +10,6 @@ from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, control_flow
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum
-from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import BRANCH as INFO
 from suspectra.techniques.flow_report import (
     EdgeScores,
@@ -21,6 +20,7 @@ from suspectra.techniques.flow_report import (
     where,
 )
 from suspectra.techniques.formulas import in_words, make_formula, require_failure
+from suspectra.techniques.reuse import Reuse
 from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import headline
 
@@ -86,8 +86,8 @@ class Branch(Staged):
         >>> Branch().score(ControlFlow((graph.table,)), counts).block_score.round(3).tolist()
         [1.0, 1.0, 0.354]
         """
-        carried = Carried(flow, counts, previous)
-        part = flow.part(carried.graphs)
+        reuse = Reuse(flow, counts, previous)
+        part = flow.part(reuse.graphs)
         column = flow.edge[part.edges]
         known = np.flatnonzero(column >= 0)
         score = np.full(len(column), np.nan)
@@ -95,8 +95,8 @@ class Branch(Staged):
         best = np.full(len(part.blocks), np.nan)
         for ends in (part.source, part.target):
             np.fmax.at(best, ends[known], score[known])
-        of_edge = carried.of_edges(previous.edge_score if previous else None, np.float64)
-        of_block = carried.of_blocks(previous.block_score if previous else None, np.float64)
+        of_edge = reuse.edges(previous.edge_score if previous else None, np.float64)
+        of_block = reuse.blocks(previous.block_score if previous else None, np.float64)
         of_edge[part.edges], of_block[part.blocks] = score, best
         return EdgeScores(flow, counts, of_block, of_edge)
 

@@ -25,10 +25,10 @@ from suspectra.program import Program
 from suspectra.program.control_flow import ControlFlow, FlowPart, control_flow
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Counts, Spectrum, ranges
-from suspectra.techniques.carried import Carried
 from suspectra.techniques.catalogue import CP as INFO
 from suspectra.techniques.flow_report import FlowReport, details_of, previous_details, traversed, where
 from suspectra.techniques.formulas import in_words, require_failure
+from suspectra.techniques.reuse import Reuse
 from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import headline
 
@@ -207,8 +207,8 @@ class CP(Staged):
         >>> CP().propagate(ControlFlow((graph.table,)), counts).br.tolist()
         [0.0, 1.0, -1.0]
         """
-        carried = Carried(flow, counts, previous)
-        part = flow.part(carried.graphs)
+        reuse = Reuse(flow, counts, previous)
+        part = flow.part(reuse.graphs)
         blocks, column = len(part.blocks), flow.edge[part.edges]
         delta = np.where(column >= 0, edge_suspiciousness(counts.of_columns(column)), np.nan)
         check()
@@ -225,12 +225,12 @@ class CP(Staged):
         entering = np.bincount(target, delta[used], blocks)
         found = system.solve(np.where(system.is_exit, entering, 0.0))
         check()
-        edge_delta = carried.of_edges(previous.edge_delta if previous else None, np.float64)
-        edge_share = carried.of_edges(previous.edge_share if previous else None, np.float64)
+        edge_delta = reuse.edges(previous.edge_delta if previous else None, np.float64)
+        edge_share = reuse.edges(previous.edge_share if previous else None, np.float64)
         edge_delta[part.edges], edge_share[part.edges] = delta, np.nan
         edge_share[part.edges[used]] = own
-        br = carried.of_blocks(previous.br if previous else None, np.float64)
-        trouble = carried.of_blocks(previous.trouble if previous else None, np.uint8)
+        br = reuse.blocks(previous.br if previous else None, np.float64)
+        trouble = reuse.blocks(previous.trouble if previous else None, np.uint8)
         br[part.blocks], trouble[part.blocks] = np.where(touched, found, np.nan), 0
         for bit, at in enumerate((cancelled, system.singular, system.ill_conditioned)):
             trouble[part.blocks[at]] |= 1 << bit
@@ -248,8 +248,8 @@ class CP(Staged):
             sentences.append("It stands in no block that an edge of a run touches, so nothing propagates to it.")
             return Explanation(title, tuple(sentences), INFO.formula, "")
         block = int(blocks[np.argmax(solution.br[blocks])])
-        carried, substituted = _carried(solution, block, report.spectrum)
-        return Explanation(title, (*sentences, *carried), INFO.formula, substituted)
+        inflow, substituted = _inflow(solution, block, report.spectrum)
+        return Explanation(title, (*sentences, *inflow), INFO.formula, substituted)
 
 
 def solve(source: Ints, target: Ints, delta: Floats, blocks: int) -> Floats:
@@ -296,7 +296,7 @@ def _blocks_of(solution: Propagation, element: int) -> Ints:
     return blocks[~np.isnan(solution.br[blocks])]
 
 
-def _carried(solution: Propagation, block: int, spectrum: Spectrum) -> tuple[list[str], str]:
+def _inflow(solution: Propagation, block: int, spectrum: Spectrum) -> tuple[list[str], str]:
     """The edges that carry suspicion to a block, those that carry most first, in words and in numbers."""
     counts, flow = spectrum.edge_hit_counts, solution.flow
     out = np.flatnonzero(solution.source == block)

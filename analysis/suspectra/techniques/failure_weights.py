@@ -42,7 +42,7 @@ class FailureWeights:
     Examples
     --------
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0]], failed=[True, True])
-    >>> weights = FailureWeights.of(spectrum)
+    >>> weights = FailureWeights.from_spectrum(spectrum)
     >>> (weights.of_elements / weights.total).round(2).tolist()
     [1.0, 0.33, 0.0]
     """
@@ -54,7 +54,7 @@ class FailureWeights:
     tests: Counter[_Key]
 
     @classmethod
-    def of(cls, spectrum: Spectrum, previous: FailureWeights | None = None) -> FailureWeights:
+    def from_spectrum(cls, spectrum: Spectrum, previous: FailureWeights | None = None) -> FailureWeights:
         """The weights in a spectrum.
 
         Parameters
@@ -72,7 +72,7 @@ class FailureWeights:
         Examples
         --------
         >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 0]], failed=[True, True])
-        >>> FailureWeights.of(spectrum).total / UNIT
+        >>> FailureWeights.from_spectrum(spectrum).total / UNIT
         1.5
         """
         rows = _failing_rows(spectrum)

@@ -17,7 +17,7 @@ from scipy import sparse
 from suspectra.arrays import FloatMatrix, Floats, Ints, Row
 from suspectra.errors import Problem
 from suspectra.program.control_flow import ControlFlow
-from suspectra.program.python_graphs import UNTOLD
+from suspectra.program.python_graphs import UNDECIDED
 from suspectra.report import RankedReport
 from suspectra.spectrum import FIRST_OUTCOME, Edges, Spectrum, Tally, batches, ranges
 from suspectra.techniques.catalogue import SOBER as SOBER_INFO
@@ -279,7 +279,7 @@ class Predicates:
             Statements around a deciding one rank by their distance from it.
         """
         flow, count = self.flow, len(spectrum.elements)
-        notes = [note for note in flow.problems if UNTOLD not in note.cause or not self.edges.conditions]
+        notes = [note for note in flow.problems if UNDECIDED not in note.cause or not self.edges.conditions]
         element = self.element
         reported = np.flatnonzero((element >= 0) & (scores > -np.inf))
         reported = reported[np.lexsort((-lean[reported], -scores[reported]))]

@@ -225,7 +225,7 @@ class _Lattice:
         self._first_at = np.searchsorted(ends[order], np.arange(flow.blocks + 1))
         self._fails: dict[int, int] = {}
         self._passes: dict[int, int] = {}
-        fails, passes = table.of_groups(self._edge_at, self._first_at)
+        fails, passes = table.count_groups(self._edge_at, self._first_at)
         holds = np.bincount(flow.member_block, minlength=flow.blocks) > 0
         starts = np.flatnonzero(holds & (np.diff(self._first_at) > 0) & (fails >= min_fails))
         self.starts: list[int] = starts.tolist()
@@ -243,7 +243,7 @@ class _Lattice:
     def _of(self, edge: int) -> tuple[int, int]:
         """The failed and the passed tests that traverse an edge."""
         if edge not in self._fails:
-            self._fails[edge], self._passes[edge] = self._tests.of(edge)
+            self._fails[edge], self._passes[edge] = self._tests.count(edge)
         return self._fails[edge], self._passes[edge]
 
     def _block(self, block: int) -> tuple[int, int]:
@@ -350,12 +350,12 @@ class _TestsByEdge:
             self._bits[not bad][number[bad] // 8, place[row]] |= np.uint8(1 << number[bad] % 8)
             number[bad] += 1
 
-    def of(self, edge: int) -> tuple[int, int]:
+    def count(self, edge: int) -> tuple[int, int]:
         """The failed and the passed tests that traverse an edge, as bits of integers."""
         failed, passed = (int.from_bytes(bits[:, self._place[edge]].tobytes(), "little") for bits in self._bits)
         return failed, passed
 
-    def of_groups(self, edges: Ints, first: Ints) -> tuple[Ints, Ints]:
+    def count_groups(self, edges: Ints, first: Ints) -> tuple[Ints, Ints]:
         """How many failed and how many passed tests traverse some edge of each group.
 
         Parameters

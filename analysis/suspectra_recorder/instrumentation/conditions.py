@@ -129,7 +129,7 @@ class ConditionProbes:
     # where only truth matters
 
     def _truth(self, node: ast.expr, *, observed: bool = False) -> ast.expr:
-        """The node with probes, of which only the truth is used; `told` when that is recorded in another way."""
+        """The node with probes, of which only the truth is used; `observed` when that is recorded in another way."""
         condition = None if observed else self._condition(node)
         if isinstance(node, ast.BoolOp):
             inner = [self._truth(value, observed=isinstance(value, ast.BoolOp)) for value in node.values]
@@ -138,9 +138,9 @@ class ConditionProbes:
             node.operand = self._truth(node.operand, observed=True)
         else:
             self.visit(node)
-        return node if condition is None else self._told(node, condition)
+        return node if condition is None else self._observed(node, condition)
 
-    def _told(self, node: ast.expr, condition: Condition) -> ast.expr:
+    def _observed(self, node: ast.expr, condition: Condition) -> ast.expr:
         true = ast.copy_location(ast.UnaryOp(ast.Not(), self._add(node, condition.true)), node)
         return ast.copy_location(ast.IfExp(node, true, self._add(node, condition.false)), node)
 

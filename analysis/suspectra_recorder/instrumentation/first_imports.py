@@ -105,11 +105,11 @@ class FirstImports:
         if self._original is not None:
             return
         self._imported.update(name for name, module in list(sys.modules.items()) if not _initializing(module))
-        original, of, attempt, after = LOADER.exec_module, self.of, self._guard.attempt, self._after
+        original, capture, attempt, after = LOADER.exec_module, self.capture, self._guard.attempt, self._after
         self._original = original
 
         def exec_module(loader: object, module: ModuleType) -> None:
-            with attempt("a module", of, module) or nullcontext():
+            with attempt("a module", capture, module) or nullcontext():
                 original(loader, module)
             if after and module.__name__ in after:
                 attempt("a module", after.pop(module.__name__))
@@ -134,7 +134,7 @@ class FirstImports:
             LOADER.exec_module = self._original
             self._original = None
 
-    def of(self, module: ModuleType) -> AbstractContextManager[None]:
+    def capture(self, module: ModuleType) -> AbstractContextManager[None]:
         """The context to execute a module in.
 
         Parameters

@@ -65,8 +65,8 @@ class LayoutChange:
             return None
         if self._changed_in(decoded.section)[decoded.touched].any():
             return self._decoded_again(decoded, section, rows)
-        row = self._statements.of(decoded.row)
-        edges = self._edges.of(decoded.edges) if self._edges else decoded.edges
+        row = self._statements.remapped(decoded.row)
+        edges = self._edges.remapped(decoded.edges) if self._edges else decoded.edges
         if row is decoded.row and edges is decoded.edges:
             return decoded
         return Rows(row, edges, decoded.times, decoded.stale, decoded.section, decoded.touched)
@@ -120,7 +120,7 @@ class _Shift:
         self._from, self._by = old[turns].astype(np.int32), shift[turns].tolist()  # as wide as rows, which saves a copy
         self._stays = not shift.any()
 
-    def of(self, row: Row) -> Row:
+    def remapped(self, row: Row) -> Row:
         """A row that holds columns of such sources alone; the same array where it stays in its place."""
         if self._stays or not len(row):
             return row

@@ -25,7 +25,7 @@ class Solution(Protocol):
     >>> from dataclasses import make_dataclass
     >>> Found = make_dataclass("Found", ["flow", "counts"])
     >>> previous: Solution = Found(ControlFlow(()), Counts(np.zeros(0), np.zeros(0), 1, 1))
-    >>> Carried(previous.flow, previous.counts, previous).graphs.tolist()
+    >>> Reuse(previous.flow, previous.counts, previous).graphs.tolist()
     []
     """
 
@@ -39,7 +39,7 @@ class Solution(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class Reuse:
     """A solution before a change, and what of it holds after.
 
     What a function's blocks and edges are given follows from its flow graph, from the counts of its edges, and from
@@ -52,7 +52,7 @@ class Carried:
     counts : Counts
         Of the spectrum's edges, now.
     previous : Solution or None
-        None carries nothing.
+        With None nothing is reused.
 
     Examples
     --------
@@ -61,10 +61,10 @@ class Carried:
     >>> graph = FlowGraph.from_edges(0, 3, [(0, 1, 0), (1, 2, 1)], [(1, 0)])
     >>> flow, counts = ControlFlow((graph.table,)), Counts(np.array([1, 1]), np.array([0, 1]), 1, 1)
     >>> found = EdgeScores(flow, counts, np.array([1.0, 1.0, 0.7]), np.array([1.0, 0.7]))
-    >>> carried = Carried(flow, counts, found)
-    >>> carried.graphs.tolist(), carried.of_edges(found.edge_score, np.float64).tolist()
+    >>> reuse = Reuse(flow, counts, found)
+    >>> reuse.graphs.tolist(), reuse.edges(found.edge_score, np.float64).tolist()
     ([], [1.0, 0.7])
-    >>> Carried(flow, Counts(np.array([1, 0]), counts.ep, 1, 1), found).graphs.tolist()
+    >>> Reuse(flow, Counts(np.array([1, 0]), counts.ep, 1, 1), found).graphs.tolist()
     [0]
     """
 
@@ -89,7 +89,7 @@ class Carried:
             stays[self.flow.graph_of_edge[edges[differs]]] = False
         return np.flatnonzero(~stays)
 
-    def of_edges(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
+    def edges(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
         """A number of each edge, to be filled in where the graph is to be solved.
 
         Parameters
@@ -106,8 +106,8 @@ class Carried:
         """
         return self._moved(old, len(self.flow.edge), self._edges, kind)
 
-    def of_blocks(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
-        """A number of each block, to be filled in where the graph is to be solved; see :meth:`of_edges`.
+    def blocks(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
+        """A number of each block, to be filled in where the graph is to be solved; see :meth:`edges`.
 
         Parameters
         ----------
