@@ -22,7 +22,8 @@ const basis: InterpreterSearch = {
   trusted: true,
   platform: 'linux',
 };
-const commands = (change: Partial<InterpreterSearch>) => candidates({ ...basis, ...change }).map(({ command }) => command);
+const commands = (change: Partial<InterpreterSearch>) =>
+  candidates({ ...basis, ...change }).map(({ command }) => command);
 
 describe('candidates', () => {
   it('come from the folder, then from the PATH', () => {
