@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zlib
@@ -193,12 +194,24 @@ def test_tracebacks_look_as_without_the_recorder(work, capfd):
     assert "3 failed, 1 passed, 1 error" in plain
 
 
+@pytest.fixture(scope="module")
+def with_an_error(tmp_path_factory):
+    """A recording that keeps the error of one file through two runs of another; to be copied, not changed."""
+    folder = tmp_path_factory.mktemp("error")
+    (folder / "good.py").write_text(GOOD)
+    (folder / "test_good.py").write_text(TESTS)
+    (folder / "test_broken.py").write_text("import no_such_module\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        record(folder)
+        record(folder, "test_good.py")
+        record(folder, "test_good.py::test_one")
+    return folder
+
+
 @pytest.mark.parametrize("part", ["test_broken.py", "test_broken.py::test_b", ""])
-def test_an_error_goes_when_its_file_is_collected_again(work, part):
-    (work / "test_broken.py").write_text("import no_such_module\n")
-    record(work)
-    record(work, "test_good.py")
-    record(work, "test_good.py::test_one")
+def test_an_error_goes_when_its_file_is_collected_again(with_an_error, work, part):
+    shutil.copytree(with_an_error, work, dirs_exist_ok=True)
     assert set(errors(work)) == {"test_broken.py"}
     (work / "test_broken.py").write_text("def test_b():\n    pass\n")
     assert set(errors(work)) == {"test_broken.py"}
