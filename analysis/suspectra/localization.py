@@ -172,7 +172,7 @@ def _source(workspace: Path, chosen: RankingOptions, *, edges: bool) -> Evidence
 def _make_technique(chosen: RankingOptions) -> Technique:
     from suspectra.techniques import make_technique
 
-    own: dict[str, object] = {"clone_failed": True} if chosen["clone_failed"] else {}
+    own: dict[str, object] = {"clone_failed": chosen["clone_failed"]}
     for text in chosen["parameters"]:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():

@@ -3,7 +3,7 @@
 Projects may be plugins of pytest themselves, and their ini file may name their classes; then pytest imports them before
 it calls any plugin. What they run is kept in memory until pytest's plugin takes it over. What pytest's configuration
 says about the recording is not known by then. So everything is instrumented that may be wanted, and the few values that
-change how are looked for in the text of the configuration; where they turn out otherwise, what was imported is told.
+change how are looked for in the text of the configuration; where they turn out otherwise, that is reported.
 """
 
 from __future__ import annotations

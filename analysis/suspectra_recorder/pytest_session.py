@@ -131,7 +131,7 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
 
 
 class _NoRecording:
-    """The tests run as if nothing had been asked for, and the reason is told."""
+    """The tests run as if nothing had been asked for, and the reason is printed."""
 
     def __init__(self, settings: Settings, problem: Problem):
         self.settings = settings

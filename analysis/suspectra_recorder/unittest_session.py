@@ -61,7 +61,7 @@ def start() -> None:
 
 
 class _Outcome:
-    """How one test ends, as its result object is told."""
+    """How one test ends, as its result object is notified."""
 
     def __init__(self, stack_of: Callable[..., Stack | None]) -> None:
         self.verdict = ""
@@ -70,19 +70,19 @@ class _Outcome:
         self._stack_of = stack_of
 
     def take(self, verdict: str, message: str = "") -> None:
-        """One thing the result object was told; a failure stays one."""
+        """Take one notification of the result object; a failure stays one."""
         if self.verdict not in ("failed", "error"):
             self.verdict, self.message = verdict, one_line(message, _MAX_MESSAGE)
 
     def fail(self, error: Any, *, assertion: bool = False, subtest: Any = None) -> None:
-        """The result object was told of an exception; the first one is where the test failed."""
+        """The result object was notified of an exception; the first one is where the test failed."""
         message = _message(error)
         if self.verdict not in ("failed", "error"):
             self.stack = self._stack_of(error, message, assertion=assertion)
         self.take("failed", f"{subtest._subDescription()} {message}" if subtest is not None else message)
 
     def listen(self, result: Any, explanations: Explanations) -> Callable[[], None]:
-        """Hear what a result object is told from now on, and take out what explains that.
+        """Follow what a result object is notified of from now on, and take out what explains that.
 
         Returns
         -------
@@ -102,7 +102,7 @@ class _Outcome:
 
 
 def _listen(result: Any, hear: dict[str, Callable[..., None]], explanations: Explanations) -> Callable[[], None]:
-    """Hear what methods of a result object are told; returns what undoes it."""
+    """Follow calls of the methods of a result object; returns what undoes it."""
     before = {name: vars(result).get(name) for name in hear if hasattr(result, name)}
     for name in before:
         setattr(result, name, _both(hear[name], getattr(result, name), explanations))

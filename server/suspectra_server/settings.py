@@ -62,7 +62,7 @@ class Settings:
     def make_technique(self) -> Technique:
         """The technique these settings name; `clone_failed` is for those that know clones."""
         clones = self.clone_failed and self.technique.partition("+")[0] in FORMULAS
-        return make_technique(self.technique, **dict[str, Any]({"clone_failed": True} if clones else {}))
+        return make_technique(self.technique, clone_failed=clones)
 
     def jump_model(self, p_jump: float | None = None) -> JumpModel:
         """How readers leave the ranking by these settings, or with a probability that was learned."""

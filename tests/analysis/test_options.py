@@ -27,7 +27,7 @@ def test_the_command_line_has_them_with_their_texts():
 
 
 def test_pytest_has_them_with_their_texts(pytester):
-    pytester.makeini("[pytest]")
+    pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function")
     shown = " ".join(pytester.runpytest_inprocess("--help", "-p", "suspectra").stdout.str().split())
     for option in OPTIONS:
         assert f"{option.pytest_flag} " in shown.replace("=", " ")

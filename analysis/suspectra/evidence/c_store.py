@@ -5,7 +5,7 @@ of the objects it ran, or what gcovr says of the lines it ran. A test that runs 
 one counts. ``objects/`` holds the
 notes (``.gcno``) the counters belong to, as the compiler wrote them and named by their content, so that neither a
 rebuild nor a better reader makes a recording worthless. A record that a dying process left unfinished ends the log; it
-is told, and cut off before the next one is written.
+is reported, and cut off before the next one is written.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Running a program to its end, with everything that it starts.
 
 Whatever of the workspace is executed is executed here: a test command, one test of a C program, a program that lists
-its tests. What happens meanwhile is told as events (:mod:`suspectra.processes.events`).
+its tests. What happens meanwhile is reported as events (:mod:`suspectra.processes.events`).
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Edges:
     kind : EdgeKind
         What `source` and `target` are.
     complete : bool
-        Whether every edge a test traversed is told. A recorder that marks decisions need not mark the ways between
+        Whether every edge a test traversed is recorded. A recorder that marks decisions need not mark the ways between
         them: these follow from the statements.
     conditions : tuple of ndarray of int32, each of shape (k, 4)
         For each file the conditions inside expressions, whose outcomes are edges too, where the evidence tells them:

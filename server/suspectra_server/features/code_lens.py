@@ -36,7 +36,7 @@ def register(session: Session) -> None:
 
 
 def refresh(session: Session) -> None:
-    """Have the client ask again, where it can be told to."""
+    """Have the client ask again, where it can be asked to."""
     if session.can("workspace.code_lens.refresh_support"):
         session.workspace_code_lens_refresh(None)
 

@@ -209,7 +209,7 @@ class Commands:
         if not isinstance(name, str) or not isinstance(clone, (bool, type(None))):
             raise JsonRpcInvalidParams("selectTechnique takes a name and {cloneFailed: boolean}")
         try:
-            make_technique(name, **dict[str, Any]({"clone_failed": True} if clone else {}))
+            make_technique(name, clone_failed=bool(clone))
         except UsageError as error:
             raise JsonRpcInvalidParams(plain(str(error))) from None
         for folder in self._session.folders:
@@ -327,7 +327,7 @@ class Commands:
         # from here on nothing is waited for: what stands below is all of the present ranking
         now = here.now() if here else None
         if here is not now:
-            steps = None  # they are told by numbers of the ranking before
+            steps = None  # they are by element numbers of the previous ranking
         trail = self._session.trail
         found = [one for one in self._unexamined() if now is None or Statement.for_mark(*one) != now]
         left = [one for one in found if not trail.saw(_stop(one))]

@@ -30,7 +30,7 @@ PAGES = Path(__file__).parent.parent / "docs" / "techniques"
 
 
 class Published:
-    """What the client was told, file by file."""
+    """What was sent to the client, file by file."""
 
     def __init__(self, client: Client):
         self._client = client
@@ -43,12 +43,12 @@ class Published:
         known = self._files.setdefault(folder.uri, {})
         wanted = self._diagnostics(folder) if folder.settings.diagnostics else {}
         for path in [*wanted, *(path for path in known if path not in wanted)]:
-            told_uri, told = known.get(path, ("", []))
+            sent_uri, sent = known.get(path, ("", []))
             uri, diagnostics = folder.uri_of(path), wanted.get(path, [])
-            if told_uri and told_uri != uri:
-                self._send(told_uri, [])
-                told = []
-            if diagnostics != told:
+            if sent_uri and sent_uri != uri:
+                self._send(sent_uri, [])
+                sent = []
+            if diagnostics != sent:
                 self._send(uri, diagnostics, version_of(folder.texts.document(path)))
             if diagnostics:
                 known[path] = (uri, diagnostics)

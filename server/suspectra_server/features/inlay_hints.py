@@ -32,6 +32,6 @@ def register(session: Session) -> None:
 
 
 def refresh(session: Session) -> None:
-    """Have the client ask again, where it can be told to and there is something to see."""
+    """Have the client ask again, where it can be asked to and there is something to see."""
     if session.can("workspace.inlay_hint.refresh_support") and any(f.settings.inlay_hints for f in session.folders):
         session.workspace_inlay_hint_refresh(None)

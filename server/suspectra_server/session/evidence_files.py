@@ -57,7 +57,7 @@ class EvidenceFiles:
         self._loop = asyncio.get_running_loop()
         self._paths: frozenset[str] = frozenset()
         self._known: States | None = None  # of these paths, when they were last looked at
-        self._unattended = False  # changes are not told, as a timer says when to look
+        self._unattended = False  # changes are not reported, as a timer says when to look
         self._ranked: States = MappingProxyType({})
         self._recorded = False
         self._seen: States | None = None  # at the last look, while files settle
@@ -73,13 +73,13 @@ class EvidenceFiles:
         self._attend(growing=self._unattended)
 
     def _attend(self, growing: bool) -> None:
-        """Be told of changes, but not while tests are being recorded: each is one, and only time says when to look."""
+        """Watch for changes, but not while tests are being recorded: each is one, and only time says when to look."""
         self._unattended = growing and bool(self._paths)
         paths = () if self._unattended else self._paths
         self._watcher.watch(self._key, paths, self._known, self._boundary)
 
     def ranked(self, result: Ranked) -> None:
-        """A ranking was made; what to watch from now on is told next."""
+        """A ranking was made; what to watch from now on follows."""
         self._pace.end()
         self._asked = None
         self._growing = self._unattended = result.growing

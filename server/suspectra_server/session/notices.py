@@ -1,4 +1,4 @@
-"""What the user is told without having asked: each thing once, as loud as the settings allow."""
+"""Notifications that the user did not ask for: each once, and as many as the settings allow."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class Watcher:
         key : hashable
         paths : iterable of str
         states : mapping of str to object, optional
-            What the caller knows of the paths, from `state_of`: every later state is told as a change.
+            What the caller knows of the paths, from `state_of`: every later state is reported as a change.
         boundary : Boundary, optional
             Of the workspace that the paths may be in; neither is anything watched that leads out of it, nor a folder
             above it.

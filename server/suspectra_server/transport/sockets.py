@@ -174,7 +174,7 @@ async def _first_message(reader: asyncio.StreamReader) -> bytes:
 
 
 def _authenticate(authenticator: _Authenticator, body: bytes, writer: asyncio.StreamWriter) -> None:
-    """Admit a client whose first message is `initialize` with the token; another is told why not."""
+    """Admit a client whose first message is `initialize` with the token; another gets an error that says why."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
