@@ -21,6 +21,18 @@ class CFailures:
     ----------
     paths : SourcePaths
         What the paths of compilers are here.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.line_tables import FileLines, LineAssembler, TableRow
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> report = folder / "results.xml"
+    >>> text = "cart: cart.c:12: total: Assertion `sum' failed."
+    >>> _ = report.write_text(f'<testcase name="sum"><failure>{text}</failure></testcase>')
+    >>> rows = [TableRow(TestResult("sum", Verdict.FAILED), {"cart.c": FileLines({12: 1})})]
+    >>> evidence = LineAssembler(SourcePaths(folder)).evidence("by hand", rows, [])
+    >>> [str(frame) for frame in CFailures(SourcePaths(folder)).added(evidence, report).stacks["sum"].frames]
+    ['cart.c:12 in total']
     """
 
     def __init__(self, paths: SourcePaths):
