@@ -13,6 +13,7 @@ from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
 from suspectra.report import RankedReport
 from suspectra.spectrum import Counts, Spectrum
+from suspectra.technique_info import Need
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
 
@@ -226,10 +227,12 @@ class Localizer:
         []
         """
         found = list(self.evidence.problems) if self.evidence else []
+        if self.evidence is not None and self.evidence.edges is not None and Need.COUNTS in self.technique.info.needs:
+            found += [problem for problem in [self.evidence.edges.uncounted] if problem is not None]
         if self.evidence is not None and _all_failed_in_setup(self.evidence):
             found.append(_broken_setup(self.evidence))
         if self.report is not None and self.evidence is not None:
-            found += [replace(doubt, file=self.evidence.source) for doubt in self.report.doubts()]
+            found += [replace(caveat, file=self.evidence.source) for caveat in self.report.caveats()]
         return found
 
 

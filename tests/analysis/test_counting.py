@@ -209,7 +209,7 @@ def test_a_recording_holds_the_counts_of_each_test(counting):
     assert [counts[arc] for arc in [(-1, 2), (3, 4), (4, 5), (4, 7)]] == [1, 20, 10, 10]
     cases = {(7, 8): 10, (8, 9): 1, (8, 10): 9, (10, 11): 4, (10, 12): 5, (12, 13): 2, (12, 14): 3}
     assert {arc: counts[arc] for arc in cases} == cases
-    assert not any("without counts" in problem.cause for problem in evidence.problems)
+    assert evidence.edges.uncounted is None
 
 
 def test_counted_and_plain_runs_execute_the_same(plain, counting):
@@ -291,13 +291,17 @@ def test_without_counts_techniques_say_how_to_get_them(plain):
             make_technique(name).localize(plain.spectrum(), program)
 
 
-def test_tests_without_counts_are_told_and_leave_none(copy):
+def test_tests_without_counts_leave_none_and_are_named_where_counts_are_needed(copy):
     run(copy, "test_program.py::test_short")
     evidence = read(copy)
     assert evidence.edges.counts is None
-    told = next(p for p in evidence.problems if "without counts" in p.cause)
-    assert told.cause.startswith("1 of 2 tests")
-    assert "--counts" in told.cure
+    assert evidence.edges.uncounted.cause.startswith("1 of 2 tests were recorded without counts")
+    assert "--counts" in evidence.edges.uncounted.cure
+    localizers = {name: Localizer(make_technique(name)) for name in ("ochiai", "cp", "sober")}
+    for localizer in localizers.values():
+        localizer.evidence = evidence
+    named = {name for name, localizer in localizers.items() if evidence.edges.uncounted in localizer.problems()}
+    assert named == {"sober"}
 
 
 def test_the_option_asks_for_counts_in_every_process(copy):

@@ -111,6 +111,8 @@ class EdgeEvidence:
         How often, aligned with `rows`; None where that was not counted.
     graphs : tuple of FlowGraph
         Whole flow graphs, where the evidence itself tells them (compiled objects do); empty otherwise.
+    uncounted : Problem, optional
+        Why there are no counts although some tests were counted. It concerns techniques that need counts.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class EdgeEvidence:
     rows: tuple[Row, ...]
     counts: tuple[Ints, ...] | None = None
     graphs: tuple[FlowGraph, ...] = ()
+    uncounted: Problem | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -149,7 +149,7 @@ class RecordingSource:
             files=self._layout.files,
             rows=tuple([d.row for d in decoded]),
             at_import=self._outside(sections, problems),
-            edges=self._edges(decoded, problems) if self.edges else None,
+            edges=self._edges(decoded) if self.edges else None,
             problems=tuple(dict.fromkeys(problems)),
             runs=tuple(records),
             collection_errors=self._collection_errors(),
@@ -167,16 +167,18 @@ class RecordingSource:
         there = self._boundary.existing(error.home for error in live if error.home)
         return tuple(error for error in live if not error.home or error.home in there)
 
-    def _edges(self, decoded: Sequence[Rows], problems: list[Problem]) -> EdgeEvidence:
+    def _edges(self, decoded: Sequence[Rows]) -> EdgeEvidence:
         rows = tuple(d.edges for d in decoded)
         times = [d.times for d in decoded if d.times is not None]
-        if times and len(times) < len(decoded) and any(map(len, times)):
+        if len(times) == len(decoded):
+            return EdgeEvidence(self._layout.edge_table, rows, tuple(times))
+        uncounted = None
+        if any(map(len, times)):
             cause = (
                 f"{len(decoded) - len(times)} of {len(decoded)} tests were recorded without counts, so none are used"
             )
-            problems.append(Problem(self._name(), "", cause, "run all tests with `suspectra record --counts`"))
-        counted = tuple(times) if len(times) == len(decoded) else None
-        return EdgeEvidence(self._layout.edge_table, rows, counted)
+            uncounted = Problem(self._name(), "", cause, "run all tests with `suspectra record --counts`")
+        return EdgeEvidence(self._layout.edge_table, rows, uncounted=uncounted)
 
     # logs
 
