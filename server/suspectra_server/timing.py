@@ -50,6 +50,9 @@ SAVE_TIMEOUT_S = 1.0
 FLUSH_TIMEOUT_S = 1.0
 """The last answers are given to leave before the connection is closed."""
 
+CLOSE_TIMEOUT_S = 1.0
+"""The client of a WebSocket is given to close its side too."""
+
 # housekeeping
 
 MEMORY_RELEASE_S = 10.0

@@ -92,14 +92,6 @@ class Connection:
             pass
         return message
 
-    def part(self):
-        """Answer the end of a WebSocket and close it, which the server waits for."""
-        if self._frames:
-            while data := self._socket.recv(1 << 16):
-                self._frames.receive_data(data)
-                self._send_frames()
-            self._socket.shutdown(socket.SHUT_RDWR)
-
     def memory(self):
         """The most memory that the server has had, in megabytes; 0 once it has ended."""
         with suppress(OSError):
@@ -143,7 +135,6 @@ def test_a_client_that_reads_late_gets_everything_in_its_order(connection):
         assert connection.read()["id"] == f"{number} {LONG_ID}"
     assert connection.read() == {"jsonrpc": "2.0", "id": "end", "result": None}
     connection.send({"method": "exit"})
-    connection.part()
     assert connection.process.wait(PATIENCE) == 0
 
 

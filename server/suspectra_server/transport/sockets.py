@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from suspectra.errors import Problem, UsageError
-from suspectra_server.timing import TOKEN_TIMEOUT_S
+from suspectra_server.timing import CLOSE_TIMEOUT_S, TOKEN_TIMEOUT_S
 from suspectra_server.transport.access import admits, remove_own, require_private, token_of_request, why_foreign
 from suspectra_server.transport.outbox import Outbox
 from suspectra_server.transport.wire import INVALID_REQUEST, MAX_MESSAGE, Protocol, content_length
@@ -59,8 +59,16 @@ class _Authenticator:
         self._pending[transport] = None
         if len(self._pending) > MAX_PENDING:
             first = next(iter(self._pending))
-            self.remove_pending(first)
-            first.abort()  # type: ignore[attr-defined]
+            self._abort(first)
+
+    def abort_pending(self) -> None:
+        """The server ends, and waits for nobody."""
+        for transport in list(self._pending):
+            self._abort(transport)
+
+    def _abort(self, transport: asyncio.BaseTransport) -> None:
+        self.remove_pending(transport)
+        transport.abort()  # type: ignore[attr-defined]
 
     def remove_pending(self, transport: asyncio.BaseTransport | None) -> None:
         """A connection was closed, or admitted."""
@@ -303,6 +311,7 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         process_request=check,
         create_connection=Connection,
         open_timeout=TOKEN_TIMEOUT_S,
+        close_timeout=CLOSE_TIMEOUT_S,
         max_size=MAX_MESSAGE,
         write_limit=0,  # so that what has been sent has left
     ) as listener:
@@ -310,6 +319,7 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         say("listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener)))
         status = await protocol.finished
         await protocol.flush()
+        authenticator.abort_pending()
         return status
 
 
