@@ -144,7 +144,7 @@ def test_what_is_excluded_is_said(marked_reckoner):
     assert [reader.partition(" ")[0] for reader in run.readers] == ["Suspectra"]
     (said,) = [problem for problem in evidence.problems if "not ranked" in problem.cause]
     assert "exclude in gcovr.cfg, exclusion markers" in said.cause
-    assert "1 files and " in said.cause
+    assert "1 file and " in said.cause
     assert evidence.edges.graphs  # gcovr said what counts, and our own reader how often
 
 

@@ -30,7 +30,7 @@ class Exclusions:
     >>> Exclusions.from_fields(exclusions.fields()) == exclusions
     True
     >>> exclusions.problem("recording").cause
-    '2 files and 2 lines of 1 files are not ranked: markers in the source'
+    '2 files and 2 lines of 1 file are not ranked: markers in the source'
     """
 
     lines: Mapping[str, frozenset[int]] = field(default_factory=dict)
@@ -92,12 +92,13 @@ class Exclusions:
         Problem or None
             None if nothing is left out.
         """
-        parts = [f"{len(self.files)} files"] if self.files else []
+        parts = [_many(len(self.files), "file")] if self.files else []
         if count := sum(map(len, self.lines.values())):
-            parts.append(f"{count} lines of {len(self.lines)} files")
+            parts.append(f"{_many(count, 'line')} of {_many(len(self.lines), 'file')}")
         if not parts:
             return None
-        cause = f"{' and '.join(parts)} are not ranked: {self.why}"
+        alone = len(self.files) + count == 1
+        cause = f"{' and '.join(parts)} {'is' if alone else 'are'} not ranked: {self.why}"
         return Problem(source, "", cause, "to have them ranked, take the markers or settings away and record again")
 
     def fields(self) -> dict[str, Any]:
@@ -135,3 +136,7 @@ class Exclusions:
 
 
 NO_EXCLUSIONS = Exclusions()
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

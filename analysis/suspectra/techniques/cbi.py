@@ -25,12 +25,42 @@ CONFIDENCE = 1.96
 
 
 @dataclass(frozen=True, eq=False)
+class PredicateTruth:
+    """In how many runs each predicate was true and was evaluated, and what follows from that.
+
+    Parameters
+    ----------
+    true_failed, true_passed : ndarray of float64, shape (predicates,)
+        Failing and passing runs in which it was true at least once.
+    evaluated_failed, evaluated_passed : ndarray of float64, shape (predicates,)
+        Failing and passing runs that evaluated it.
+    increase : ndarray of float64, shape (predicates,)
+        Increase(P), from -1 to 1.
+    bound : ndarray of float64, shape (predicates,)
+        The lower end of its 95 % interval.
+
+    Examples
+    --------
+    >>> truth = CBI().judge((np.array([1.0]), np.array([0.0])), (np.array([1.0]), np.array([1.0])))
+    >>> truth.increase.tolist()
+    [0.5]
+    """
+
+    true_failed: Floats
+    true_passed: Floats
+    evaluated_failed: Floats
+    evaluated_passed: Floats
+    increase: Floats
+    bound: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class CBIDetails(PredicateDetails):
     """What CBI keeps to explain a report.
 
     Parameters
     ----------
-    numbers : _Truth
+    numbers : PredicateTruth
         Runs that have each predicate true, and that evaluate it, with what follows from them.
 
     Examples
@@ -50,19 +80,7 @@ class CBIDetails(PredicateDetails):
     [1, 2]
     """
 
-    numbers: _Truth
-
-
-@dataclass(frozen=True, eq=False)
-class _Truth:
-    """In how many runs each predicate was true and was evaluated; Increase and its 95 % bound."""
-
-    true_failed: Floats
-    true_passed: Floats
-    evaluated_failed: Floats
-    evaluated_passed: Floats
-    increase: Floats
-    bound: Floats
+    numbers: PredicateTruth
 
 
 @dataclass(frozen=True)
@@ -109,7 +127,7 @@ class CBI(Staged):
             self, spectrum, importance, truth.increase, lambda best: CBIDetails(predicates, best, truth)
         )
 
-    def judge(self, true: tuple[Floats, Floats], evaluated: tuple[Floats, Floats]) -> _Truth:
+    def judge(self, true: tuple[Floats, Floats], evaluated: tuple[Floats, Floats]) -> PredicateTruth:
         """Failure, Context and Increase of each predicate (Liblit, Naik, Zheng, Aiken & Jordan 2005, §3).
 
         Parameters
@@ -121,7 +139,7 @@ class CBI(Staged):
 
         Returns
         -------
-        _Truth
+        PredicateTruth
             The numbers given, Increase, and the lower end of its confidence interval.
 
         Examples
@@ -134,16 +152,16 @@ class CBI(Staged):
         failure, context = ratio(true[0], runs_true), ratio(evaluated[0], runs_evaluated)
         variance = ratio(failure * (1 - failure), runs_true) + ratio(context * (1 - context), runs_evaluated)
         increase = np.where(runs_true > 0, failure - context, -1.0)
-        return _Truth(*true, *evaluated, increase, increase - CONFIDENCE * np.sqrt(variance))
+        return PredicateTruth(*true, *evaluated, increase, increase - CONFIDENCE * np.sqrt(variance))
 
-    def importance(self, truth: _Truth, failed: int) -> Floats:
+    def importance(self, truth: PredicateTruth, failed: int) -> Floats:
         """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all.
 
         The Importance of Liblit, Naik, Zheng, Aiken & Jordan 2005, §3.
 
         Parameters
         ----------
-        truth : _Truth
+        truth : PredicateTruth
             What :meth:`judge` returned.
         failed : int
             All failed runs.
