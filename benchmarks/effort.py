@@ -49,16 +49,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         Project(Path(scratch), options.tests, options.lines // LINES, failing=0.02, counts=True).make()
         evidence = RecordingSource(Path(scratch), edges=True).read()
-        told, program = evidence.spectrum(), evidence.program
-        spectrum, flow = control_flow("the benchmark", told, program)  # what all of them share, and nobody estimates
-        hits = hits_of_edges(told)
+        counted, program = evidence.spectrum(), evidence.program
+        spectrum, flow = control_flow("the benchmark", counted, program)  # what all of them share, and nobody estimates
+        hits = hits_of_edges(counted)
         profiles = nearest_neighbour.block_counts(flow, spectrum)
-        executed, every = sparse.csr_array(profiles.astype(bool).astype(np.int32)), np.arange(1, len(told.tests))
+        executed, every = sparse.csr_array(profiles.astype(bool).astype(np.int32)), np.arange(1, len(counted.tests))
         first, other = (nearest_neighbour._order(profiles, run) for run in (0, 1))
         found = predicates.Predicates.from_flow(flow, spectrum)
         table = sbbfl._used(flow, spectrum)[1]
         groups = np.arange(len(table._columns)), np.arange(len(table._columns) + 1)
-        bits = len(table._columns) * len(told.tests)
+        bits = len(table._columns) * len(counted.tests)
         kept = profiles.data.nbytes + profiles.indices.nbytes
         bias = sober.Sober()
         units = {
@@ -77,7 +77,7 @@ def main() -> None:
             "sbbfl, edge of a test": sbbfl._HIT_SECONDS,
             "sober, edge of a test": sober._HIT_SECONDS,
         }
-        print(f"{len(told.tests):,} tests x {len(told.elements):,} statements, {hits:,.0f} edges of tests")
+        print(f"{len(counted.tests):,} tests x {len(counted.elements):,} statements, {hits:,.0f} edges of tests")
         print(f"{'unit':28}{'measured':>12}{'constant':>12}{'ratio':>8}")
         for unit, cost in units.items():
             print(f"{unit:28}{cost:>10.2e} s{expected[unit]:>10.2e} s{expected[unit] / cost:>8.1f}")
@@ -86,10 +86,10 @@ def main() -> None:
         whole = {}
         for technique in (nearest_neighbour.NearestNeighbour(), sbbfl.SBBFL(), sober.Sober()):
             name = technique.name
-            estimate = technique.effort(told)
+            estimate = technique.effort(counted)
             took = float("nan")
             if estimate.bearable:
-                took = seconds(partial(technique.localize, told, program))
+                took = seconds(partial(technique.localize, counted, program))
             whole[name] = {"estimated": round(estimate.seconds, 2), "took": round(took, 2)}
             print(f"{name:28}{took:>10.2f} s{estimate.seconds:>10.2f} s estimated")
     print(json.dumps({"units": units, "constants": expected, "techniques": whole}))

@@ -164,7 +164,7 @@ Positions are in UTF-8, UTF-16 or UTF-32, whichever of them the client names fir
 
 {commands}
 
-A `Jump`, and a `Place`; a `Move` is a `Place` with two more fields:
+A `Jump`, and a `CodeLocation`; a `Move` is a `CodeLocation` with two more fields:
 
 {_fields(protocol.JUMP)}
 

@@ -60,7 +60,7 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOp
     from suspectra.c_recording import ctest_command
     from suspectra.recording import launch
 
-    with _trouble_told(chosen["progress"]):
+    with _trouble_reported(chosen["progress"]):
         if ctest_command.runs_ctest(command):
             return _record_ctest(workspace, command, chosen)
         return launch.run(command, workspace, **chosen)
@@ -122,7 +122,7 @@ def record_c(
     from suspectra.processes.watchdog import Watchdog
 
     # the build and the tests end with this program, also if that is killed
-    with _trouble_told(chosen["progress"]), Watchdog(os.environ):
+    with _trouble_reported(chosen["progress"]), Watchdog(os.environ):
         if make is not None:
             _make(make, workspace)
         suite = _c_suite(workspace, ctest, config, gtest, catch2, template, tests, shell, expect_stdout)
@@ -201,7 +201,7 @@ def _c_suite(
 
 
 @contextmanager
-def _trouble_told(progress: Path | None) -> Iterator[None]:
+def _trouble_reported(progress: Path | None) -> Iterator[None]:
     """Whoever follows the progress learns why no tests are run."""
     from suspectra_recorder.progress import Progress
 
@@ -278,7 +278,7 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
 
     stop = Token()
     select, only, progress, junit = chosen["select"], chosen["only"], chosen["progress"], chosen["junit"]
-    shown, told = Progress(sys.stderr), ProgressFile(str(progress.absolute()) if progress else "")
+    shown, written = Progress(sys.stderr), ProgressFile(str(progress.absolute()) if progress else "")
     names = [case.name for case in suite.cases]
     if only is not None:
         wanted = set(named_tests(only))
@@ -286,8 +286,8 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
 
     def ended(done: int, total: int, test: TestResult) -> None:
         if done == 1:
-            told.collected(total)
-        told.ended(test.verdict.failing)
+            written.collected(total)
+        written.ended(test.verdict.failing)
         shown(done, total, test)
 
     with _stopped_by_signals(stop), shown:

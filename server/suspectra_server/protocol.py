@@ -340,7 +340,7 @@ TECHNIQUE = (
 )
 
 JUMP = (
-    Field("origin", "Place", "Where the reader is."),
+    Field("origin", "CodeLocation", "Where the reader is."),
     Field("moves", "Move[]", "Where to look next, likeliest first."),
     Field("chosen", "Location | null", "Where the reader went."),
 )
@@ -386,9 +386,9 @@ CHAIN_RESULT = (
 
 NODE = (
     Field("id", "number", "What edges name; in the picture it is the attribute `data-node`."),
-    Field("kind", '"location" | "place" | "subgraph"', "A statement, a place of the ranking, or a subgraph (SBBFL)."),
+    Field("kind", '"location" | "rank" | "subgraph"', "A statement, a rank (a tie is one), or a subgraph (SBBFL)."),
     Field("label", "string", "As in the picture."),
-    Field("place", "Place | null", "Of a statement, where it is known where it stands."),
+    Field("location", "CodeLocation | null", "Of a statement, where it is known where it stands."),
 )
 
 EDGE = (
@@ -398,7 +398,7 @@ EDGE = (
 )
 
 EXPLANATION_RESULT = (
-    Field("place", "Place", "Which statement."),
+    Field("location", "CodeLocation", "Which statement."),
     Field("technique", "string", "The technique's title."),
     Field("score", "number", "As in `Suspect`."),
     Field("ef, ep, nf, np", "number", "As in `Suspect`."),

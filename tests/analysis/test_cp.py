@@ -34,7 +34,7 @@ def test_figure_1(figure_1, merge_exit):
     rank = dict(zip((report.order + 1).tolist(), report.rank_worst.tolist(), strict=True))
     assert rank == {2: 4, 3: 4, 4: 4, 5: 4, 6: 7, 7: 7, 8: 7, 1: 9, 9: 9}
     assert report.rank_worst[report.position[1]] / len(report) == pytest.approx(0.44, abs=0.005)
-    assert not report.doubts()
+    assert not report.caveats()
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_edges_that_cancel_out_are_divided_by_the_papers_constant():
     report = CP().localize(*program(edges, 1, 1))
     solution = report.details
     assert dict(zip(zip(solution.source, solution.target, strict=True), solution.share, strict=True))[3, 5] == 1e10
-    assert "divided by 1e-10" in report.doubts()[-1].cause
+    assert "divided by 1e-10" in report.caveats()[-1].cause
 
 
 def test_a_loop_every_run_enters_has_no_single_solution():
@@ -196,7 +196,7 @@ def test_a_loop_every_run_enters_has_no_single_solution():
     }
     report = CP().localize(*program(edges, 2, 2))
     assert np.isfinite(report.scores).all()
-    assert any("without a single solution" in problem.cause for problem in report.doubts())
+    assert any("without a single solution" in problem.cause for problem in report.caveats())
 
 
 def test_a_nearly_singular_loop_is_called_rough():
@@ -239,7 +239,7 @@ def test_a_large_singular_loop_still_ranks():
     edges = {(0, 2): (2, 2), **{(2 + i, 2 + (i + 1) % size): (2, 1) for i in range(size)}, (2, 2 + size): (1, 0)}
     report = CP().localize(*program(edges, 2, 2))
     assert np.isfinite(report.scores).all()
-    assert any("without a single solution" in problem.cause for problem in report.doubts())
+    assert any("without a single solution" in problem.cause for problem in report.caveats())
 
 
 def test_the_exit_behind_a_single_way_out_is_no_block_of_its_own():

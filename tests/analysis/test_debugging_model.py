@@ -167,13 +167,13 @@ def test_an_element_that_is_no_candidate_can_be_the_start():
     assert np.isfinite(subject.expected_steps_from(1)[[0, 2, 3, 4, 5]]).all()
 
 
-def test_the_picture_around_a_place():
+def test_the_picture_around_a_statement():
     subject = model(SCORES, FUNCTION, EDGES, CALLS)
     picture = subject.neighbourhood(1)
     centre = picture.nodes[0]
     assert (centre.kind, centre.number) == ("location", 1)
     drawn = {node.state for node in picture.nodes}
-    assert {"place", "location"} == {node.kind for node in picture.nodes}
+    assert {"rank", "location"} == {node.kind for node in picture.nodes}
     matrix = dense(subject.chain)
     for edge in picture.edges:
         assert {edge.source, edge.target} <= drawn
@@ -203,7 +203,7 @@ def test_a_report_of_subgraphs(subgraphs):
     assert subject.chain.subgraphs == 3
     assert subject.ht_rank.argmin() in (2, 3)
     assert np.isinf(subject.expected_steps[4])
-    assert {node.kind for node in subject.neighbourhood(2).nodes} == {"location", "subgraph", "place"}
+    assert {node.kind for node in subject.neighbourhood(2).nodes} == {"location", "subgraph", "rank"}
     assert sum(m.probability for m in subject.next_moves(1, limit=None)) == pytest.approx(1)
     assert np.isfinite(subject.expected_steps_from(4)[:4]).all()
     with pytest.raises(KeyError):
@@ -254,4 +254,4 @@ def test_flow_by_lines_finds_the_statement_a_line_is_inside():
     spectrum.elements.end_line[2:] = [4, 5]
     lines = np.array([[1, 3], [3, 4], [-1, 1], [9, 1]], np.int32)
     edges = Edges(np.zeros(4, np.int32), lines[:, 0], lines[:, 1], np.zeros(4, np.int32))
-    assert DynamicFlow.of_lines(spectrum.elements, edges).pairs.tolist() == [[0, 1], [1, 2]]
+    assert DynamicFlow.from_lines(spectrum.elements, edges).pairs.tolist() == [[0, 1], [1, 2]]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from suspectra.evidence.failure_text import MAX_TEXT, Place, c_failure, python_failure
+from suspectra.evidence.failure_text import MAX_TEXT, NamedLine, c_failure, python_failure
 from suspectra.evidence.junit import read_junit
 from suspectra.evidence.lcov import LcovSource
 
@@ -141,7 +141,11 @@ def test_what_programs_of_c_and_their_test_frameworks_print(text, expected):
 
 
 def test_a_crash_is_where_its_calls_say_and_what_its_assertion_says():
-    calls = [Place("/lib/abort.c", 3, "abort"), Place("/work/src/a.c", 7, "half"), Place("/work/src/a.c", 20, "main")]
+    calls = [
+        NamedLine("/lib/abort.c", 3, "abort"),
+        NamedLine("/work/src/a.c", 7, "half"),
+        NamedLine("/work/src/a.c", 20, "main"),
+    ]
     stack = c_failure("prog: src/a.c:7: half: Assertion `n > 0' failed.", calls, "SIGABRT").stack(here)
     assert str(stack) == "SIGABRT: n > 0 at src/a.c:7 in half"
     assert [frame.line for frame in stack.frames] == [20, 7]
@@ -188,7 +192,7 @@ def test_of_a_huge_report_the_beginning_and_the_end_are_read(tmp_path):
         "<failure>b.py:3: in other</failure></testcase></testsuite>"
     )
     (case,) = read_junit(path, "results.xml").cases
-    assert case.failure.raised == ((Place("a.py", 1, "first"), Place("a.py", 9, "last")),)
+    assert case.failure.raised == ((NamedLine("a.py", 1, "first"), NamedLine("a.py", 9, "last")),)
     assert (case.failure.exception, case.message) == ("ValueError", "ValueError: no")
 
 

@@ -248,7 +248,7 @@ def test_instances_of_a_template_are_functions_of_their_own(tmp_path, compiler):
     taken = set(edges.rows[0].tolist())
     assert len(instances) == 2
     assert all(taken & set(graph.edge.tolist()) for graph in instances)
-    assert np.array_equal(instances[0].held, instances[1].held)
+    assert np.array_equal(instances[0].own_elements, instances[1].own_elements)
 
 
 def test_outcomes_come_as_junit_json_or_text(tmp_path):

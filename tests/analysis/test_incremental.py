@@ -211,7 +211,7 @@ def same_ranking(one, other):
     np.testing.assert_array_equal(one.level_score, other.level_score)
     assert one.top(5).tolist() == other.top(5).tolist()
     assert len(one) == len(other)
-    assert one.doubts() == other.doubts()
+    assert one.caveats() == other.caveats()
     if isinstance(one, FlowReport) and isinstance(one.details, Propagation):
         np.testing.assert_array_equal(one.details.br, other.details.br)
 

@@ -77,7 +77,7 @@ def test_cbi_by_hand():
     assert truth.bound[right] == pytest.approx(increase - 1.96 * error)
     assert truth.bound[right] < 0  # four runs are too few
     assert not (truth.bound > 0).any()
-    assert "finds no outcome" in report.doubts()[-1].cause
+    assert "finds no outcome" in report.caveats()[-1].cause
 
 
 def test_cbi_reports_what_is_significant():
@@ -217,7 +217,7 @@ def test_a_condition_is_a_predicate(priced, name):
     assert report.suspect(0).location.line == 2
     told = " ".join(report.explain(0).sentences)
     assert "The condition at line 2, columns 44 to 49, being true is what separates failing from passing runs." in told
-    assert not any("no arc shows" in note.cause for note in report.doubts())
+    assert not any("no arc shows" in note.cause for note in report.caveats())
     if name == "cbi":
         assert "30 of the 30 runs that go this way fail, 30 of the 60 that decide here." in told
 

@@ -125,7 +125,7 @@ def test_test_code_is_recorded_only_when_asked(kinds, tmp_path):
     test, row = by_name(with_tests)["tests/test_kinds.py::test_fails"]
     assert test.message.startswith("AssertionError: assert 'passes' == 'no'")  # asserts are still rewritten
     assert "test_fails" in functions_run(with_tests, row)
-    assert not with_tests.candidates(False)[with_tests.elements.of_file("tests/test_kinds.py")].any()
+    assert not with_tests.candidates(False)[with_tests.elements.in_file("tests/test_kinds.py")].any()
 
 
 # switching on

@@ -62,22 +62,22 @@ def test_nothing_to_order():
     report = ranked([])
     assert len(report) == 0
     assert report.suspects() == []
-    report.doubts()
+    report.caveats()
 
 
 def test_a_huge_tie_is_said():
     spectrum = Spectrum.from_matrix(np.ones((2, 50)), failed=[True, False])
-    (doubt,) = OCHIAI.localize(spectrum).doubts()
-    assert "50 of the 50" in doubt.cause
+    (caveat,) = OCHIAI.localize(spectrum).caveats()
+    assert "50 of the 50" in caveat.cause
 
 
 def test_no_passing_test_is_said():
-    (doubt,) = OCHIAI.localize(Spectrum.from_matrix([[1, 0]], failed=[True])).doubts()
-    assert "no test passed" in doubt.cause
+    (caveat,) = OCHIAI.localize(Spectrum.from_matrix([[1, 0]], failed=[True])).caveats()
+    assert "no test passed" in caveat.cause
 
 
-def test_a_clear_ranking_has_no_doubts():
-    assert OCHIAI.localize(Spectrum.from_matrix([[1, 0], [0, 1]], failed=[True, False])).doubts() == []
+def test_a_clear_ranking_has_no_caveats():
+    assert OCHIAI.localize(Spectrum.from_matrix([[1, 0], [0, 1]], failed=[True, False])).caveats() == []
 
 
 @given(hnp.arrays(float, st.integers(1, 60), elements=st.floats(allow_nan=True, allow_infinity=True)))

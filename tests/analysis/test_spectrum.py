@@ -26,7 +26,7 @@ def test_elements_are_found_by_line():
     assert table.at("b.py", 5) == 3
     assert table.at("b.py", 9) is None
     assert table.at("nowhere.py", 1) is None
-    assert table.of_file("b.py") == slice(2, 5)
+    assert table.in_file("b.py") == slice(2, 5)
     assert str(table.location(3)) == "b.py:2-5"
     assert [table.function_name(i) for i in range(5)] == ["", "f", "", "C.g", "C.g"]
 

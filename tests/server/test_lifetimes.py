@@ -142,8 +142,8 @@ def test_the_picture_shows_the_lines_it_was_asked_for(client, shop, find_line, a
     after = ask_behind_a_ranking("suspectra/chain", params)
     assert [node["label"] for node in after["nodes"]] == [node["label"] for node in before["nodes"]]
     for node in after["nodes"]:
-        if node["place"]:
-            assert node["label"] == f"{node['place']['file']}:{node['place']['line']}"
+        if node["location"]:
+            assert node["label"] == f"{node['location']['file']}:{node['location']['line']}"
 
 
 def test_the_next_suspect_by_steps_is_a_suspect(client, shop, ask_behind_a_ranking):

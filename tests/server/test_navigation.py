@@ -278,8 +278,8 @@ def test_the_chain_around_a_line(client, shop, vouchers, find_line):
     assert drawing.find(f"{SVG}title").text == f"Where a reader of shop/vouchers.py:{line + 1} goes next"
     ids = {node["id"] for node in chain["nodes"]}
     assert {int(g.get("data-node")) for g in drawing.iter(f"{SVG}g")} == ids
-    assert chain["nodes"][0]["place"]["line"] == line + 1
-    assert {node["kind"] for node in chain["nodes"]} == {"location", "place"}
+    assert chain["nodes"][0]["location"]["line"] == line + 1
+    assert {node["kind"] for node in chain["nodes"]} == {"location", "rank"}
     assert all({edge["source"], edge["target"]} <= ids for edge in chain["edges"])
     out = [edge["probability"] for edge in chain["edges"] if edge["source"] == chain["nodes"][0]["id"]]
     assert 0.5 < sum(out) <= 1 + 1e-9

@@ -21,7 +21,7 @@ def test_an_explanation_names_every_test_that_executes_the_line(client, shop, fi
     assert all(test["message"] for test in told["failing"])
     assert len(told["passing"]) == told["ep"]
     assert {test["verdict"] for test in told["passing"]} <= {"passed", "xpassed"}
-    assert told["place"]["source"] == path.read_text().splitlines()[line].strip()
+    assert told["location"]["source"] == path.read_text().splitlines()[line].strip()
     assert all(told[part] for part in ("headline", "sentences", "formula", "substituted"))
     for test in (*told["failing"], *told["passing"]):
         function = test["name"].split("::")[-1].split("[")[0]

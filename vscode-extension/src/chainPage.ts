@@ -44,8 +44,8 @@ export function noChain(from: string): Html {
 }
 
 function link(chain: Chain, id: number, label: string): Html {
-  const place = chain.nodes.find((node) => node.id === id)?.place;
-  return place ? html`<button data-action="node ${id}">${locationText(place)}</button>` : html`${label}`;
+  const location = chain.nodes.find((node) => node.id === id)?.location;
+  return location ? html`<button data-action="node ${id}">${locationText(location)}</button>` : html`${label}`;
 }
 
 /** The server's picture with nodes to click. The server escapes it, and the panel runs no script from it. */

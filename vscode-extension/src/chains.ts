@@ -56,9 +56,9 @@ export class Chains implements vscode.Disposable {
       return;
     }
     this.chain = chain;
-    const place = chain?.nodes[0]?.place;
-    const from = place
-      ? locationText(place)
+    const location = chain?.nodes[0]?.location;
+    const from = location
+      ? locationText(location)
       : `${vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false)}:${line + 1}`;
     const content = chain ? chainPage(chain, from) : noChain(from);
     if (reveal) {
@@ -70,9 +70,9 @@ export class Chains implements vscode.Disposable {
 
   private act(action: string): void {
     const [kind, id] = action.split(' ');
-    const place = this.chain?.nodes.find((node) => node.id === Number(id))?.place;
-    if (kind === 'node' && place) {
-      void open(place.uri, place.range.start.line, place.range.start.character);
+    const location = this.chain?.nodes.find((node) => node.id === Number(id))?.location;
+    if (kind === 'node' && location) {
+      void open(location.uri, location.range.start.line, location.range.start.character);
     }
   }
 }

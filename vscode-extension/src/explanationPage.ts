@@ -13,16 +13,16 @@ export const STYLE = `
 .chart .passing { fill: var(--vscode-testing-iconPassed, var(--vscode-charts-green)); }
 `;
 
-/** Clicks report `place`, `failing 0`, `passing 3`, or one of these. */
+/** Clicks report `location`, `failing 0`, `passing 3`, or one of these. */
 export const ACTIONS = ['next', 'jump', 'chain', 'examined', 'innocent'] as const;
 export type Action = (typeof ACTIONS)[number];
 
 /** Why a statement has its rank. */
 export function explanation(reasons: Reasons): Html {
-  const { place, failing, passing, ef, ep, nf, np } = reasons;
+  const { location, failing, passing, ef, ep, nf, np } = reasons;
   return html`<h1>${reasons.headline}</h1>
-<p><button data-action="place">${locationText(place)}</button> <span class="soft">${t('in {0}', suspectName(place))}</span></p>
-<pre>${place.source}</pre>
+<p><button data-action="location">${locationText(location)}</button> <span class="soft">${t('in {0}', suspectName(location))}</span></p>
+<pre>${location.source}</pre>
 ${state(reasons)}
 ${reasons.sentences.map((sentence) => html`<p>${sentence}</p>`)}
 <h2>${t('Tests that execute it')}</h2>
@@ -44,15 +44,15 @@ ${list('passing', passing, ep)}</details>`
 }
 
 /** The content for a line that is not a suspect any more. */
-export function noLongerSuspect(place: string): Html {
-  return html`<h1>${place}</h1>
+export function noLongerSuspect(location: string): Html {
+  return html`<h1>${location}</h1>
 <p class="notice">${t('This line is not a suspect any more: no failing test executes it as it is now, or it was edited since the tests ran.')}</p>
 <div class="actions"><button data-action="next">${t('Next Suspect')}</button></div>`;
 }
 
 /** The content while no server runs. */
-export function serverNotRunning(place: string): Html {
-  return html`<h1>${place}</h1><p class="soft">${t('The server is not running.')}</p>`;
+export function serverNotRunning(location: string): Html {
+  return html`<h1>${location}</h1><p class="soft">${t('The server is not running.')}</p>`;
 }
 
 function state({ examined, innocent }: Reasons): Html {

@@ -67,7 +67,7 @@ export class Explanations implements vscode.Disposable {
     if (question !== this.asked) {
       return;
     }
-    const place = this.reasons ? locationText(this.reasons.place) : t('This line');
+    const place = this.reasons ? locationText(this.reasons.location) : t('This line');
     this.reasons = reasons ?? this.reasons;
     const content = reasons
       ? explanation(reasons)
@@ -86,7 +86,7 @@ export class Explanations implements vscode.Disposable {
     const [kind, index] = message.split(' ');
     if (ACTIONS.includes(message as Action)) {
       void this.act(message as Action);
-    } else if (kind === 'place' && at) {
+    } else if (kind === 'location' && at) {
       void open(at.uri, at.line);
     } else if (reasons && (kind === 'failing' || kind === 'passing')) {
       const test: Test | undefined = reasons[kind][Number(index)];

@@ -2,7 +2,7 @@
 
 import { bar, type Heat } from './heat';
 import { t } from './l10n';
-import type { Jump, Learned, Move, Place, Progress, Status, Suspect, Suspects } from './protocol';
+import type { Jump, Learned, Move, CodeLocation, Progress, Status, Suspect, Suspects } from './protocol';
 
 /** The server's states, and those that the extension adds while no server runs. */
 export type Condition =
@@ -179,7 +179,7 @@ export function percentText(probability: number): string {
 }
 
 /** A location as `file:line`. */
-export function locationText(place: Pick<Place, 'file' | 'line'>): string {
+export function locationText(place: Pick<CodeLocation, 'file' | 'line'>): string {
   return `${place.file}:${place.line}`;
 }
 

@@ -110,12 +110,12 @@ export interface Explanation {
 
 /** Result of the command `suspectra.server.jump`. */
 export interface Jump {
-  origin: Place;
+  origin: CodeLocation;
   moves: Move[];
   chosen: Location | null;
 }
 
-export interface Place {
+export interface CodeLocation {
   uri: string;
   range: Range;
   file: string;
@@ -130,7 +130,7 @@ export interface Place {
 }
 
 /** A place to look at next, with what leads there. */
-export interface Move extends Place {
+export interface Move extends CodeLocation {
   probability: number;
   reasons: string[];
 }
@@ -148,7 +148,7 @@ export interface Learned {
 
 /** Result of the `suspectra/explanation` request. */
 export interface Reasons {
-  place: Place;
+  location: CodeLocation;
   technique: string;
   score: number;
   ef: number;
@@ -195,7 +195,7 @@ export interface Executed {
 /** Result of the `suspectra/chain` request. */
 export interface Chain {
   svg: string;
-  nodes: { id: number; kind: 'location' | 'place' | 'subgraph'; label: string; place: Place | null }[];
+  nodes: { id: number; kind: 'location' | 'rank' | 'subgraph'; label: string; location: CodeLocation | null }[];
   edges: { source: number; target: number; probability: number; reasons: string[] }[];
 }
 

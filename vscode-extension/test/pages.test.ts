@@ -4,9 +4,9 @@ import { chainPage, noChain } from '../src/chainPage';
 import { explanation, noLongerSuspect } from '../src/explanationPage';
 import { html, page } from '../src/html';
 import { format, setTranslator, t } from '../src/l10n';
-import type { Chain, Place, Reasons, Test } from '../src/protocol';
+import type { Chain, CodeLocation, Reasons, Test } from '../src/protocol';
 
-const place: Place = {
+const location: CodeLocation = {
   uri: 'file:///project/shop/cart.py',
   range: { start: { line: 11, character: 4 }, end: { line: 11, character: 20 } },
   file: 'shop/cart.py',
@@ -24,12 +24,12 @@ const test: Test = {
   message: 'assert 1 == "2"',
   calls: [],
   seconds: 0,
-  uri: place.uri,
+  uri: location.uri,
   line: 3,
 };
 
 const reasons: Reasons = {
-  place,
+  location,
   technique: 'Ochiai',
   score: 0.7,
   ef: 3,
@@ -101,9 +101,9 @@ describe('a chain', () => {
   const chain: Chain = {
     svg: '<svg><g data-node="0"></g><g data-node="7"></g></svg>',
     nodes: [
-      { id: 0, kind: 'location', label: 'cart.py:12', place },
-      { id: 7, kind: 'location', label: 'tax.py:3', place: { ...place, file: 'tax.py', line: 3 } },
-      { id: 9, kind: 'place', label: 'rank 2', place: null },
+      { id: 0, kind: 'location', label: 'cart.py:12', location },
+      { id: 7, kind: 'location', label: 'tax.py:3', location: { ...location, file: 'tax.py', line: 3 } },
+      { id: 9, kind: 'rank', label: 'rank 2', location: null },
     ],
     edges: [
       { source: 0, target: 9, probability: 0.25, reasons: [] },

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from suspectra.errors import EvidenceError, Problem
-from suspectra.evidence.failure_text import Place
+from suspectra.evidence.failure_text import NamedLine
 from suspectra.evidence.source_paths import SYSTEM
 from suspectra.processes.runner import Program, run
 
@@ -49,7 +49,7 @@ class CrashCalls:
         self._reported: set[str] = set()
         self._lock = threading.Lock()
 
-    def read(self, path: str, problems: list[Problem]) -> list[Place]:
+    def read(self, path: str, problems: list[Problem]) -> list[NamedLine]:
         """The calls that were under way when a program crashed, the innermost first.
 
         Parameters
@@ -61,7 +61,7 @@ class CrashCalls:
 
         Returns
         -------
-        list of Place
+        list of NamedLine
             Those in files that do not belong to the system; empty where nothing crashed.
         """
         try:
@@ -69,13 +69,13 @@ class CrashCalls:
                 text = file.read(_MAX_FILE)
         except OSError:
             return []
-        places: list[Place] = []
+        places: list[NamedLine] = []
         for module, calls in groupby(calls_in_files(text), attrgetter("file")):
             if not module.startswith(SYSTEM):
                 places += self._lines(module, [call.address for call in calls], problems)
         return places
 
-    def _lines(self, module: str, addresses: Sequence[int], problems: list[Problem]) -> list[Place]:
+    def _lines(self, module: str, addresses: Sequence[int], problems: list[Problem]) -> list[NamedLine]:
         """The lines of addresses in a file, of calls that were inlined too."""
         tool = shutil.which("addr2line")
         if tool is None:
@@ -141,7 +141,7 @@ def _is_fixed(path: str) -> bool:
     return head[:4] == b"\x7fELF" and int.from_bytes(head[16:18], "little" if head[5:6] == b"\1" else "big") == _FIXED
 
 
-def _places(lines: Iterable[str]) -> Iterator[Place]:
+def _places(lines: Iterable[str]) -> Iterator[NamedLine]:
     """The places in what ``addr2line`` prints: each address, then a line for the function and one for the place."""
     function = ""
     expecting = "function"
@@ -153,4 +153,4 @@ def _places(lines: Iterable[str]) -> Iterator[Place]:
         else:
             expecting = "function"
             if (match := _PLACE.match(line)) and not match["path"].startswith("??"):
-                yield Place(match["path"], int(match["line"]), "" if function == "??" else function)
+                yield NamedLine(match["path"], int(match["line"]), "" if function == "??" else function)

@@ -381,16 +381,16 @@ class _Reader:
         column = np.arange(len(table))
         graphs = []
         for index, function in enumerate(elements.functions):
-            own, held = table[:, 0] == index, lines[lines[:, 0] == index]
-            span = elements.of_file(elements.files[function.file])
-            at = np.searchsorted(elements.line[span], held[:, 2])
+            own, own_lines = table[:, 0] == index, lines[lines[:, 0] == index]
+            span = elements.in_file(elements.files[function.file])
+            at = np.searchsorted(elements.line[span], own_lines[:, 2])
             found = at < span.stop - span.start
-            found[found] = elements.line[span][at[found]] == held[found, 2]
-            blocks = int(max(table[own, 1:].max(initial=1), held[:, 1].max(initial=1))) + 1
+            found[found] = elements.line[span][at[found]] == own_lines[found, 2]
+            blocks = int(max(table[own, 1:].max(initial=1), own_lines[:, 1].max(initial=1))) + 1
             if blocks > _MAX_BLOCKS:
                 raise ValueError("numbers of blocks out of range")
             edges = zip(*(part.tolist() for part in (table[own, 1], table[own, 2], column[own])), strict=True)
-            members = zip(held[found, 1].tolist(), (at[found] + span.start).tolist(), strict=True)
+            members = zip(own_lines[found, 1].tolist(), (at[found] + span.start).tolist(), strict=True)
             graphs.append(FlowGraph.from_edges(index, blocks, edges, members))
         return tuple(graphs)
 

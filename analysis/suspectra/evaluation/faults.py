@@ -21,7 +21,7 @@ _HOW = "write FILE:LINE or FILE:FIRST-LAST, one fault a line"
 
 
 @dataclass(frozen=True)
-class FaultPlace:
+class FaultLocation:
     """Lines of one file that hold a fault.
 
     Parameters
@@ -35,7 +35,7 @@ class FaultPlace:
 
     Examples
     --------
-    >>> FaultPlace("cart.py", 12, 14, named_on=1).last
+    >>> FaultLocation("cart.py", 12, 14, named_on=1).last
     14
     """
 
@@ -53,7 +53,7 @@ class FaultList:
     ----------
     source : str
         The file, as the user would name it.
-    faults : tuple of tuple of FaultPlace
+    faults : tuple of tuple of FaultLocation
         For each fault its places.
 
     Examples
@@ -64,7 +64,7 @@ class FaultList:
     """
 
     source: str
-    faults: tuple[tuple[FaultPlace, ...], ...]
+    faults: tuple[tuple[FaultLocation, ...], ...]
 
     @classmethod
     def read(cls, path: Path) -> FaultList:
@@ -122,7 +122,7 @@ class FaultList:
         for number, line in enumerate(text.splitlines(), 1):
             names = line.partition("#")[0].split()
             if names:
-                faults.append(tuple(_place(source, number, name) for name in names))
+                faults.append(tuple(_parse_location(source, number, name) for name in names))
         if not faults:
             raise EvidenceError(Problem(source, "", "it names no fault", _HOW))
         return cls(source, tuple(faults))
@@ -163,8 +163,8 @@ class FaultList:
                 found.append(np.unique(np.concatenate(columns)))
         return found, problems
 
-    def _nothing_at(self, place: FaultPlace, elements: Elements) -> Problem:
-        lines = elements.line[elements.of_file(place.file)]
+    def _nothing_at(self, place: FaultLocation, elements: Elements) -> Problem:
+        lines = elements.line[elements.in_file(place.file)]
         named = f"line {place.named_on}"
         if not len(lines):
             cause = f"{place.file} is not a measured file"
@@ -174,18 +174,18 @@ class FaultList:
         return Problem(self.source, named, cause, f"name a line where the fault takes effect, perhaps {nearest}")
 
 
-def _place(source: str, number: int, text: str) -> FaultPlace:
+def _parse_location(source: str, number: int, text: str) -> FaultLocation:
     match = _PLACE.fullmatch(text)
     first = int(match["first"]) if match else 0
     last = int(match["last"] or first) if match else 0
     if not match or not 1 <= first <= last or last >= 1 << 31:
         raise EvidenceError(Problem(source, f"line {number}", f"{text!r} is not a place in a file", _HOW))
-    return FaultPlace(match["file"].replace("\\", "/").removeprefix("./"), first, last, number)
+    return FaultLocation(match["file"].replace("\\", "/").removeprefix("./"), first, last, number)
 
 
-def _columns(place: FaultPlace, elements: Elements) -> Ints:
+def _columns(place: FaultLocation, elements: Elements) -> Ints:
     """The statements that touch a place."""
-    span = elements.of_file(place.file)
+    span = elements.in_file(place.file)
     if place.first == place.last:
         at = elements.at(place.file, place.first)
         return np.array([] if at is None else [at], np.int64)

@@ -72,7 +72,7 @@ Resolve = Callable[[str], tuple[str, bool] | None]
 """The name in the workspace of a path, and whether it holds code that may be suspected; None for any other path."""
 
 
-class Place(NamedTuple):
+class NamedLine(NamedTuple):
     """A line that a text names.
 
     Parameters
@@ -86,7 +86,7 @@ class Place(NamedTuple):
 
     Examples
     --------
-    >>> Place("/home/ann/shop/cart.py", 12, "total").line
+    >>> NamedLine("/home/ann/shop/cart.py", 12, "total").line
     12
     """
 
@@ -101,7 +101,7 @@ class Failure:
 
     Parameters
     ----------
-    raised : tuple of tuple of Place
+    raised : tuple of tuple of NamedLine
         For each exception, the one that ended the test last, the calls that were under way, the outermost first.
     exception : str
         The name of its type; empty where it is not said.
@@ -112,14 +112,14 @@ class Failure:
 
     Examples
     --------
-    >>> calls = Place("/usr/lib/python3/json.py", 7, "loads"), Place("/shop/cart.py", 12, "total")
+    >>> calls = NamedLine("/usr/lib/python3/json.py", 7, "loads"), NamedLine("/shop/cart.py", 12, "total")
     >>> failure = Failure((calls,), "KeyError")
     >>> stack = failure.stack(lambda path: ("cart.py", True) if path == "/shop/cart.py" else None)
     >>> [str(frame) for frame in stack.frames]
     ['cart.py:12 in total']
     """
 
-    raised: tuple[tuple[Place, ...], ...]
+    raised: tuple[tuple[NamedLine, ...], ...]
     exception: str = ""
     message: str = ""
     assertion: bool = False
@@ -176,7 +176,7 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
     >>> failure.raised[0][-1].line, failure.exception
     (12, 'ZeroDivisionError')
     """
-    raised: list[list[Place]] = [[]]
+    raised: list[list[NamedLine]] = [[]]
     said = ""
     for line in _lines(text):
         if _ANOTHER.match(line):
@@ -184,7 +184,7 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
         elif _SECOND_OF_GROUP.match(line):
             break
         elif match := _PYTHON.match(line) or _PYTEST.match(line):
-            raised[-1].append(Place(match["file"], _number(match["line"]), match["function"] or ""))
+            raised[-1].append(NamedLine(match["file"], _number(match["line"]), match["function"] or ""))
             said = match.groupdict().get("kind") or said
     chain = tuple(tuple(places) for places in raised if places)
     if not chain:
@@ -195,7 +195,7 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
     return Failure(chain, kind, message, kind.endswith(_ASSERTIONS))
 
 
-def c_failure(text: str, calls: Sequence[Place] = (), kind: str = "") -> Failure | None:
+def c_failure(text: str, calls: Sequence[NamedLine] = (), kind: str = "") -> Failure | None:
     """What a program of C or C++ and what runs its tests say of a failure.
 
     Parameters
@@ -203,7 +203,7 @@ def c_failure(text: str, calls: Sequence[Place] = (), kind: str = "") -> Failure
     text : str
         What was printed: by sanitizers, by ``assert()``, by GoogleTest, Catch2, doctest, Unity, cmocka, Check or
         Boost.Test.
-    calls : sequence of Place, optional
+    calls : sequence of NamedLine, optional
         The calls that were under way when the program crashed, the innermost first.
     kind : str, optional
         The signal that ended it.
@@ -233,7 +233,7 @@ def c_failure(text: str, calls: Sequence[Place] = (), kind: str = "") -> Failure
     return Failure(((place,),), kind, message, assertion)
 
 
-def _first_stack(lines: Iterable[str]) -> Iterator[Place]:
+def _first_stack(lines: Iterable[str]) -> Iterator[NamedLine]:
     """The calls of the first stack that a sanitizer prints, the innermost first."""
     before = -1
     for line in lines:
@@ -245,17 +245,17 @@ def _first_stack(lines: Iterable[str]) -> Iterator[Place]:
             return
         before = number
         if match := _FRAME.match(line):
-            yield Place(match["file"], _number(match["line"]), match["function"])
+            yield NamedLine(match["file"], _number(match["line"]), match["function"])
 
 
-def _first_place(lines: Sequence[str]) -> tuple[Place | None, bool, str]:
+def _first_place(lines: Sequence[str]) -> tuple[NamedLine | None, bool, str]:
     """The first line that says what is wrong and where; whether an assertion says it, and what it says."""
     for number, line in enumerate(lines):
         for part, assertion, pattern in _PLACES:
             if part in line and (match := pattern.match(line)):
                 said = match.groupdict()
                 after = " ".join(other.strip() for other in lines[number + 1 : number + 4]).strip()
-                place = Place(said["file"], _number(said["line"]), said.get("function") or "")
+                place = NamedLine(said["file"], _number(said["line"]), said.get("function") or "")
                 return place, assertion, said.get("message") or after
     return None, False, ""
 

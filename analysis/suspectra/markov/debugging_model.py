@@ -417,7 +417,7 @@ class DebuggingModel:
     def _node(self, state: int) -> ModelNode:
         chain = self.chain
         if state < chain.groups:
-            return ModelNode(state, "place", state + 1)
+            return ModelNode(state, "rank", state + 1)
         if state < chain.first_location:
             return ModelNode(state, "subgraph", self._kept_subgraphs[state - chain.groups] + 1)
         location = chain.location[state - chain.first_location]

@@ -207,9 +207,9 @@ class HittingTimeSolver:
         """
         if not 0 <= state < self.chain.first_hub:
             raise IndexError(f"no state {state} in a chain of {self.chain.first_hub}")
-        here = np.zeros(self.chain.first_hub)
-        here[state] = 1
-        return self.from_distribution(here)
+        current = np.zeros(self.chain.first_hub)
+        current[state] = 1
+        return self.from_distribution(current)
 
     def from_location(self, location: int) -> HittingTimes:
         """Expected steps from a location, counted from 0.
@@ -271,8 +271,8 @@ class HittingTimeSolver:
             commute = np.exp(log_commute)
             steps = np.maximum(commute + ahead, 0.0)
             log_steps = np.where(np.isfinite(commute), np.log(steps), log_commute)
-        here = probability == 1
-        steps[here], log_steps[here] = 0.0, -np.inf
+        certain = probability == 1
+        steps[certain], log_steps[certain] = 0.0, -np.inf
         return self._of_locations(steps, log_steps)
 
     def _of_locations(self, steps: Floats, log_steps: Floats) -> HittingTimes:

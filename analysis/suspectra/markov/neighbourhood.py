@@ -12,21 +12,21 @@ from suspectra.markov.chain import Chain
 
 @dataclass(frozen=True)
 class ModelNode:
-    """A state in the picture: an element, or a place of the ranking (`element` is then None), or a subgraph.
+    """A state in the picture: an element, a rank, or a subgraph.
 
     Parameters
     ----------
     state : int
         State of the chain.
     kind : str
-        ``location``, ``place`` or ``subgraph``.
+        ``location``, ``rank`` or ``subgraph``.
     number : int
-        Index of the element; or which place or subgraph it is, counted from 1.
+        Index of the element; or which rank or subgraph it is, counted from 1.
 
     Examples
     --------
-    >>> ModelNode(0, "place", 1).kind
-    'place'
+    >>> ModelNode(0, "rank", 1).kind
+    'rank'
     """
 
     state: int
@@ -74,7 +74,7 @@ class Neighbourhood:
     >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
     >>> around = DebuggingModel(make_technique("ochiai").localize(spectrum)).neighbourhood(1, limit=3)
     >>> [(node.kind, node.number) for node in around.nodes]
-    [('location', 1), ('place', 1), ('place', 2)]
+    [('location', 1), ('rank', 1), ('rank', 2)]
     """
 
     nodes: tuple[ModelNode, ...]

@@ -67,7 +67,7 @@ def write_explanation(
 
 def _no_statement(report: RankedReport, file: str, line: int) -> Problem:
     elements = report.spectrum.elements
-    lines = elements.line[elements.of_file(file)]
+    lines = elements.line[elements.in_file(file)]
     if not len(lines):
         return Problem(file, "", "it was not measured", "name a file of the ranking, as `suspectra rank` prints it")
     near = int(lines[abs(lines - line).argmin()])

@@ -212,7 +212,7 @@ def _files(ranking: Listing, sources: Sources) -> list[_ShownFile]:
         if len(text or "") > left and index not in listed_files:
             continue
         left -= len(text or "")
-        span = elements.of_file(measured.path)
+        span = elements.in_file(measured.path)
         fields: dict[str, object] = {
             "path": safe(measured.path),
             "text": text,

@@ -56,9 +56,9 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
             out.write(style(indent + _tests(entry["failing_tests"], columns - len(indent)), "dim") + "\n")
     if ranking.cut:
         out.write(" " * (widths[0] + len(_GAP)) + ranking.cut + "\n")
-    if told := sentences(ranking.report):
+    if lines := sentences(ranking.report):
         out.write("\n" + style("Suspicious behaviours", "bold") + "\n")
-        out.writelines(safe(line) + "\n" for line in told)
+        out.writelines(safe(line) + "\n" for line in lines)
 
 
 def summary(ranking: Listing) -> str:

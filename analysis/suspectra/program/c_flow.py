@@ -360,7 +360,7 @@ class CFlow:
 def _locations(function: CFunction) -> list[tuple[int, list[tuple[str, int]]]]:
     """Each block's lines, a list for every stretch of one file, in ascending order."""
     stretches = groupby(function.lines, key=lambda line: line[:2])
-    return [(block, sorted((file, line) for _, _, line in held)) for (block, file), held in stretches]
+    return [(block, sorted((file, line) for _, _, line in lines)) for (block, file), lines in stretches]
 
 
 def _within(function: CFunction, at: tuple[str, int]) -> bool:

@@ -107,7 +107,7 @@ class _Named:
             data = source_of(path) if path.endswith((".py", ".pyw")) else None
             if data is None:
                 continue
-            span = elements.of_file(path)
+            span = elements.in_file(path)
             lines = elements.line[span].astype(np.int32).tobytes(), elements.end_line[span].astype(np.int32).tobytes()
             for caller, name in _callers(data, *lines):
                 target, caller = named.get(name), caller + span.start

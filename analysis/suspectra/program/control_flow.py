@@ -196,7 +196,7 @@ class ControlFlow:
         return FlowPart(blocks, edges, self.source[edges] + of_edge, self.target[edges] + of_edge)
 
     def over_elements(self, scores: Floats, elements: int) -> Floats:
-        """The highest score of the blocks each element stands in; NaN scores do not count.
+        """The highest score of the blocks each element scored in; NaN scores do not count.
 
         Parameters
         ----------
@@ -220,11 +220,11 @@ class ControlFlow:
         check()
         best = np.full(elements, -np.inf)
         known = ~np.isnan(scores[self.member_block])
-        held = self.member_element[known]
-        np.maximum.at(best, held, scores[self.member_block[known]])
-        stands = np.zeros(elements, bool)
-        stands[held] = True
-        return np.where(stands, best, np.nan)
+        member = self.member_element[known]
+        np.maximum.at(best, member, scores[self.member_block[known]])
+        scored = np.zeros(elements, bool)
+        scored[member] = True
+        return np.where(scored, best, np.nan)
 
     @cached_property
     def _shift(self) -> Ints:

@@ -36,7 +36,7 @@ class DynamicFlow:
     >>> spectrum = Spectrum.from_matrix([[1, 1, 1]], failed=[True])
     >>> lines = np.array([[-1, 1], [1, 3], [3, -1]]).T
     >>> edges = Edges(np.zeros(3, int), lines[0], lines[1], np.zeros(3, int))
-    >>> DynamicFlow.of_lines(spectrum.elements, edges).pairs.tolist()
+    >>> DynamicFlow.from_lines(spectrum.elements, edges).pairs.tolist()
     [[0, 2]]
     """
 
@@ -116,7 +116,7 @@ class DynamicFlow:
         [[0, 1]]
         """
         if spectrum.edges is None or spectrum.edge_rows is None:
-            return cls.of_lines(spectrum.elements, _no_edges())
+            return cls.from_lines(spectrum.elements, _no_edges())
         edges, counts = spectrum.edges, spectrum.edge_hit_counts
         traversed = counts.ef + counts.ep > 0
         terms = _Terms(spectrum.elements, edges, tuple(graphs), traversed)
@@ -125,11 +125,11 @@ class DynamicFlow:
         known = _known(graphs, len(edges))
         by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
         by_lines &= edges.kind is EdgeKind.ARC
-        parts = [cls.of_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in graphs)]
+        parts = [cls.from_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in graphs)]
         return replace(_joined(parts), _terms=terms)
 
     @classmethod
-    def of_lines(cls, elements: Elements, edges: Edges, chosen: Bools | None = None) -> DynamicFlow:
+    def from_lines(cls, elements: Elements, edges: Edges, chosen: Bools | None = None) -> DynamicFlow:
         """The flow of edges that join lines, each element its own node; entries and exits hold no element.
 
         Parameters
@@ -193,12 +193,12 @@ def _joined(parts: Sequence[DynamicFlow]) -> DynamicFlow:
     start: list[Ints] = [np.zeros(1, np.int64)]
     source: list[Ints] = []
     target: list[Ints] = []
-    nodes = held = 0
+    nodes = members = 0
     for part in parts:
-        start.append(part.node_start[1:] + held)
+        start.append(part.node_start[1:] + members)
         source.append(part.source + nodes)
         target.append(part.target + nodes)
-        nodes, held = nodes + part.nodes, held + len(part.element)
+        nodes, members = nodes + part.nodes, members + len(part.element)
     return DynamicFlow(
         np.concatenate(start),
         np.concatenate([part.element for part in parts]),

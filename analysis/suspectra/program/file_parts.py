@@ -192,7 +192,7 @@ def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
     owner = np.array([function.file for function in elements.functions], np.int64)
     line_of_function = [function.line for function in elements.functions]
     for file, columns in zip(files.tolist(), np.split(order, starts[1:]), strict=True):
-        span = elements.of_file(elements.files[file])
+        span = elements.in_file(elements.files[file])
         first, last = np.searchsorted(owner, [file, file + 1]).tolist()
         function = elements.function[span]
         yield FilePart(

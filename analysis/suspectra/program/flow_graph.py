@@ -78,9 +78,9 @@ class FlowGraph:
             Its edges stand in the order given.
         """
         arcs = np.array(list(edges), np.int32).reshape(-1, 3)
-        held = np.array(sorted(set(elements)), np.int32).reshape(-1, 2)
-        starts = np.searchsorted(held[:, 0], np.arange(blocks + 1)).astype(np.int32)
-        return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, held[:, 1])
+        pairs = np.array(sorted(set(elements)), np.int32).reshape(-1, 2)
+        starts = np.searchsorted(pairs[:, 0], np.arange(blocks + 1)).astype(np.int32)
+        return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, pairs[:, 1])
 
     def elements_of(self, block: int) -> Ints:
         """The elements a block holds.
@@ -119,7 +119,7 @@ class FlowGraph:
         return np.flatnonzero((leaving == 0) & (entering > 0))
 
     @cached_property
-    def held(self) -> Ints:
+    def own_elements(self) -> Ints:
         """The elements of all blocks, ascending."""
         return np.unique(self.element)
 

@@ -65,7 +65,7 @@ class Completion:
 
     def __init__(self, elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]):
         file, arcs, source, target, function = _implied(elements, edges, flows)
-        self._told = len(edges)
+        self._recorded = len(edges)
         self._source, self._target = source, np.where(target == _EXIT, source, target)
         self.edges = edges
         if len(file):
@@ -98,9 +98,9 @@ class Completion:
         Spectrum
             It shares statements and outcomes with the one given.
         """
-        if len(self.edges) == self._told:
+        if len(self.edges) == self._recorded:
             return spectrum
-        told, implied = spectrum.edge_hit_counts, self._implied_counts(spectrum)
+        recorded, implied = spectrum.edge_hit_counts, self._implied_counts(spectrum)
         _, rows = spectrum.require_edges()
         times = spectrum.edge_counts
         all_rows = _CompletedRows(self, spectrum)
@@ -110,10 +110,10 @@ class Completion:
         after = replace(spectrum, edges=self.edges, edge_rows=all_rows, edge_counts=all_times)
         after.__dict__["counts"], after.__dict__["pairs"] = spectrum.counts, spectrum.pairs
         after.__dict__["edge_hit_counts"] = Counts(
-            np.concatenate([told.ef, implied.ef]),
-            np.concatenate([told.ep, implied.ep]),
-            told.failed,
-            told.passed,
+            np.concatenate([recorded.ef, implied.ef]),
+            np.concatenate([recorded.ep, implied.ep]),
+            recorded.failed,
+            recorded.passed,
         )
         return after
 
@@ -129,14 +129,14 @@ class Completion:
         return (np.sort(taken, kind="stable") for taken in self._arcs.taken(spectrum, tests))
 
     def rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
-        """The arcs that some tests took, told and implied.
+        """The arcs that some tests took, recorded and implied.
 
         Parameters
         ----------
         spectrum : Spectrum
             Without the implied arcs.
         rows : sequence of ndarray of int32
-            For each test the arcs it took, told ones alone.
+            For each test the arcs it took, recorded ones alone.
         tests : sequence of int
             Row numbers.
 
@@ -146,7 +146,7 @@ class Completion:
             One array of columns of `edges` for each of `tests`, ascending.
         """
         taken = self._sorted(spectrum, tests)
-        return [np.concatenate([rows[test], row + self._told]) for test, row in zip(tests, taken, strict=True)]
+        return [np.concatenate([rows[test], row + self._recorded]) for test, row in zip(tests, taken, strict=True)]
 
     def among(self, wanted: Bools, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
         """Those of some arcs that each test took, in any order.
@@ -165,20 +165,20 @@ class Completion:
         ndarray of int32, shape (k,)
             For each of `tests`.
         """
-        told, implied = wanted[: self._told], wanted[self._told :]
+        recorded, implied = wanted[: self._recorded], wanted[self._recorded :]
         taken = self._arcs.among(implied).taken(spectrum, tests)
         _, rows = spectrum.require_edges()
         for test, row in zip(tests, taken, strict=True):
             own = rows[test]
-            yield np.concatenate([own[told[own]], row + self._told])
+            yield np.concatenate([own[recorded[own]], row + self._recorded])
 
     def _times(
         self, spectrum: Spectrum, rows: Sequence[Row], all_times: Sequence[Ints], tests: Sequence[int]
     ) -> list[Ints]:
         """How often some tests took each of these arcs."""
         times = [all_times[test] for test in tests]
-        told = [rows[test] for test in tests]
-        passing = self._passing(_by_test(told, self._told, times))
+        recorded = [rows[test] for test in tests]
+        passing = self._passing(_by_test(recorded, self._recorded, times))
         scratch = np.zeros(len(self._source), np.int64)
         found: list[Ints] = []
         for number, (own, taken) in enumerate(zip(times, self._sorted(spectrum, tests), strict=True)):
@@ -188,18 +188,18 @@ class Completion:
             scratch[passing.indices[span]] = 0
         return found
 
-    def _passing(self, told: IntMatrix) -> IntMatrix:
+    def _passing(self, recorded: IntMatrix) -> IntMatrix:
         """How often each run took each implied arc, by what enters lines leaving them again; shape (runs, implied)."""
         into, leaving, out = self._ways
-        implied = self._told + np.arange(len(self._source))
+        implied = self._recorded + np.arange(len(self._source))
         onwards = self._onwards
         if onwards is not None:
-            return (told @ onwards).tocsr()
-        told_in, told_out = told @ into[: self._told], told @ out[: self._told]
+            return (recorded @ onwards).tocsr()
+        recorded_in, recorded_out = recorded @ into[: self._recorded], recorded @ out[: self._recorded]
         into, leaving = into[implied], leaving[:, implied]
-        passing = (told_in - told_out) @ leaving
+        passing = (recorded_in - recorded_out) @ leaving
         for _ in checked(range(len(implied))):  # as far as ways without a decision follow one another
-            after = (told_in + passing @ into - told_out) @ leaving
+            after = (recorded_in + passing @ into - recorded_out) @ leaving
             if not (after - passing).count_nonzero():
                 break
             passing = after
@@ -207,12 +207,12 @@ class Completion:
 
     @cached_property
     def _onwards(self) -> IntMatrix | None:
-        """How often each implied arc is taken for each time a told one is; None where that takes too much room."""
+        """How often each implied arc is taken for each time a recorded one is; None where that takes too much room."""
         into, leaving, out = self._ways
-        implied = slice(self._told, None)
+        implied = slice(self._recorded, None)
         leaving = leaving[:, implied].tocsr()
         step = (into[implied] @ leaving).tocsr()
-        term = whole = ((into[: self._told] - out[: self._told]) @ leaving).tocsr()
+        term = whole = ((into[: self._recorded] - out[: self._recorded]) @ leaving).tocsr()
         for _ in checked(range(_LONGEST)):
             term = (term @ step).tocsr()
             if not term.nnz:
@@ -224,19 +224,19 @@ class Completion:
 
     @cached_property
     def _ways(self) -> tuple[IntMatrix, IntMatrix, IntMatrix]:
-        """Edges into lines, lines and the implied edges out of them, edges that are told and the lines they leave."""
+        """Edges into lines, lines and the implied edges out of them, recorded edges and the lines they leave."""
         edges = self.edges
         lines, ends = np.unique(np.stack([edges.file, edges.source], axis=1), axis=0, return_inverse=True)
         place = {tuple(line): i for i, line in enumerate(lines.tolist())}
         source = ends.reshape(-1)
         target = np.array([place.get(end, -1) for end in zip(edges.file.tolist(), edges.target.tolist(), strict=True)])
         inner = target >= 0
-        told, implied = np.flatnonzero(~edges.is_outcome[: self._told]), np.arange(self._told, len(edges))
+        recorded, implied = np.flatnonzero(~edges.is_outcome[: self._recorded]), np.arange(self._recorded, len(edges))
         size = len(edges), len(lines)
         into = sparse.csr_array((np.ones(inner.sum(), np.int64), (np.flatnonzero(inner), target[inner])), shape=size)
         ones = np.ones(len(implied), np.int64)
         leaving = sparse.csr_array((ones, (source[implied], implied)), shape=size[::-1])
-        out = sparse.csr_array((np.ones(len(told), np.int64), (told, source[told])), shape=size)
+        out = sparse.csr_array((np.ones(len(recorded), np.int64), (recorded, source[recorded])), shape=size)
         return into, leaving, out
 
 

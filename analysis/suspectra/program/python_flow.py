@@ -157,7 +157,7 @@ class PythonFlow:
         return known | of_line | np.equal(ends, 0).any(axis=1)
 
 
-def of_expression(arc: Arc) -> bool:
+def inside_expression(arc: Arc) -> bool:
     """Whether an arc enters or leaves code that stands on one line: a lambda, a comprehension, a one-line ``def``.
 
     Parameters
@@ -172,7 +172,7 @@ def of_expression(arc: Arc) -> bool:
 
     Examples
     --------
-    >>> of_expression((-3, 3)), of_expression((-3, 4))
+    >>> inside_expression((-3, 3)), inside_expression((-3, 4))
     (True, False)
     """
     return arc[0] + arc[1] == 0

@@ -14,7 +14,7 @@ from suspectra.program.basic_blocks import join_blocks, scope_graphs
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import FlowGraph, GraphTable
 from suspectra.program.flow_readers import read_flow, read_flows
-from suspectra.program.python_flow import PythonFlow, of_expression
+from suspectra.program.python_flow import PythonFlow, inside_expression
 from suspectra.program.remembered import Remembered
 from suspectra.program.scope_flow import Arc
 from suspectra.program.sources_as_run import SourceOf
@@ -147,7 +147,7 @@ def _connected(taken: _Arcs) -> list[dict[Arc, int]]:
             node = up
         return node
 
-    known = {arc: at for arc, at in taken.items() if not of_expression(arc)}
+    known = {arc: at for arc, at in taken.items() if not inside_expression(arc)}
     for source, target in known:
         root[find(_node(source, "entry"))] = find(_node(target, "exit"))
     groups: dict[tuple[str, int], dict[Arc, int]] = defaultdict(dict)

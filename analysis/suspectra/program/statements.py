@@ -111,7 +111,7 @@ class Statements:
         for path in checked(self.elements.files):
             if path.endswith(_COMPILED):
                 continue
-            place = self.elements.of_file(path)
+            place = self.elements.in_file(path)
             source = self.source_of(path) if place.stop > place.start else None
             if source is not None:
                 found.append((place, _kinds_in(source, self.elements.line[place].tobytes())))
@@ -233,22 +233,22 @@ def _kind(text: list[bytes], line: int) -> StatementKind:
 
 def _ends_of_blocks(graph: FlowGraph) -> tuple[Ints, Ints]:
     """The elements that end a block which several edges leave, and those of blocks that lead straight to the exit."""
-    held = np.diff(graph.block_start) > 0
-    several = (np.bincount(graph.source, minlength=graph.blocks) > 1) & held
+    occupied = np.diff(graph.block_start) > 0
+    several = (np.bincount(graph.source, minlength=graph.blocks) > 1) & occupied
     leaves = np.zeros(graph.blocks, bool)
     leaves[graph.source[graph.target == EXIT]] = True
-    leaves &= held
+    leaves &= occupied
     starts, ends = graph.block_start[:-1], graph.block_start[1:]
     return graph.element[ends[several] - 1], graph.element[ranges(starts[leaves], ends[leaves])]
 
 
 def _leaving(graph: FlowGraph) -> tuple[Ints, Ints]:
     """Each element of a graph with each edge that leaves a block of it."""
-    told = np.flatnonzero(graph.edge >= 0)
-    source = graph.source[told]
+    recorded = np.flatnonzero(graph.edge >= 0)
+    source = graph.source[recorded]
     sizes = np.diff(graph.block_start)[source]
     starts = graph.block_start[source]
-    return graph.element[ranges(starts, starts + sizes)], np.repeat(graph.edge[told], sizes)
+    return graph.element[ranges(starts, starts + sizes)], np.repeat(graph.edge[recorded], sizes)
 
 
 def _elements_at(elements: Elements, file: Ints, line: Ints) -> Ints:

@@ -456,7 +456,7 @@ class RankedReport:
         """
         return self.technique.explain(self, position)
 
-    def doubts(self) -> list[Problem]:
+    def caveats(self) -> list[Problem]:
         """What keeps this ranking from telling the fault apart and what would help; then what the technique noted.
 
         Returns
@@ -468,7 +468,7 @@ class RankedReport:
         --------
         >>> from suspectra import Spectrum, make_technique
         >>> spectrum = Spectrum.from_matrix([[1, 1, 1]], failed=[True])
-        >>> [doubt.cure for doubt in make_technique("ochiai").localize(spectrum).doubts()]
+        >>> [caveat.cure for caveat in make_technique("ochiai").localize(spectrum).caveats()]
         ['run passing tests too, best those near the failing ones']
         """
         counts = self.spectrum.counts

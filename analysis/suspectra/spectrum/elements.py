@@ -114,7 +114,7 @@ class Elements:
         index = self.function[element]
         return self.functions[index].name if index >= 0 else ""
 
-    def of_file(self, path: str) -> slice[int, int]:
+    def in_file(self, path: str) -> slice[int, int]:
         """The elements of one file, as a slice of the columns (empty for an unknown file).
 
         Parameters
@@ -131,7 +131,7 @@ class Elements:
         --------
         >>> file, lines = np.array([0, 1, 1], np.int32), np.array([3, 1, 2], np.int32)
         >>> elements = Elements(("cart.py", "tax.py"), file, lines, lines, np.full(3, -1, np.int32), ())
-        >>> elements.of_file("tax.py"), elements.of_file("order.py")
+        >>> elements.in_file("tax.py"), elements.in_file("order.py")
         (slice(1, 3, None), slice(0, 0, None))
         """
         index = self._file_index.get(path)
@@ -161,7 +161,7 @@ class Elements:
         >>> elements.at("cart.py", 8), elements.at("cart.py", 5)
         (1, None)
         """
-        span = self.of_file(path)
+        span = self.in_file(path)
         first, last = self.line[span], self.end_line[span]
         holding = np.flatnonzero((first <= line) & (line <= last))
         if not len(holding):

@@ -164,7 +164,7 @@ class AllEvidence(Staged):
         """Rank by all keys whose evidence is there."""
         require_failure(spectrum)
         graphs = program.graphs if program is not None else ()
-        told = statements(spectrum.elements, spectrum.edges, graphs, SourcesAsRun.for_program(program))
+        known = statements(spectrum.elements, spectrum.edges, graphs, SourcesAsRun.for_program(program))
         weights = FailureWeights.from_spectrum(
             spectrum, previous.weights if isinstance(previous, EvidenceReport) else None
         )
@@ -175,17 +175,17 @@ class AllEvidence(Staged):
         edge_score: Ints = np.zeros(0, np.int64)
         if spectrum.edges is not None:
             edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
-            np.maximum.at(best, told.branches.element, edge_score[told.branches.edge])
-        best[told.is_signature] = 0
+            np.maximum.at(best, known.branches.element, edge_score[known.branches.edge])
+        best[known.is_signature] = 0
         check()
-        size = _executed(told, _suspected(spectrum))
+        size = _executed(known, _suspected(spectrum))
         keys = np.zeros((len(suspects), 5), np.int64, order="F")  # they are compared column by column
         keys[:, _BEST], keys[:, _OWN] = best[suspects], own[suspects]
         keys[:, _RAISED] = _raised(spectrum)[suspects]
-        keys[:, _KIND] = told.kind[suspects]
-        if told.functions_known:
-            keys[:, _SIZE] = -size[told.function[suspects]]
-        return EvidenceReport.from_keys(self, spectrum, suspects, keys, told, weights, edge_score)
+        keys[:, _KIND] = known.kind[suspects]
+        if known.functions_known:
+            keys[:, _SIZE] = -size[known.function[suspects]]
+        return EvidenceReport.from_keys(self, spectrum, suspects, keys, known, weights, edge_score)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The first key in which the statement differs from the next ones, in one sentence; then its counts."""
@@ -219,9 +219,9 @@ def _raised(spectrum: Spectrum) -> Ints:
     return np.bincount(raised[raised >= 0], minlength=len(spectrum.elements))
 
 
-def _executed(told: Statements, suspected: Bools) -> Ints:
+def _executed(known: Statements, suspected: Bools) -> Ints:
     """How many statements of each function failing tests execute."""
-    return np.bincount(told.function[suspected], minlength=1 + int(told.function.max(initial=0)))
+    return np.bincount(known.function[suspected], minlength=1 + int(known.function.max(initial=0)))
 
 
 def _descending(keys: Ints) -> tuple[Ints, Ints]:
@@ -253,13 +253,13 @@ def _differs(keys: Ints) -> Bools:
     return differs
 
 
-def _notes(spectrum: Spectrum, told: Statements) -> tuple[Problem, ...]:
+def _notes(spectrum: Spectrum, known: Statements) -> tuple[Problem, ...]:
     """What the ranking had to do without."""
     missing = {
         "branches": spectrum.edges is None,
         "tracebacks": spectrum.raised is None,
-        "kinds of statements": not told.kinds_known,
-        "functions": not told.functions_known,
+        "kinds of statements": not known.kinds_known,
+        "functions": not known.functions_known,
     }
     without = [name for name, lacks in missing.items() if lacks]
     if not without:

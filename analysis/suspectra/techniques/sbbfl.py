@@ -149,8 +149,8 @@ class SBBFL(Staged):
             return Effort(0.0, 0.0)
         counts, file = spectrum.edge_hit_counts, spectrum.edges.file
         entered = np.bincount(file, counts.ef > 0, len(spectrum.elements.files)) > 0
-        told = int(np.count_nonzero(entered[file] & (counts.ef + counts.ep > 0)))
-        edges = told if spectrum.edges.complete else 1.5 * told  # and those that the statements imply
+        counted = int(np.count_nonzero(entered[file] & (counts.ef + counts.ep > 0)))
+        edges = counted if spectrum.edges.complete else 1.5 * counted  # and those that the statements imply
         bits = edges * len(spectrum.tests)
         return Effort(bits * _BIT_SECONDS + hits_of_edges(spectrum) * _HIT_SECONDS, bits / 8 / 2**30)
 

@@ -226,7 +226,7 @@ def describe(
     """
     error = _cause(error)
     message = _message(error)
-    place = _place_of(error, workspace_name)
+    place = _locate(error, workspace_name)
     return _described(type(error).__qualname__, message, place, workspace_name, root, collector, home)
 
 
@@ -308,7 +308,7 @@ def _shortened(message: str) -> str:
     return (" ".join(lines) if lines[0].endswith(":") else lines[0]).removeprefix("ERROR: ")
 
 
-def _place_of(error: BaseException, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
+def _locate(error: BaseException, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         name = workspace_name(error.filename) if os.path.isfile(error.filename) else None
         if name is not None:

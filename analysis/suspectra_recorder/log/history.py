@@ -106,16 +106,16 @@ def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
     list of WholeFiles
         Those of which anything counts.
     """
-    of_file: dict[str, WholeFiles] = {}
-    of_try: dict[str, WholeFiles] = {}
+    by_file: dict[str, WholeFiles] = {}
+    by_try: dict[str, WholeFiles] = {}
     ordered = sorted(collections, key=lambda collection: collection.time)
     for collection in ordered:
-        of_file.update(dict.fromkeys(collection.files, collection))
-        of_try.update(dict.fromkeys(collection.tried, collection))
+        by_file.update(dict.fromkeys(collection.files, collection))
+        by_try.update(dict.fromkeys(collection.tried, collection))
     found = []
     for collection in ordered:
-        files = {file: names for file, names in collection.files.items() if of_file[file] is collection}
-        tried = frozenset(node for node in collection.tried if of_try[node] is collection)
+        files = {file: names for file, names in collection.files.items() if by_file[file] is collection}
+        tried = frozenset(node for node in collection.tried if by_try[node] is collection)
         if files or tried:
             found.append(replace(collection, files=files, tried=tried))
     return found
@@ -140,11 +140,11 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
     for name, time in times:
         if time >= last.get(name, -1):
             last[name] = time
-    of_file = {file: collection for collection in current(collections) for file in collection.files}
+    by_file = {file: collection for collection in current(collections) for file in collection.files}
     return {
         name: time
         for name, time in last.items()
-        if (collection := of_file.get(name.partition("::")[0])) is None or not collection.forgets(name, time)
+        if (collection := by_file.get(name.partition("::")[0])) is None or not collection.forgets(name, time)
     }
 
 

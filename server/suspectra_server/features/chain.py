@@ -102,7 +102,7 @@ def _picture(texts: _Texts, navigation: NavigationModel, element: int, limit: in
 
 
 def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture) -> dict[str, Any]:
-    def place_of(element: int | None) -> dict[str, Any] | None:
+    def location_of(element: int | None) -> dict[str, Any] | None:
         return None if element is None else to_protocol(session, Statement(folder, ranking, element))
 
     return {
@@ -112,7 +112,7 @@ def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture
                 "id": node.state,
                 "kind": node.kind,
                 "label": plain(node.label),
-                "place": place_of(node.element),
+                "location": location_of(node.element),
             }
             for node in picture.nodes
         ],

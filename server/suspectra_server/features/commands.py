@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from suspectra.report import Suspect
 
 Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`
-Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `Place` of the protocol
+Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `CodeLocation` of the protocol
 
 MAX_CHOICES = 5  # of them that the server asks about: some clients make each a button
 
@@ -60,7 +60,7 @@ class Commands:
 
     async def next_suspect(self, cursor: Any = None) -> lsp.Location | None:
         """Go to the next suspect."""
-        here = self._place_of(cursor)
+        here = self._at_reader(cursor)
         if self._by_steps(here):
             return self._go_to(await self._fewest_steps(here), here)
         found = self._in_ranking(cursor, 1)
@@ -69,7 +69,7 @@ class Commands:
 
     def previous_suspect(self, cursor: Any = None) -> lsp.Location | None:
         """Go to the previous suspect."""
-        here = self._place_of(cursor)
+        here = self._at_reader(cursor)
         if self._by_steps(here):
             return self.back()
         found = self._in_ranking(cursor, -1)
@@ -83,7 +83,7 @@ class Commands:
     async def jump(self, cursor: Any = None, options: Any = None) -> dict[str, Any] | None:
         """Say where to look next, and go there if a place is chosen."""
         to, ask, limit = parse_jump_options(options, ask=not self._session.takes_status)
-        here = self._place_of(cursor) or self._first()
+        here = self._at_reader(cursor) or self._first()
         if here is None:
             if ask:
                 self._session.answer("There are no suspects, so there is nowhere to jump to.")
@@ -246,7 +246,7 @@ class Commands:
 
     def _all(self) -> list[Found]:
         found = [(folder, mark) for folder in self._session.folders for mark in folder.current().marks]
-        return sorted(found, key=lambda pair: pair[0].snapshot.place_in_order(pair[1]))
+        return sorted(found, key=lambda pair: pair[0].snapshot.sort_key(pair[1]))
 
     def _unexamined(self) -> list[Found]:
         return [found for found in self._all() if not found[1].examined]
@@ -290,7 +290,7 @@ class Commands:
         origin = placement.origin(line) if (placement := folder.placement(path)) else None
         return folder.statement_at((path, origin)) if origin else None
 
-    def _place_of(self, cursor: Any) -> Statement | None:
+    def _at_reader(self, cursor: Any) -> Statement | None:
         """Where the reader is: the statement at the cursor, else where they went last."""
         if cursor is not None and (found := self._statement_at(*parse_cursor(cursor))):
             return found

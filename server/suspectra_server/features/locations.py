@@ -36,7 +36,7 @@ def current_location(session: Session, statement: Statement) -> lsp.Location | N
 
 
 def to_protocol(session: Session, statement: Statement) -> dict[str, Any] | None:
-    """A `Place` of the protocol; None where it is not known where the statement stands."""
+    """A `CodeLocation` of the protocol; None where it is not known where the statement stands."""
     location, now = current_location(session, statement), statement.now()
     if location is None or now is None:
         return None

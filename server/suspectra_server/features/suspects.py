@@ -27,7 +27,7 @@ def register(session: Session) -> None:
         limit = given if isinstance(given, int) and not isinstance(given, bool) and given >= 0 else None
         folders = list(session.folders)
         found = [(folder, mark) for folder in folders for mark in folder.current().marks]
-        found.sort(key=lambda pair: pair[0].snapshot.place_in_order(pair[1]))
+        found.sort(key=lambda pair: pair[0].snapshot.sort_key(pair[1]))
         status = session.status()
         technique = folders[0].snapshot.ranking.technique if folders else None
         return {

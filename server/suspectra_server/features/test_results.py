@@ -80,7 +80,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
     )
     as_run = ranking.recorded_line(suspect.element)
     return {
-        "place": where,
+        "location": where,
         "technique": ranking.technique.info.title,
         "score": number(suspect.score),
         "ef": suspect.ef,
@@ -127,7 +127,7 @@ def _by_file(evidence: Evidence) -> dict[str, dict[str, Any]]:
             tests[file].append(index)
     found = {}
     for file, path in enumerate(elements.files):
-        own = elements.of_file(path)
+        own = elements.in_file(path)
         if not evidence.files[file].is_test and own.stop > own.start:
             found[path] = {
                 "statements": own.stop - own.start,
@@ -145,7 +145,7 @@ def _coverage(folder: Folder, path: str, test: str | None) -> list[dict[str, int
     if evidence is None or placement is None:
         return []
     elements = evidence.elements
-    own = elements.of_file(path)
+    own = elements.in_file(path)
     counts = np.zeros(own.stop - own.start, np.int64)
     for result, row in zip(evidence.tests, evidence.rows, strict=True):
         if test is None or result.name == test:

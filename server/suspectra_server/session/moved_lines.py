@@ -29,13 +29,13 @@ class MovedLines:
         """The same line in the next ranking, or None where it is gone."""
         file, number = line
         if file not in self._lines:
-            self._lines[file] = self._of_file(file)
+            self._lines[file] = self._lines_of(file)
         known = self._lines[file]
         if known is None:
             return line
         return (file, known[number - 1] + 1) if number <= len(known) and known[number - 1] >= 0 else None
 
-    def _of_file(self, file: str) -> list[int] | None:
+    def _lines_of(self, file: str) -> list[int] | None:
         """For each line of a file as it was run before its index now, -1 for none; None where nothing changed."""
         before, after, placement = self._before.get(file), self._after.get(file), self._placements.get(file)
         if before is None or after is None or before.digest == after.digest:

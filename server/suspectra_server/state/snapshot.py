@@ -81,10 +81,10 @@ class Snapshot:
         """The suspects that can be placed, best first. One whose lines were edited can't."""
         marks = [mark for suspect in self.ranking.suspects if (mark := self._mark(suspect))]
         if self.by_steps:
-            marks.sort(key=self.place_in_order)
+            marks.sort(key=self.sort_key)
         return tuple(marks)
 
-    def place_in_order(self, mark: Mark) -> tuple[float, int]:
+    def sort_key(self, mark: Mark) -> tuple[float, int]:
         """What suspects are sorted by: expected steps where they are asked for and known, then rank."""
         steps = self.steps(mark.suspect.element) if self.by_steps else None
         return (float("inf") if self.by_steps and steps is None else steps or 0.0), mark.suspect.rank_best
