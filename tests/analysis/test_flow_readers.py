@@ -32,8 +32,7 @@ def helpers(monkeypatch):
         assert process.returncode is not None
 
 
-def assert_as_read_here():
-    found = dict(read_flows(SOURCES))
+def assert_as_read_here(found):
     assert len(found) == len(SOURCES)
     for data, flow in found.items():
         here = read_flow(data)
@@ -42,45 +41,49 @@ def assert_as_read_here():
             continue
         assert (flow.scopes, flow.undecided) == (here.scopes, here.undecided)
         for name in ("ends", "rare", "decides", "scope_of_arc"):
-            found, expected = getattr(flow, name), getattr(here, name)
-            assert found.dtype == expected.dtype
-            np.testing.assert_array_equal(found, expected)
+            table, expected = getattr(flow, name), getattr(here, name)
+            assert table.dtype == expected.dtype
+            np.testing.assert_array_equal(table, expected)
 
 
-def test_a_process_reads_the_same(helpers, monkeypatch):
-    monkeypatch.setattr(flow_readers, "_read", lambda sources: pytest.fail("the process was to read all"))
-    taken = flow_readers._Together._next
+def test_a_process_reads_the_same(helpers):
+    helper = flow_readers._Helper(SOURCES)
+    try:
+        for number in range(len(SOURCES)):
+            helper.give(range(number, number + 1))
+        found, end = {}, time.monotonic() + 60
+        while helper.portions and time.monotonic() < end:
+            found.update(helper.answers())
+        assert helper.works
+        assert_as_read_here(found)
+    finally:
+        helper.stop()
 
-    def answers(together):
-        if together.answered:
-            return taken(together)
-        time.sleep(0.001)
-        return ()
 
-    monkeypatch.setattr(flow_readers._Together, "_next", answers)
-    assert_as_read_here()
+def test_processes_help(helpers, monkeypatch):
+    own = []
+
+    def slowly(data):
+        own.append(data)
+        time.sleep(0.1)  # so that the process has started before all is read
+        return read_flow(data)
+
+    monkeypatch.setattr(flow_readers, "read_flow", slowly)
+    assert_as_read_here(dict(read_flows(SOURCES)))
+    assert 0 < len(own) < len(SOURCES)
 
 
-@pytest.mark.parametrize("program", ["raise SystemExit", "print('no answer'); input()"])
+@pytest.mark.parametrize("program", ["raise SystemExit", "print('no answer'); input()", "import time; time.sleep(600)"])
 def test_a_process_that_does_not_answer_is_not_needed(program, helpers, monkeypatch):
     monkeypatch.setattr(flow_readers, "_START", program)
-    taken = flow_readers._Together._next
-    over = False
-
-    def afterwards(together):
-        nonlocal over
-        over = over or bool(helpers and helpers[0].poll() is not None)
-        return taken(together) if over else ()
-
-    monkeypatch.setattr(flow_readers._Together, "_next", afterwards)
-    assert_as_read_here()
+    assert_as_read_here(dict(read_flows(SOURCES)))
 
 
 def test_where_no_process_can_start_none_is_needed(monkeypatch):
     monkeypatch.setattr(flow_readers, "MIN_BYTES", 0)
     monkeypatch.setattr(flow_readers, "_processors", lambda: 2)
     monkeypatch.setattr(flow_readers.sys, "executable", "/no/such/program")
-    assert_as_read_here()
+    assert_as_read_here(dict(read_flows(SOURCES)))
 
 
 def test_who_cancels_does_not_wait_for_a_process(helpers, monkeypatch):

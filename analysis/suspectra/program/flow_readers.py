@@ -3,7 +3,8 @@
 Python parses one source at a time in a process, however many threads there are. So where there is much to read,
 processes are started that take a part of it, and end with it. Such a process runs this module and nothing of the
 workspace: it is given the text of sources on its standard input, and answers with tables. It ends when its input does,
-so it outlives nobody.
+so it outlives nobody. Its pipes are looked at between two sources that are read here: a thread for them would wait for
+the interpreter at each of its calls, and the process with it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ import pickle
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from threading import Event, Thread
 
-from suspectra.cancellation import check, checked
+from suspectra.cancellation import check
 from suspectra.program.python_flow import PythonFlow
 
 MIN_BYTES = 2 << 20
@@ -28,7 +28,9 @@ MAX_PROCESSES = 3
 """More would save little beside what one process has to do: hand out sources and take over tables."""
 
 _PORTION = 128 << 10  # bytes of sources that are handed out together
-_POLL_S = 0.02
+_AHEAD = 2  # portions that a process has, so that it never waits for the next one
+_CHUNK = 1 << 20
+_SIZE_BYTES = 8
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
     " from suspectra.program import flow_readers; flow_readers._serve()"
@@ -84,87 +86,122 @@ def read_flows(sources: Sequence[bytes]) -> Iterator[tuple[bytes, PythonFlow | N
     >>> [flow and len(flow.scopes) for _, flow in read_flows([b"def f(): pass", b"def"])]
     [2, None]
     """
-    helpers = 0
-    if sum(map(len, sources)) >= MIN_BYTES and sys.executable and not getattr(sys, "frozen", False):
-        helpers = min(MAX_PROCESSES, _processors() - 1)
-    yield from _read(sources) if helpers < 1 else _Together(sources).read(helpers)
+    count = 0
+    if sum(map(len, sources)) >= MIN_BYTES and _can_help():
+        count = min(MAX_PROCESSES, _processors() - 1)
+    helpers: list[_Helper] = []
+    try:
+        for _ in range(count):
+            with suppress(OSError):
+                helpers.append(_Helper(sources))
+        yield from _read_together(sources, helpers)
+    finally:
+        for helper in helpers:
+            helper.stop()
 
 
-_Flows = Iterable[tuple[bytes, PythonFlow | None]]
+_Flow = tuple[bytes, "PythonFlow | None"]
 
 
-def _read(sources: Sequence[bytes]) -> Iterator[tuple[bytes, PythonFlow | None]]:
-    return ((data, read_flow(data)) for data in checked(sources))
+def _can_help() -> bool:
+    """Whether a process can be started, and its pipes be looked at without waiting (not on Windows)."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False) and os.name == "posix"
 
 
-class _Together:
-    """Sources in portions, which processes take from the front while this one takes them from the back."""
+def _read_together(sources: Sequence[bytes], helpers: Sequence[_Helper]) -> Iterator[_Flow]:
+    """Helpers take portions from the front, and this process takes them from the back.
+
+    Where they meet, it reads what the helpers have not answered yet: it waits for nobody.
+    """
+    waiting = deque(_portions(sources) if helpers else [range(len(sources))])
+    while waiting or any(helper.portions for helper in helpers):
+        for helper in helpers:
+            yield from helper.answers()
+            waiting.extend(helper.take_back(all_of_them=not waiting))
+            while helper.works and len(waiting) > 1 and len(helper.portions) < _AHEAD:
+                helper.give(waiting.popleft())
+        for number in waiting.pop() if waiting else ():
+            check()
+            yield sources[number], read_flow(sources[number])
+            for helper in helpers:
+                yield from helper.answers()
+
+
+class _Helper:
+    """A process that reads portions of sources.
+
+    Nothing here waits for it, and whatever is wrong with it only ends its help.
+    """
 
     def __init__(self, sources: Sequence[bytes]):
-        self.sources = sources
-        self.waiting = deque(_portions(sources))
-        self.answered: deque[_Flows] = deque()
-        self.changed = Event()
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.portions: deque[range] = deque()  # that were given and not answered
+        self.works = True
+        self._sources = sources
+        self._process = _start()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._asking, self.answering = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._asking, False)
+        os.set_blocking(self.answering, False)
+        self._unsent, self._received = bytearray(), bytearray()
 
-    def read(self, helpers: int) -> Iterator[tuple[bytes, PythonFlow | None]]:
-        """All flows."""
-        threads = [Thread(target=self._with_help, daemon=True) for _ in range(helpers)]
-        left = len(self.sources)
-        try:
-            for thread in threads:
-                thread.start()
-            while left:
-                for data, flow in self._next():
-                    left -= 1
-                    yield data, flow
-        finally:
-            self.waiting.clear()
-            for process in self.processes:
-                process.kill()
-            for thread in threads:
-                thread.join()
+    def give(self, portion: range) -> None:
+        """Have it read a portion."""
+        self.portions.append(portion)
+        self._unsent += pickle.dumps(self._of(portion))
 
-    def _next(self) -> _Flows:
-        """What was answered, or what is read here meanwhile; nothing while processes have all that is left."""
-        check()
-        self.changed.clear()
-        if self.answered:
-            return self.answered.popleft()
+    def answers(self) -> list[_Flow]:
+        """What it has read by now."""
+        found: list[_Flow] = []
         try:
-            return _read(self._of(self.waiting.pop()))
-        except IndexError:
-            self.changed.wait(_POLL_S)
-            return ()
+            self._exchange()
+            while (answer := self._next_answer()) is not None:
+                found += zip(self._of(self.portions[0]), answer, strict=True)
+                self.portions.popleft()
+        except Exception:  # whatever it sent, and however it ended
+            self.works = False
+        return found
+
+    def take_back(self, all_of_them: bool) -> list[range]:
+        """Portions that it has not answered: those that it never will, or whatever is left."""
+        if self.works and not all_of_them:
+            return []
+        self.works = False  # an answer that came now would be of nothing
+        left = list(self.portions)
+        self.portions.clear()
+        return left
+
+    def stop(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with suppress(OSError):
+                    stream.close()
+        self._process.wait()
+
+    def _exchange(self) -> None:
+        """Send and receive what fits into the pipes."""
+        with suppress(BlockingIOError):
+            while self._unsent:
+                del self._unsent[: os.write(self._asking, self._unsent)]
+        with suppress(BlockingIOError):
+            while self.portions:
+                data = os.read(self.answering, _CHUNK)
+                if not data:
+                    raise EOFError
+                self._received += data
+
+    def _next_answer(self) -> list[PythonFlow | None] | None:
+        end = _SIZE_BYTES + int.from_bytes(self._received[:_SIZE_BYTES], "big")
+        if not self.portions or len(self._received) < max(end, _SIZE_BYTES):
+            return None
+        answer: list[PythonFlow | None] = pickle.loads(self._received[_SIZE_BYTES:end])
+        del self._received[:end]
+        return answer
 
     def _of(self, portion: range) -> Sequence[bytes]:
-        return self.sources[portion.start : portion.stop]
-
-    def _with_help(self) -> None:
-        """Hand portions to a process, one after the other; one that it does not answer is read here."""
-        with suppress(OSError), _start() as process:
-            self.processes.append(process)
-            while self.waiting:
-                try:
-                    portion = self.waiting.popleft()
-                except IndexError:
-                    break
-                try:
-                    self.answered.append(_answer(process, self._of(portion)))
-                except Exception:  # whatever is wrong with that process
-                    self.waiting.append(portion)
-                    break
-                finally:
-                    self.changed.set()
-            process.kill()  # all that it was given is answered
-
-
-def _answer(process: subprocess.Popen[bytes], sources: Sequence[bytes]) -> _Flows:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    pickle.dump(sources, process.stdin)
-    process.stdin.flush()
-    return list(zip(sources, pickle.load(process.stdout), strict=True))
+        return self._sources[portion.start : portion.stop]
 
 
 def _serve() -> None:
@@ -174,7 +211,8 @@ def _serve() -> None:
             sources = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
-        pickle.dump([read_flow(data) for data in sources], sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+        answer = pickle.dumps([read_flow(data) for data in sources], pickle.HIGHEST_PROTOCOL)
+        sys.stdout.buffer.write(len(answer).to_bytes(_SIZE_BYTES, "big") + answer)
         sys.stdout.buffer.flush()
 
 
@@ -184,7 +222,7 @@ def _start() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),  # on Windows a console would appear
+        bufsize=0,
     )
 
 
