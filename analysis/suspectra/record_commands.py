@@ -31,6 +31,7 @@ from suspectra.console import (
     workspace_option,
 )
 from suspectra.errors import Problem, SuspectraError, UsageError
+from suspectra.quantity import many
 from suspectra_recorder.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -142,9 +143,9 @@ def merge(out: Path, inputs: tuple[Path, ...]) -> None:
 
     merged = merging.merge(out, inputs)
     warn(merged.problems)
-    tests = f"{merged.tests} test{'s' * (merged.tests != 1)}"
+    tests = many(merged.tests, "test")
     older = f", {merged.replaced} older records left out" if merged.replaced else ""
-    click.echo(f"suspectra: merged {tests} of {merged.runs} run{'s' * (merged.runs != 1)}{older} in {merged.folder}")
+    click.echo(f"suspectra: merged {tests} of {many(merged.runs, 'run')}{older} in {merged.folder}")
 
 
 RECORD_COMMANDS = (record, record_c, affected, merge)
@@ -307,7 +308,7 @@ def _record_c(record: Callable[..., CRun], workspace: Path, suite: CSuite, chose
     warn(run.problems)
     failed = sum(test.verdict.failing for test in run.tests)
     word = "interrupted; recorded" if run.cancelled else "recorded"
-    count = f"{len(run.tests)} test{'s' * (len(run.tests) != 1)}"
+    count = many(len(run.tests), "test")
     click.echo(f"suspectra: {word} {count}, {failed} failed, in {run.seconds:.1f} s in {run.folder}", err=True)
     if run.readers:
         click.echo(f"suspectra: profiles read by {' and '.join(run.readers)}", err=True)

@@ -61,11 +61,6 @@ def number(value: float) -> float:
     return math.copysign(sys.float_info.max, value) if math.isinf(value) else value
 
 
-def many(count: int, noun: str) -> str:
-    """A number of things, in words."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
 def is_count(value: object) -> TypeGuard[int]:
     """Whether a value of a message is a whole number that is not negative."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

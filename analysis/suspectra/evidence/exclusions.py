@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suspectra.errors import Problem
+from suspectra.quantity import many
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,9 @@ class Exclusions:
         Problem or None
             None if nothing is left out.
         """
-        parts = [_many(len(self.files), "file")] if self.files else []
+        parts = [many(len(self.files), "file")] if self.files else []
         if count := sum(map(len, self.lines.values())):
-            parts.append(f"{_many(count, 'line')} of {_many(len(self.lines), 'file')}")
+            parts.append(f"{many(count, 'line')} of {many(len(self.lines), 'file')}")
         if not parts:
             return None
         alone = len(self.files) + count == 1
@@ -136,7 +137,3 @@ class Exclusions:
 
 
 NO_EXCLUSIONS = Exclusions()
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -15,6 +15,7 @@ from suspectra.errors import NothingToRank
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
+from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import EdgeKind, Spectrum, some_failing
 from suspectra.techniques.technique import Technique
@@ -47,8 +48,7 @@ class RankedGroup:
     @property
     def heading(self) -> str:
         """One line about it, such as ``✗ 3 tests: UnbalancedEntry at journal.py:41``."""
-        count = len(self.group.tests)
-        return f"✗ {'' if self.sure else 'perhaps '}{count} test{'s' * (count != 1)}: {self.title}"
+        return f"✗ {'' if self.sure else 'perhaps '}{many(len(self.group.tests), 'test')}: {self.title}"
 
     @cached_property
     def reason(self) -> str:
@@ -210,7 +210,7 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
     if group.halves and what:
         one, other = sorted(group.halves)
         return (
-            f"What these {covered} share, {passing} passing test{'s' * (passing != 1)} execute too; two places, with"
+            f"What these {covered} share, {many(passing, 'passing test')} execute too; two places, with"
             f" {one} and {other}, explain them."
         )
     if not what:
@@ -220,7 +220,7 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
         what = f"It {'executes' if verb == 'execute' else 'goes'} {rest}"
     else:
         what = f"{'Both' if covered == 2 else f'All {covered}'} {what}"
-    others = f"with {passing} passing test{'s' * (passing != 1)}" if passing else "and no passing test does"
+    others = f"with {many(passing, 'passing test')}" if passing else "and no passing test does"
     return f"{what}, {others}."
 
 

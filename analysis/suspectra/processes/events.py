@@ -9,6 +9,8 @@ from enum import Enum
 from pathlib import Path
 from typing import TypeAlias
 
+from suspectra.quantity import many
+
 
 @dataclass(frozen=True)
 class Started:
@@ -63,7 +65,7 @@ class TestProgress:
         if not (self.total or self.done):
             return "collecting tests"
         number = self.total or self.done
-        tests = f"{number} test{'s' * (number != 1)}"
+        tests = many(number, "test")
         return f"{self.done} of {tests}, {self.failed} failed" if self.total else f"{tests}, {self.failed} failed"
 
 

@@ -140,9 +140,9 @@ class _Helper:
         self._process = _start()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._asking, self.answering = self._process.stdin.fileno(), self._process.stdout.fileno()
+        self._asking, self._answering = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._asking, False)
-        os.set_blocking(self.answering, False)
+        os.set_blocking(self._answering, False)
         self._unsent, self._received = bytearray(), bytearray()
 
     def give(self, portion: range) -> None:
@@ -187,7 +187,7 @@ class _Helper:
                 del self._unsent[: os.write(self._asking, self._unsent)]
         with suppress(BlockingIOError):
             while self.portions:
-                data = os.read(self.answering, _CHUNK)
+                data = os.read(self._answering, _CHUNK)
                 if not data:
                     raise EOFError
                 self._received += data

@@ -16,6 +16,7 @@ from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.processes.events import Ended
 from suspectra.processes.runner import Program, Streams
 from suspectra.processes.runner import run as run_program
+from suspectra.quantity import many
 from suspectra.recording.endings import in_words
 from suspectra_recorder.failure import record_failure
 from suspectra_recorder.folders import refuse_links
@@ -411,7 +412,7 @@ def _summary(status: list[dict[str, Any]], new_logs: set[str], workspace: str, c
         return [str(Problem("", "", f"{cause} ({in_words(code)})", cure))]
     tests = sum(int(line.get("tests", 0)) for line in status)
     new = max(int(line.get("new", 0)) for line in status)
-    count = f"{tests} test{'s' * (tests != 1)}{f', {new} of them new,' if new else ''}"
+    count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
     way = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
     said = [f"recorded {count}{way} in {recording_folder(workspace)}"]
     said += {str(line["objection"]) for line in status if line.get("objection")}

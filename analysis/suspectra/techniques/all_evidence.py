@@ -27,6 +27,7 @@ from suspectra.program import Program
 from suspectra.program.flow_graph import EXIT
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import StatementKind, Statements, statements
+from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import FIRST_OUTCOME, Counts, EdgeKind, Spectrum
 from suspectra.techniques.catalogue import EVIDENCE as INFO
@@ -288,11 +289,7 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     if differs == _KIND:
         does = "returns" if own[_KIND] == StatementKind.RETURN else "decides where control goes"
         return f"{equal} it {does}."
-    return f"{equal} failing tests execute only {_statements(-int(own[_SIZE]))} of its function."
-
-
-def _statements(count: int) -> str:
-    return f"{count} statement" if count == 1 else f"{count} statements"
+    return f"{equal} failing tests execute only {many(-int(own[_SIZE]), 'statement')} of its function."
 
 
 def _share(count: int, total: int) -> str:
@@ -345,7 +342,7 @@ def _of_weight(report: EvidenceReport, level: int, element: int) -> str:
     name = max(own, key=lambda name: weight_of(rows[name], spectrum))
     size = int(np.count_nonzero(spectrum.candidates[rows[name]]))
     share = weight_of(rows[name], spectrum) / max(report.weights.total, 1)
-    return f"{name}, which executes only {_statements(size)}, has {share:.0%} of the weight of all failing tests."
+    return f"{name}, which executes only {many(size, 'statement')}, has {share:.0%} of the weight of all failing tests."
 
 
 def _put_in(report: EvidenceReport, element: int) -> str:

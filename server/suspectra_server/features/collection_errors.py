@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
+from suspectra.quantity import many
 from suspectra_server.convert import position
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.documents import Units
 from suspectra_server.state.marks import ErrorMark
-from suspectra_server.text import MAX_TEXT, many, plain
+from suspectra_server.text import MAX_TEXT, plain
 
 SOURCE = "suspectra"
 CODE = "collection-error"

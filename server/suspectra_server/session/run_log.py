@@ -6,7 +6,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from suspectra_server.text import MAX_TEXT, many, plain
+from suspectra.quantity import many
+from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import RUN_LOG_S
 
 MAX_STREAMED_LINES = 5_000  # of a run; beyond them only its last lines are shown, at its end

@@ -18,6 +18,7 @@ from suspectra.cancellation import Token
 from suspectra.errors import EvidenceError
 from suspectra.processes.events import Ended, Output, TestProgress, Trouble
 from suspectra.processes.runner import Program, Streams
+from suspectra.quantity import many
 from suspectra.recording.endings import in_words
 from suspectra_server.protocol import State
 from suspectra_server.session.client import Client
@@ -27,7 +28,6 @@ from suspectra_server.session.processes import events_of
 from suspectra_server.session.progress_bar import ProgressBar
 from suspectra_server.session.run_log import RunLog
 from suspectra_server.session.trust import Trust
-from suspectra_server.text import many
 
 log = logging.getLogger(__name__)
 

@@ -11,12 +11,13 @@ from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import failure_sentence
 from suspectra.measured_file import MeasuredFile
+from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, Suspect
 from suspectra.spectrum import Elements
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State
-from suspectra_server.text import MAX_TEXT, many, plain
+from suspectra_server.text import MAX_TEXT, plain
 
 RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from suspectra.errors import Problem
+from suspectra.quantity import many
 from suspectra.report import Subgraph, SubgraphReport, Suspect
 from suspectra_server.protocol import State
 from suspectra_server.state.documents import Placement
 from suspectra_server.state.marks import ErrorMark, Mark, end_of
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.ranking import Ranking, RecordedLine
-from suspectra_server.text import many
 
 
 @dataclass(frozen=True)
