@@ -52,19 +52,19 @@ def clean_environment():
 
 def record(folder, *arguments, **options):
     """Run pytest with the recorder; its status and what was said."""
-    told = io.StringIO()
+    reported = io.StringIO()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        status = launch.run(["pytest", "-q", "-p", "no:cacheprovider", *arguments], folder, report=told, **options)
-    return status, told.getvalue()
+        status = launch.run(["pytest", "-q", "-p", "no:cacheprovider", *arguments], folder, report=reported, **options)
+    return status, reported.getvalue()
 
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorded") / "project"
     shutil.copytree(PROJECT, folder)
-    status, told = record(folder)
-    assert status == 0, told
+    status, reported = record(folder)
+    assert status == 0, reported
     return folder
 
 
@@ -241,7 +241,7 @@ def test_damage_makes_tests_run(project):
             assert needed <= short(selection.affected)
 
 
-def test_data_that_changed_is_told(project):
+def test_data_that_changed_is_reported(project):
     (project / "rates.json").write_text("{}")
     (project / "README\x1b[31m.md").write_text("")
     selection = select(str(project))
@@ -441,9 +441,9 @@ def test_the_commands(repository, monkeypatch):
     assert shown.exit_code == 0
     assert shown.output.startswith("tests/test_table.py::test_generated\n    app/table.py: what runs at import\n")
     assert "12 known tests: 0 failed last time, 1 reached" in shown.output
-    told = json.loads(CliRunner().invoke(cli, [*ask, "--format", "json", "--since", "HEAD"]).output)
+    reported = json.loads(CliRunner().invoke(cli, [*ask, "--format", "json", "--since", "HEAD"]).output)
     name, reasons = "tests/test_table.py::test_generated", ["app/table.py: what runs at import"]
-    assert told == {"known": 12, "tests": [{"name": name, "reasons": reasons}], "other_files": []}
+    assert reported == {"known": 12, "tests": [{"name": name, "reasons": reasons}], "other_files": []}
     with pytest.raises(UsageError, match="goes with --failed-and-affected"):
         record(repository, since="HEAD")
 
@@ -472,21 +472,24 @@ def fresh_copy(folder, to):
 @pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n", "2")], ids=["plain", "xdist"])
 def test_only_what_is_needed_runs(project, workers, capfd):
     edit(project, "tests/test_tax.py", "assert other(2) == 1", "assert other(2) == 0")
-    status, told = record(project, *workers, failed_and_affected=True)
+    status, reported = record(project, *workers, failed_and_affected=True)
     assert status == 1
-    assert "0 failed last time, 2 reached by what changed (tests/test_tax.py changed); 2 tests and new ones run" in told
-    assert "recorded 2 tests in" in told
+    assert (
+        "0 failed last time, 2 reached by what changed (tests/test_tax.py changed); 2 tests and new ones run"
+        in reported
+    )
+    assert "recorded 2 tests in" in reported
     edit(project, "tests/test_tax.py", "def test_days", "def test_more():\n    pass\n\n\ndef test_days")
     edit(project, "app/table.py", "i * i", "i**2")
-    status, told = record(project, *workers, failed_and_affected=True)
+    status, reported = record(project, *workers, failed_and_affected=True)
     assert status == 1
-    assert "1 failed last time, 2 reached by what changed" in told
-    assert "recorded 4 tests, 1 of them new, in" in told
+    assert "1 failed last time, 2 reached by what changed" in reported
+    assert "recorded 4 tests, 1 of them new, in" in reported
     edit(project, "tests/test_tax.py", "assert other(2) == 0", "assert other(2) == 1")
     assert record(project, *workers, failed_and_affected=True)[0] == 0
-    status, told = record(project, *workers, failed_and_affected=True)
+    status, reported = record(project, *workers, failed_and_affected=True)
     assert status == 0, "nothing to run is no failure"
-    assert "0 tests and new ones run" in told
+    assert "0 tests and new ones run" in reported
     assert {v for v, *_ in outcome(project).values()} == {"passed"}
     assert short(outcome(project)) == ALL | {"test_more"}
 
@@ -510,8 +513,8 @@ def test_another_python_runs_all(project, monkeypatch):
         return selection.Selection(found.known, left_out=dict.fromkeys(found.left_out, "3.9.0"))
 
     monkeypatch.setattr(selection, "select", elsewhere)
-    _, told = record(project, failed_and_affected=True)
-    assert "recorded 12 tests in" in told
+    _, reported = record(project, failed_and_affected=True)
+    assert "recorded 12 tests in" in reported
 
 
 @pytest.mark.parametrize("options", [{"include_tests": True}, {"counts": True}], ids=lambda o: "".join(o))
@@ -534,8 +537,8 @@ def test_shards(project, tmp_path):
     assert not select(str(project)).affected
     edit(project, "app/rates.py", "return x * RATE", "return RATE * x")
     assert short(select(str(project)).affected) == {"test_days", "test_shared"}
-    _, told = record(project, failed_and_affected=True)
-    assert "recorded 4 tests, 2 of them new, in" in told
+    _, reported = record(project, failed_and_affected=True)
+    assert "recorded 4 tests, 2 of them new, in" in reported
     assert not select(str(project)).affected
 
 
@@ -553,7 +556,7 @@ def test_merged_logs_choose_the_same(project):
     assert outcome(project) == rows
 
 
-def test_what_did_not_run_again_stands_on_the_new_lines(project, tmp_path):
+def test_what_did_not_run_again_is_on_the_new_lines(project, tmp_path):
     edit(project, "app/tax.py", "class Table", "# more lines\n\n\nclass Table")
     edit(project, "app/tax.py", "    def rate(self):", "    def rate(self):\n        # and here")
     edit(project, "app/tax.py", "return sum([2])", "return max([2])")
@@ -651,15 +654,15 @@ def test_random_edits_end_as_if_all_tests_had_run(tmp_path, seed):
     spared = 0
     for step in range(8):
         kind = program.change()
-        _, told = record(program.folder, failed_and_affected=True)
-        spared += len(program.tests) - int(told.split("recorded ")[1].split()[0])
+        _, reported = record(program.folder, failed_and_affected=True)
+        spared += len(program.tests) - int(reported.split("recorded ")[1].split()[0])
         whole = fresh_copy(program.folder, tmp_path / f"whole{step}")
         record(whole)
         some, everything = outcome(program.folder), outcome(whole)
         assert some.keys() == everything.keys(), kind
         for name, expected in everything.items():
-            assert some[name][0] == expected[0], (kind, name, told)
+            assert some[name][0] == expected[0], (kind, name, reported)
             # the setup of the shared fixture is counted for its first user, who is another one here
             if program.tests[name.split("::")[1]][1] != 3:
-                assert some[name] == expected, (kind, name, told)
+                assert some[name] == expected, (kind, name, reported)
     assert spared > (0 if seed else 20)  # how many depends on the edits

@@ -150,7 +150,7 @@ returned = 1
 
 
 @pytest.mark.parametrize("name", ["json.decoder", "dataclasses", "asyncio.queues", None])
-def test_the_first_word_of_a_line_tells_the_kind_that_the_syntax_tree_tells(name):
+def test_the_first_word_of_a_line_gives_the_kind_that_the_syntax_tree_gives(name):
     text = SOFT if name is None else Path(importlib.util.find_spec(name).origin).read_text("utf-8")
     source = PythonSource.parse(text.encode())
     zeros = np.zeros(len(source.line), np.int32)
@@ -168,18 +168,18 @@ def test_kinds_are_read_from_the_edges_where_there_is_no_source():
     assert statements(elements_of(3), edges, (), SourcesAsRun((), None)).kind.tolist() == [1, 2, 0]
     graph = FlowGraph.from_edges(0, 4, [(0, 2, 0), (2, 3, 1), (2, 1, 2), (3, 1, 3)], [(2, 0), (2, 1), (3, 2)])
     blocks = replace(edges, source=edges.source, kind=EdgeKind.BLOCK, conditions=())
-    told = statements(elements_of(3), blocks, (graph,), SourcesAsRun((), None))
-    assert told.kind.tolist() == [2, 2, 2]
-    assert sorted(zip(told.branches.element.tolist(), told.branches.edge.tolist(), strict=True)) == [
+    facts = statements(elements_of(3), blocks, (graph,), SourcesAsRun((), None))
+    assert facts.kind.tolist() == [2, 2, 2]
+    assert sorted(zip(facts.branches.element.tolist(), facts.branches.edge.tolist(), strict=True)) == [
         (0, 1), (0, 2), (1, 1), (1, 2), (2, 3)
     ]  # fmt: skip
 
 
-def test_functions_are_told_by_arcs_where_nothing_else_tells_them():
+def test_functions_are_recognised_by_arcs_where_nothing_else_names_them():
     arcs = np.array([(-1, 1), (1, 2), (-3, 3), (3, 4), (4, -3)], np.int32)
     zeros = np.zeros(len(arcs), np.int32)
-    told = Statements(elements_of(5), Edges(zeros, *arcs.T, zeros - 1), (), lambda path: None)
-    first, second, third, fourth, fifth = told.function.tolist()
+    facts = Statements(elements_of(5), Edges(zeros, *arcs.T, zeros - 1), (), lambda path: None)
+    first, second, third, fourth, fifth = facts.function.tolist()
     assert first == second != third == fourth
     assert fifth not in (first, third)
 

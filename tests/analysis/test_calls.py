@@ -70,7 +70,7 @@ def test_both_ends_in_one_test():
 
 
 @pytest.mark.parametrize("data", [None, b"def (", b"\x00", b"", b"(" * 5000])
-def test_sources_that_tell_nothing(data):
+def test_sources_that_say_nothing(data):
     assert calls_between(spectrum_of(LINES), program(data)).tolist() == []
 
 
@@ -81,7 +81,7 @@ def test_only_of_sources_as_they_were_run():
     assert len(calls_between(spectrum, None)) == 0
 
 
-def test_two_functions_of_one_name_are_not_told_apart():
+def test_two_functions_of_one_name_are_not_distinguished():
     spectrum = spectrum_of(LINES)
     spectrum.elements.functions[4].__dict__["name"] = "shipping"
     assert lines(calls_between(spectrum, program())) == [(16, 3), (18, 5)]

@@ -152,7 +152,7 @@ def test_bad_usage(suspectra, tmp_path, arguments, words):
     assert words in err
 
 
-def test_programs_without_coverage_are_told(suspectra, tmp_path):
+def test_programs_without_coverage_are_reported(suspectra, tmp_path):
     (tmp_path / "tests.sh").write_text("true\nfalse\n")
     status, _, err = suspectra(tmp_path, "record-c", "--shell", "tests.sh")
     assert status == 1

@@ -18,7 +18,7 @@ from suspectra.evaluation.corpus import read_index, read_subject
 from suspectra.evaluation.study import Choice, Plan, Study
 from suspectra.spectrum import Spectrum
 
-PATIENCE = 120
+TIMEOUT_S = 120
 count = Cluster.count
 
 
@@ -34,7 +34,7 @@ class LocalCluster:
             arguments = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file", str(file))
             self.workers.append(self.start("worker", *arguments))
         with Cluster(str(self.address)) as cluster:
-            cluster._client.wait_for_workers(2, timeout=PATIENCE)
+            cluster._client.wait_for_workers(2, timeout=TIMEOUT_S)
 
     def start(self, kind: str, *arguments: str) -> subprocess.Popen:
         command = [sys.executable, "-m", "distributed.cli.dask_" + kind, "--host", "127.0.0.1", *arguments]
@@ -51,7 +51,7 @@ class LocalCluster:
 
     @staticmethod
     def wait(there) -> None:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT_S
         while not there():
             assert time.monotonic() < until, "the cluster does not start"
             time.sleep(0.05)

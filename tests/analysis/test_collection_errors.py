@@ -1,4 +1,4 @@
-"""What keeps tests from being collected: recorded as evidence, told by the launcher and in every output."""
+"""What keeps tests from being collected: recorded as evidence, reported by the launcher and in every output."""
 
 import io
 import json
@@ -33,9 +33,9 @@ def work(tmp_path, monkeypatch):
 
 def record(folder, *arguments, command=("pytest", "-q", "-p", "no:cacheprovider")):
     """Record; the status, and what the launcher says of the run."""
-    told = io.StringIO()
-    status = run([*command, *arguments], folder, python=sys.executable, report=told)
-    return status, re.sub(r".*running the tests with.*\n", "", told.getvalue())
+    reported = io.StringIO()
+    status = run([*command, *arguments], folder, python=sys.executable, report=reported)
+    return status, re.sub(r".*running the tests with.*\n", "", reported.getvalue())
 
 
 def errors(folder):
@@ -74,7 +74,7 @@ BROKEN = {
 @pytest.mark.parametrize(("source", "exception", "message", "line"), BROKEN.values(), ids=BROKEN)
 def test_what_is_wrong_and_where_is_recorded_and_the_rest_stays_ranked(work, source, exception, message, line):
     (work / "test_broken.py").write_text(source)
-    status, told = record(work, "--continue-on-collection-errors")
+    status, reported = record(work, "--continue-on-collection-errors")
     assert status == 1
     evidence = RecordingSource(work).read()
     (error,) = evidence.collection_errors
@@ -82,7 +82,7 @@ def test_what_is_wrong_and_where_is_recorded_and_the_rest_stays_ranked(work, sou
     if sys.version_info >= (3, 11) or exception != "Failed":  # decorators' lines
         assert (error.file, error.line) == ("test_broken.py", line)
     assert [test.name for test in evidence.tests] == ["test_good.py::test_one", "test_good.py::test_two"]
-    last = told.splitlines()[-1]
+    last = reported.splitlines()[-1]
     assert last == f"suspectra: error: test_broken.py could not be collected: test_broken.py:{error.line}: {error.what}"
     status, out, err = suspectra(work, "rank")
     assert (status, "good.py:4" in out) == (0, True)
@@ -106,11 +106,11 @@ def test_the_innermost_line_of_the_workspace_is_the_place(work):
     assert (error.exception, error.file, error.line) == ("JSONDecodeError", "middle.py", 2)
 
 
-def test_a_run_without_any_test_is_not_told_as_one_that_holds_none(work):
+def test_a_run_without_any_test_is_not_reported_as_one_that_holds_none(work):
     (work / "test_good.py").write_text("import no_such_module\n")
-    status, told = record(work)
+    status, reported = record(work)
     assert status == 2
-    assert "status 2" not in told
+    assert "status 2" not in reported
     status, _, err = suspectra(work, "rank")
     assert (status, "holds no tests" in err) == (1, False)
     assert "test_good.py could not be collected: test_good.py:1: ModuleNotFoundError" in err
@@ -146,31 +146,33 @@ RUN_LEVEL = {
 
 
 @pytest.mark.parametrize(("files", "arguments", "status", "what", "place"), RUN_LEVEL.values(), ids=RUN_LEVEL)
-def test_what_makes_a_whole_run_fail_is_told_and_goes_with_the_next_run(work, files, arguments, status, what, place):
+def test_what_makes_a_whole_run_fail_is_reported_and_goes_with_the_next_run(
+    work, files, arguments, status, what, place
+):
     for name, text in files.items():
         (work / name).write_text(text)
-    ended, told = record(work, *arguments)
+    ended, reported = record(work, *arguments)
     assert status in (None, ended)
-    assert not any(word in told for word in ("cut off", "without starting", "status"))
+    assert not any(word in reported for word in ("cut off", "without starting", "status"))
     (error,) = errors(work).values()
     assert (error.collector, error.place) == ("", place)
     assert what in error.what
-    assert told.splitlines()[-1].startswith("suspectra: error: the test run failed: ")
+    assert reported.splitlines()[-1].startswith("suspectra: error: the test run failed: ")
     for name in files:
         (work / name).unlink()
     record(work)
     assert errors(work) == {}
 
 
-def test_other_endings_are_told_in_words(work):
+def test_other_endings_are_reported_in_words(work):
     for arguments in (["-k", "nothing_of_this_name"], ["-k", "nothing_of_this_name", "-n", "1"]):
-        status, told = record(work, *arguments)
+        status, reported = record(work, *arguments)
         assert status == 5
-        assert told.splitlines()[-1] == "suspectra: all 2 tests were deselected"
+        assert reported.splitlines()[-1] == "suspectra: all 2 tests were deselected"
     (work / "none").mkdir()
-    status, told = record(work, "none")
+    status, reported = record(work, "none")
     assert status == 5
-    assert told.splitlines()[-1] == "suspectra: no tests were found"
+    assert reported.splitlines()[-1] == "suspectra: no tests were found"
     assert [in_words(n) for n in (3, 137, 77)] == [
         "pytest met an internal error",
         "it was killed by SIGKILL",
@@ -256,8 +258,8 @@ def test_last_failed_tries_only_what_failed(work):
 
 def test_under_xdist_it_is_there_once(work):
     (work / "test_broken.py").write_text("import no_such_module\n")
-    _, told = record(work, "-n", "2")
-    assert told.count("no_such_module") == 1
+    _, reported = record(work, "-n", "2")
+    assert reported.count("no_such_module") == 1
     assert len(RecordingSource(work).read().collection_errors) == 1
 
 
@@ -314,9 +316,9 @@ def test_hostile_messages_are_bounded_and_escaped_in_every_output(work):
     assert "<script>alert" not in outputs["markdown"]
     decoded = json.JSONDecoder().raw_decode(outputs["json"])[0]
     assert decoded["collection_errors"][0]["exception"] == "ValueError"
-    (told, *_) = json.JSONDecoder().raw_decode(outputs["sarif"])[0]["runs"][0]["invocations"]
-    assert not told["executionSuccessful"]
-    (notification,) = [n for n in told["toolExecutionNotifications"] if n["level"] == "error"]
+    (reported, *_) = json.JSONDecoder().raw_decode(outputs["sarif"])[0]["runs"][0]["invocations"]
+    assert not reported["executionSuccessful"]
+    (notification,) = [n for n in reported["toolExecutionNotifications"] if n["level"] == "error"]
     assert notification["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "test_broken.py"
 
 

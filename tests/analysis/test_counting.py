@@ -245,7 +245,7 @@ def test_a_recording_holds_how_conditions_came_out(counting):
     assert outcomes(evidence, "test_program.py::test_short") == {("n > limit", True): 2, ("n > limit", False): 2}
 
 
-def test_recordings_of_conditions_can_be_damaged_and_are_then_told(copy):
+def test_damaged_recordings_of_conditions_are_reported(copy):
     (log,) = (copy / ".suspectra" / "recording").glob("*.log")
     whole = list(frames(log.read_bytes()))
     for wrong in ([[1, 2, 3]], [[1, 2, 3, -4]], [], "x", [[1 << 40] * 4], None):
@@ -318,7 +318,7 @@ def test_techniques_of_counts_rank_python(counting, technique):
     assert report.level_score[0] > report.level_score[-1]
 
 
-def test_damaged_counts_are_told(copy):
+def test_damaged_counts_are_reported(copy):
     (log,) = (copy / ".suspectra" / "recording").glob("*.log")
     parts = [MAGIC]
     for kind, payload, _ in frames(log.read_bytes()):

@@ -165,7 +165,7 @@ def test_test_code_is_measured_but_no_suspect(shop):
     assert {s.location.file for s in ranked} == {"src/cart.py"}
 
 
-def test_what_ran_at_import_is_told_apart(shop):
+def test_what_ran_at_import_is_kept_apart(shop):
     evidence = source_of(shop).read()
     lines = [evidence.elements.line[i] for i in evidence.at_import.tolist() if evidence.elements.file[i] == 0]
     text = (shop / "src/cart.py").read_text().split("\n")

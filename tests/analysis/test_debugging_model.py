@@ -145,7 +145,7 @@ def test_expected_steps_from_where_the_reader_stands():
     assert subject.order_from().tolist() == subject.elements[np.argsort(subject.ht_rank, kind="stable")].tolist()
 
 
-def test_expected_steps_from_a_excluded_place():
+def test_expected_steps_from_an_excluded_place():
     whole = model(SCORES, FUNCTION, EDGES, CALLS, excluded=[1])
     matrix, first = dense(whole.chain), whole.chain.first_location
     # element 1 jumps to 0 (runs before) or 2 (called), or goes back to the place of its score, that of 2

@@ -196,7 +196,7 @@ def test_damaged_decisions_are_refused(damaged):
 # ------------------------------------------------------------------------------------------------------ identity
 
 
-def test_groups_keep_their_numbers_and_tell_what_became_of_others():
+def test_groups_keep_their_numbers_and_say_what_became_of_others():
     first = FailureGroups.from_spectrum(
         suite([[0, 1], [0, 1, 4], [0, 1, 5], [0, 2], [0, 2, 4], [0, 3]], executed={0: 60})
     )

@@ -123,7 +123,7 @@ def test_every_compiler_counts_as_its_gcov_says(folder):
         shown = {key: count for key, count in ours.items() if key in expected}
         assert shown.keys() == expected.keys()
         differing = {key for key in expected if shown[key] != expected[key]}
-        # clang counts no calls that do not return, so what follows setjmp can't be told exactly
+        # clang counts no calls that do not return, so what follows setjmp can't be known exactly
         after_setjmp = {("flow.c", line) for line in range(58, 69)} if notes.compiler.is_clang else set()
         assert differing <= after_setjmp
 
@@ -271,7 +271,7 @@ def test_profiles_of_other_builds_are_refused(sound):
     )
 
 
-def test_a_profile_that_breaks_off_keeps_what_stands_before(sound):
+def test_a_profile_that_breaks_off_keeps_what_came_before(sound):
     data, profile = sound
     notes = parse_notes(data, "a.gcno")
     whole = parse_profile(profile, notes, "a.gcda")

@@ -273,7 +273,7 @@ class Editor:
     """What an editor shows that is sent the diagnostics of one workspace; the server's own parts, without a wire."""
 
     def __init__(self, root: Path):
-        self.shown, self.told = {}, set()
+        self.shown, self.sent = {}, set()
         wire = SimpleNamespace(
             units=Units.for_encoding(None), can=lambda name: True, text_document_publish_diagnostics=self.take
         )
@@ -289,7 +289,7 @@ class Editor:
         )
 
     def take(self, message):
-        self.told.add(message.uri)
+        self.sent.add(message.uri)
         self.shown[message.uri] = message.diagnostics
         if not message.diagnostics:
             del self.shown[message.uri]
@@ -302,10 +302,10 @@ class Editor:
         texts.take(files.values(), self.disk.read(files))
         placed = {path: place for path, file in files.items() if (place := texts.placement(file))}
         self.folder.snapshot = Snapshot(ranking, placed)
-        before, self.told = dict(self.shown), set()
+        before, self.sent = dict(self.shown), set()
         self.published.publish(self.folder)
         # nothing is sent but files that show something else now
-        assert self.told == {uri for uri in before | self.shown if before.get(uri) != self.shown.get(uri)}
+        assert self.sent == {uri for uri in before | self.shown if before.get(uri) != self.shown.get(uri)}
         return self.shown
 
 

@@ -210,7 +210,7 @@ def test_every_picture_is_well_formed_and_tells_no_more_than_a_whole(names, limi
     assert 0 < from_centre <= 1 + 1e-9
 
 
-def test_a_excluded_statement_has_no_picture():
+def test_an_excluded_statement_has_no_picture():
     with pytest.raises(KeyError):
         Picture.around(model_of(["a", "b"], excluded=[1]), 1)
 

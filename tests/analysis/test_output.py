@@ -209,9 +209,9 @@ def test_stacks_are_shown_as_text_everywhere(tmp_path, nasty):
     assert stack["message"]["text"] == f"t::a: KeyError: {nasty}"
     lines = [frame["location"]["physicalLocation"]["region"]["startLine"] for frame in stack["frames"]]
     assert lines == [3, 1]  # the innermost call first
-    told = json.loads(text_of(write_json, ranking))["stacks"]
-    assert told["t::a"]["frames"][1] == {"file": "src/a.py", "line": 3, "function": nasty}
-    assert Stack.from_dict({**told["t::b"], "frames": [frame.values() for frame in told["t::b"]["frames"]]})
+    reported = json.loads(text_of(write_json, ranking))["stacks"]
+    assert reported["t::a"]["frames"][1] == {"file": "src/a.py", "line": 3, "function": nasty}
+    assert Stack.from_dict({**reported["t::b"], "frames": [frame.values() for frame in reported["t::b"]["frames"]]})
     page = text_of(write_html, ranking, Sources(tmp_path))
     said = text_of(
         lambda r, out: write_explanation(r.report, r.evidence, "src/a.py", 3, out, Sources(tmp_path)), ranking

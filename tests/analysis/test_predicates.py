@@ -215,11 +215,13 @@ def test_a_condition_is_a_predicate(priced, name):
     spectrum, program = priced.spectrum(), priced.program
     report = make_technique(name).localize(spectrum, program)
     assert report.suspect(0).location.line == 2
-    told = " ".join(report.explain(0).sentences)
-    assert "The condition at line 2, columns 44 to 49, being true is what separates failing from passing runs." in told
+    reported = " ".join(report.explain(0).sentences)
+    assert (
+        "The condition at line 2, columns 44 to 49, being true is what separates failing from passing runs." in reported
+    )
     assert not any("no arc shows" in note.cause for note in report.caveats())
     if name == "cbi":
-        assert "30 of the 30 runs that go this way fail, 30 of the 60 that decide here." in told
+        assert "30 of the 30 runs that go this way fail, 30 of the 60 that decide here." in reported
 
 
 def test_conditions_are_evaluated_as_often_as_both_outcomes_together(priced):

@@ -290,8 +290,8 @@ def test_how_often_they_were_gone_is_what_enters_them():
 
 
 def test_some_edges_of_a_test_are_those_of_its_whole_row():
-    told = recorded(([2, 3, 6, 7, 8, 9, 10], [0, 1, 3, 4, 5]), ([2, 5, 6, 7], [0, 2, 3]))
-    for spectrum in (told, completed(told)):
+    partial = recorded(([2, 3, 6, 7, 8, 9, 10], [0, 1, 3, 4, 5]), ([2, 5, 6, 7], [0, 2, 3]))
+    for spectrum in (partial, completed(partial)):
         each = np.eye(len(spectrum.edges), dtype=bool)
         for wanted in (*each, *~each, each.any(axis=0), ~each.any(axis=0)):
             rows = [spectrum.edge_rows[test] for test in (1, 0)]

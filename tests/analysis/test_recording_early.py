@@ -1,4 +1,4 @@
-"""Modules of the workspace that are imported before pytest calls any plugin are recorded, or told of with a cure."""
+"""Modules of the workspace that are imported before pytest calls any plugin are recorded, or reported with a cure."""
 
 import io
 import os
@@ -93,9 +93,9 @@ WAYS = ["probes", *(["monitoring"] if sys.version_info >= (3, 12) else [])]
 
 
 def record(work, *command, **options):
-    told = io.StringIO()
-    assert run(command, work, report=told, **options) == 0, told.getvalue()
-    return RecordingSource(work).read(), told.getvalue()
+    reported = io.StringIO()
+    assert run(command, work, report=reported, **options) == 0, reported.getvalue()
+    return RecordingSource(work).read(), reported.getvalue()
 
 
 def lines(evidence, file="guard.py"):
@@ -155,7 +155,7 @@ def test_patterns_of_the_ini_hold(work, monkeypatch):
     assert "guard.py" not in evidence.elements.files
 
 
-def test_counts_that_are_known_too_late_are_told(work, monkeypatch):
+def test_counts_that_are_asked_for_too_late_are_reported(work, monkeypatch):
     an_installed_plugin(work, monkeypatch)
     (work / "settings.ini").write_text("[pytest]\nsuspectra_counts = true\n")
     evidence, _ = record(work, sys.executable, "-m", "pytest", *OPTIONS, "-c", "settings.ini")
@@ -238,7 +238,7 @@ def test_a_program_that_imports_it_before_pytest_is_told(work):
     assert all("pytest" in p.cure for p in evidence.problems)
 
 
-def test_without_site_the_cure_is_told(work, monkeypatch):
+def test_without_site_the_cure_is_named(work, monkeypatch):
     an_installed_plugin(work, monkeypatch)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(work), str(Path(pytest.__file__).parents[1])]))
     code = f"import guard, pytest, sys; sys.exit(pytest.main({[*OPTIONS]}))"

@@ -72,28 +72,28 @@ def test_what_cannot_be_run_is_said(work, command, python, cause):
 
 
 def test_status_and_output_pass_through(work, capfd):
-    told = io.StringIO()
-    assert run(["pytest", "-q", "-p", "no:cacheprovider"], work, report=told) == 1
+    reported = io.StringIO()
+    assert run(["pytest", "-q", "-p", "no:cacheprovider"], work, report=reported) == 1
     out, err = capfd.readouterr()
     assert "1 failed, 1 passed" in out
     assert "suspectra" not in out + err
-    assert f"with {sys.executable}" in told.getvalue()
-    assert "recorded 2 tests" in told.getvalue()
+    assert f"with {sys.executable}" in reported.getvalue()
+    assert "recorded 2 tests" in reported.getvalue()
     assert [t.verdict.value for t in RecordingSource(work).read().tests] == ["passed", "failed"]
-    assert run(["pytest", "-q", "nowhere.py"], work, report=told) == 4
+    assert run(["pytest", "-q", "nowhere.py"], work, report=reported) == 4
 
 
 def test_a_command_without_pytest_is_told_that_nothing_was_recorded(work):
-    told = io.StringIO()
-    assert run([sys.executable, "-c", "raise SystemExit(7)"], work, report=told) == 7
-    assert "nothing was recorded" in told.getvalue()
+    reported = io.StringIO()
+    assert run([sys.executable, "-c", "raise SystemExit(7)"], work, report=reported) == 7
+    assert "nothing was recorded" in reported.getvalue()
 
 
 def test_a_killed_run_keeps_what_finished(work):
     (work / "test_z.py").write_text("import os\ndef test_kill(): os.kill(os.getpid(), 9)\n")
-    told = io.StringIO()
-    assert run(["pytest", "-q"], work, report=told) == 128 + 9
-    assert "cut off" in told.getvalue()
+    reported = io.StringIO()
+    assert run(["pytest", "-q"], work, report=reported) == 128 + 9
+    assert "cut off" in reported.getvalue()
     assert len(RecordingSource(work).read().tests) == 2
 
 
@@ -111,16 +111,16 @@ def test_an_interpreter_without_suspectra_and_numpy_records(work):
         "    assert importlib.util.find_spec('numpy') is None\n"
         "    assert importlib.util.find_spec('click') is None\n"
     )
-    told = io.StringIO()
-    assert run(["pytest", "-q"], work, python=str(home / "bin" / "python"), report=told) == 1
+    reported = io.StringIO()
+    assert run(["pytest", "-q"], work, python=str(home / "bin" / "python"), report=reported) == 1
     verdicts = {t.name.split("::")[1]: t.verdict.value for t in RecordingSource(work).read().tests}
     assert verdicts == {"test_alone": "passed", "test_one": "passed", "test_two": "failed"}
 
 
 def test_workers_of_xdist_record_too(work):
-    told = io.StringIO()
-    assert run(["pytest", "-q", "-n", "2"], work, report=told) == 1
-    assert "recorded 2 tests" in told.getvalue()
+    reported = io.StringIO()
+    assert run(["pytest", "-q", "-n", "2"], work, report=reported) == 1
+    assert "recorded 2 tests" in reported.getvalue()
     assert len(RecordingSource(work).read().tests) == 2
 
 

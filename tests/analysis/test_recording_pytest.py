@@ -292,7 +292,7 @@ def pytest_configure(config):
 """
 
 
-def test_an_error_of_the_recorder_changes_no_run_and_is_told(tmp_path):
+def test_an_error_of_the_recorder_changes_no_run_and_is_reported(tmp_path):
     project(tmp_path, **SMALL)
     plain = pytest_in(tmp_path, "-p", "no:suspectra")
     project(tmp_path, conftest=FAILING_RECORDER)

@@ -37,9 +37,9 @@ def shop(tmp_path, monkeypatch):
 
 
 def record(folder, python, *command, **options):
-    told = io.StringIO()
-    status = run(command, folder, python=python, report=told, **options)
-    return status, told.getvalue()
+    reported = io.StringIO()
+    status = run(command, folder, python=python, report=reported, **options)
+    return status, reported.getvalue()
 
 
 def verdicts(folder):
@@ -80,9 +80,9 @@ EXPECTED = {
 
 
 def test_every_kind_of_test_has_its_verdict_and_what_it_ran_without_pytest(shop, bare):
-    status, told = record(shop, bare, "python", "-m", "unittest")
+    status, reported = record(shop, bare, "python", "-m", "unittest")
     assert status == 1
-    assert "recorded 16 tests" in told
+    assert "recorded 16 tests" in reported
     assert verdicts(shop) == {f"tests/test_shop.py::{name}": verdict for name, verdict in EXPECTED.items()}
     evidence = RecordingSource(shop).read()
     assert evidence.problems == ()
@@ -106,9 +106,9 @@ def test_names_verdicts_and_lines_are_those_of_pytest(shop, bare, tmp_path_facto
     # pytest has no name for a teardown that fails: the last test of the class has it
     own = {"tests/test_shop.py::TestTearDown::tearDownClass", "tests/test_shop.py::TestTearDown::test_a"}
     assert {n: v for n, v in mine.items() if n not in own} == {n: v for n, v in theirs.items() if n not in own}
-    told = own | {"tests/test_shop.py::TestPrice::test_unexpected"}  # no exception, but pytest makes one of it
-    assert {n: s for n, s in failed.items() if n not in told} == {
-        n: s for n, s in theirs_failed.items() if n not in told
+    reported = own | {"tests/test_shop.py::TestPrice::test_unexpected"}  # no exception, but pytest makes one of it
+    assert {n: s for n, s in failed.items() if n not in reported} == {
+        n: s for n, s in theirs_failed.items() if n not in reported
     }
     assert str(failed["tests/test_shop.py::TestBroken::test_b"]).startswith(
         "ZeroDivisionError: division by zero at shop.py:"
@@ -156,11 +156,11 @@ def test_a_part_of_the_tests_leaves_the_others_as_they_were(shop, bare):
 
 def test_a_module_that_cannot_be_imported_is_recorded_as_with_pytest(shop, bare):
     (shop / "tests" / "test_bad.py").write_text("\nimport no_such_module\n")
-    _, told = record(shop, bare, "python", "-m", "unittest")
+    _, reported = record(shop, bare, "python", "-m", "unittest")
     (error,) = RecordingSource(shop).read().collection_errors
     assert (error.collector, error.exception) == ("tests/test_bad.py", "ModuleNotFoundError")
     assert error.place == "tests/test_bad.py:2"
-    assert "tests/test_bad.py could not be collected" in told
+    assert "tests/test_bad.py could not be collected" in reported
     assert len(verdicts(shop)) == 16
     (shop / "tests" / "test_bad.py").write_text("")
     record(shop, bare, "python", "-m", "unittest")
@@ -201,10 +201,12 @@ def test_what_setups_and_loaders_of_modules_raise_is_recorded(shop, bare):
 
 
 def test_a_class_that_is_named_is_no_module_that_fails(shop, bare):
-    _, told = record(shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock", "tests.test_shop.TestNone")
+    _, reported = record(
+        shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock", "tests.test_shop.TestNone"
+    )
     (error,) = RecordingSource(shop).read().collection_errors
     assert (error.collector, error.exception) == ("tests/test_shop.py::TestNone", "AttributeError")
-    assert "no attribute 'TestNone'" in told
+    assert "no attribute 'TestNone'" in reported
     record(shop, bare, "python", "-m", "unittest", "tests.test_shop.TestStock")
     assert len(RecordingSource(shop).read().tests) == 2
     (shop / "tests" / "test_bad.py").write_text("\nimport no_such_module\n")
@@ -219,14 +221,14 @@ def test_only_failed_and_affected_tests_run(shop, bare):
     before = RecordingSource(shop).read()
     path = shop / "shop.py"
     path.write_text(path.read_text().replace('return {"a": 1}', 'return {"a": 1, "b": 2}'))
-    _, told = record(shop, bare, "python", "-m", "unittest", failed_and_affected=True)
+    _, reported = record(shop, bare, "python", "-m", "unittest", failed_and_affected=True)
     again = RecordingSource(shop).read()
     assert {test.name for test in again.tests} == {test.name for test in before.tests}
     passed = {"tests/test_shop.py::TestPrice::test_two", "tests/test_shop.py::TestPrice::test_negative"}
     old, new = ({r.result.name: r.time for r in e.runs} for e in (before, again))
     assert {name for name in old if old[name] == new[name]} >= passed
     assert new["tests/test_shop.py::TestStock::test_a"] > old["tests/test_shop.py::TestStock::test_a"]
-    assert "reached by what changed" in told
+    assert "reached by what changed" in reported
 
 
 def test_chosen_tests_run_alone_and_say_how_they_get_on(shop, bare):
@@ -301,7 +303,7 @@ class Tests(unittest.TestCase):
 """
 
 
-def test_an_error_of_the_recorder_changes_no_run_and_is_told(tmp_path, monkeypatch):
+def test_an_error_of_the_recorder_changes_no_run_and_is_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_it.py").write_text(FAILING_RECORDER)
     command = [sys.executable, "-m", "unittest"]

@@ -39,7 +39,7 @@ def group_is_gone(pid):
     return not any(int(group) == pid and state[0] not in "ZX" for group, state in map(str.split, listed.splitlines()))
 
 
-def test_a_run_is_told_from_start_to_end(tmp_path):
+def test_a_run_is_reported_from_start_to_end(tmp_path):
     progress = tmp_path / "progress"
     progress.touch()
     code = (
@@ -50,8 +50,8 @@ def test_a_run_is_told_from_start_to_end(tmp_path):
     program = python(code, tmp_path, streams=Streams.EVENTS, progress=progress, guarded=True)
     events = followed(Program((*program.arguments, str(progress)), *list(vars(program).values())[1:]))
     assert isinstance(events[0], Started)
-    told = [event for event in events if isinstance(event, TestProgress | Trouble)]
-    assert told[-2:] == [TestProgress(1, 1, 2), Trouble("no more")]
+    reported = [event for event in events if isinstance(event, TestProgress | Trouble)]
+    assert reported[-2:] == [TestProgress(1, 1, 2), Trouble("no more")]
     lines = [line for event in events if isinstance(event, Output) for line in event.lines]
     assert (lines[0], lines[-1].lstrip("x"), len("".join(lines))) in [("one", "", 100_006), ("one", "two", 100_006)]
     assert (events[-1].code, events[-1].status, events[-1].stopped) == (3, 3, None)

@@ -115,7 +115,7 @@ def test_test_code_is_no_suspect():
     assert report.level[[1, 4]].tolist() == [-1, -1]
 
 
-def test_nothing_to_tell_apart_gives_no_subgraph():
+def test_nothing_to_distinguish_gives_no_subgraph():
     report = SBBFL().localize(spectrum_of([A + C, B + D], [True, True]), PROGRAM)
     assert report.subgraphs == ()
     assert set(report.level[:7].tolist()) == {0}

@@ -375,12 +375,12 @@ def test_evaluate_one_ranking(shop):
     faults.write_text(f"# the fault\n{files[-1]}:1-400\n")
     evidence = ("--workspace", shop, "--coverage", shop / ".coverage", "--junit", shop / "results.xml")
     out, _ = suspectra("evaluate", *evidence, "--faults", faults, "--format", "json")
-    told = json.loads(out)
+    reported = json.loads(out)
     ranking = json.loads(suspectra("rank", *evidence, "--format", "json")[0])
     best = min((s for s in ranking["suspects"] if s["file"] == files[-1]), key=lambda s: s["rank_average"])
-    assert told["technique"] == "ochiai"
-    assert told["faults"][0]["rank_average"] == best["rank_average"]
-    assert told["scores"]["EXAM"]["first"] == best["rank_average"] / ranking["elements"]
+    assert reported["technique"] == "ochiai"
+    assert reported["faults"][0]["rank_average"] == best["rank_average"]
+    assert reported["scores"]["EXAM"]["first"] == best["rank_average"] / ranking["elements"]
     text, _ = suspectra("evaluate", *evidence, "--faults", faults, "--technique", "jaccard", "--break-ties", "cp")
     assert "faults in the first" in text
     assert "Steimann rank" in text

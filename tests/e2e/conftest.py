@@ -34,10 +34,10 @@ MANIFEST = ROOT / "vscode-extension" / "package.json"
 TOOLS = ROOT / ".e2e"
 ARTIFACTS = ROOT / "artifacts"
 SCRIPTS = Path(sys.executable).parent
-PATIENCE = 30.0  # seconds: how long something that should happen soon may take on a busy machine
+TIMEOUT_S = 30.0  # seconds: how long something that should happen soon may take on a busy machine
 
 
-def until(happened: Callable[[], object], what: str, patience: float = PATIENCE):
+def until(happened: Callable[[], object], what: str, patience: float = TIMEOUT_S):
     """Wait for something to become true, and return what it then is."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline:
@@ -112,7 +112,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what was measured, and why stories were told again, for people to read."""
+    """Print what was measured, and why tests ran again, for people to read."""
     for report in (report for report in terminalreporter.getreports("passed") if report.when == "call"):
         for what, figure in report.user_properties:
             terminalreporter.write_line(f"{what}: {figure}")
@@ -415,7 +415,7 @@ class Workbench:
         self.page.mouse.move(to, 300, steps=5)
         self.page.mouse.up()
 
-    def see(self, selector: str, text: str | None = None, patience: float = PATIENCE) -> Locator:
+    def see(self, selector: str, text: str | None = None, patience: float = TIMEOUT_S) -> Locator:
         """Wait for something to be visible."""
         found = self.page.locator(selector, has_text=text) if text else self.page.locator(selector)
         found = found.filter(visible=True).first
@@ -617,7 +617,7 @@ def workbench(
         started.append(server)
         until(lambda: answers(port), "code-server answers")
         page = chromium().new_page(viewport={"width": 1400, "height": 860})
-        page.set_default_timeout(PATIENCE * 1000)
+        page.set_default_timeout(TIMEOUT_S * 1000)
         kind = "workspace" if folder.suffix == ".code-workspace" else "folder"
         page.goto(f"http://127.0.0.1:{port}/?{kind}={folder}")
         bench = Workbench(page, name, home)

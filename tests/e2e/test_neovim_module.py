@@ -83,7 +83,7 @@ def beside(neovim) -> str:
     return "\n".join("\n".join(window.buffer[:]) for window in neovim.nvim.windows[1:])
 
 
-def told(neovim) -> str:
+def reported(neovim) -> str:
     """What the server and the module said."""
     return neovim.nvim.command_output("messages") + "\n".join(neovim.lua("return said"))
 
@@ -95,10 +95,10 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     neovim.start(unrecorded, TAX)
     set_up()
     neovim.nvim.input("]u")
-    wait(lambda: "suspectra record" in told(neovim), "it is said that nothing is recorded")
+    wait(lambda: "suspectra record" in reported(neovim), "it is said that nothing is recorded")
 
     neovim.nvim.input("\\ur")
-    wait(lambda: "3 failing tests, 80 passing tests: 20 suspects" in told(neovim), "the tests have run", A_RUN)
+    wait(lambda: "3 failing tests, 80 passing tests: 20 suspects" in reported(neovim), "the tests have run", A_RUN)
     suspects, ranked = unrecorded.rank()["suspects"], unrecorded.ranked()
     wait(lambda: neovim.marked(unrecorded) == ranked, "the marks")
 
@@ -121,7 +121,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     assert neovim.nvim.current.line.strip() == FIXED
     neovim.nvim.input(":write<CR>")
     neovim.nvim.input("\\ur")
-    wait(lambda: "no test failed (83 passed)" in told(neovim), "all tests pass", A_RUN)
+    wait(lambda: "no test failed (83 passed)" in reported(neovim), "all tests pass", A_RUN)
     wait(lambda: not neovim.diagnostics() and not signs(neovim), "nothing is marked")
     wait(lambda: "Suspect" not in screen(neovim), "nothing is left on the screen")
 
@@ -199,7 +199,7 @@ def test_another_technique_can_be_chosen(module, ledger, wait):
     wait(lambda: {d["code"] for d in module.diagnostics()} not in (set(), {"ochiai"}), "another technique ranks")
 
 
-def test_a_verb_that_is_none_and_a_server_that_is_not_there_are_told(module, wait):
+def test_an_unknown_verb_and_a_missing_server_are_reported(module, wait):
     module.nvim.command("Suspectra dance")
     assert 'there is no "dance"' in module.lua("return said")[-1]
     module.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")

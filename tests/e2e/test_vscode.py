@@ -23,7 +23,7 @@ def spoken(suspect: dict) -> str:
 
 @pytest.mark.long
 def test_the_whole_story(unrecorded, workbench, wait):
-    """From failing tests to the fix, told by pictures in artifacts/."""
+    """From failing tests to the fix, shown by pictures in artifacts/."""
     project = unrecorded
     bench = workbench(project.folder)
     page = bench.page

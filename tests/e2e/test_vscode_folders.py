@@ -36,7 +36,7 @@ def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wa
     bench = workbench(workspace, {"suspectra.top": 10})
     bench.show("Suspectra")
     wait(lambda: len(bench.suspects()) == 20, "the suspects of two folders")
-    # those of the same rank in turn, and told apart for eye and ear
+    # those of the same rank in turn, and distinguished for eye and ear
     rows = bench.suspects()
     assert len(of("shop", rows)) == len(of("bank", rows)) == 10
     assert [row.replace("bank/", "shop/") for row in of("bank", rows)] == of("shop", rows)

@@ -33,8 +33,8 @@ def script(path: Path, *lines: str) -> str:
 @pytest.fixture
 def online(monkeypatch: pytest.MonkeyPatch) -> None:
     """The workbench has a home of its own; pip is to find its settings and what it has downloaded before."""
-    told = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=True)
-    monkeypatch.setenv("PIP_CACHE_DIR", told.stdout.strip())
+    reported = subprocess.run([sys.executable, "-m", "pip", "cache", "dir"], capture_output=True, text=True, check=True)
+    monkeypatch.setenv("PIP_CACHE_DIR", reported.stdout.strip())
     for file in (Path.home() / ".config" / "pip" / "pip.conf", Path.home() / ".pip" / "pip.conf"):
         if file.exists():
             monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
@@ -150,7 +150,7 @@ def test_gives_up_on_a_server_that_crashes_again_and_again(ledger, workbench, wa
 
 
 def test_settings_and_evidence_that_are_not_right_are_named_with_a_cure(unrecorded, workbench, wait, tmp_path):
-    """Settings that can't be used, and coverage data of another checkout: both are passed over or used, and told."""
+    """Settings that can't be used, and coverage data of another checkout: both are reported."""
     other = tmp_path / "elsewhere" / "ledger"
     shutil.copytree(unrecorded.folder, other)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]

@@ -56,7 +56,7 @@ def test_a_run_can_be_stopped(workbench, make_project, tmp_path, wait):
         wait(lambda: bench.status() == "Suspectra: 1 of 2 tests, 1 failed", "the status item counts the tests")
         bench.see(".notifications-toasts", "1 of 2 tests, 1 failed")
 
-    # in the Test Explorer, where the run is told to be neither failed nor passed
+    # in the Test Explorer, where the run counts as neither failed nor passed
     bench.show("Testing")
     row = bench.see(ROWS, "slow")
     row.hover()
@@ -250,7 +250,7 @@ def test_an_explanation_keeps_up(opened, ledger, wait, document):
 
 
 def shows_the_marks(bench, picture, colors):
-    """A picture has what a suspicious line is told by, in the colours that are declared for its theme."""
+    """A picture shows what marks a suspicious line, in the colours that are declared for its theme."""
     places = {**bench.heat_maps(), "view": bench.page.locator(f"{SIDEBAR} .monaco-list").first.bounding_box()}
     for heat in (3, 5):
         for name, least in (("gutter", 0.002), ("ruler", 0.001), ("view", 0.0001)):
@@ -267,7 +267,7 @@ def shows_the_marks(bench, picture, colors):
 
 
 @pytest.mark.long
-def test_suspicion_is_told_in_every_theme_and_without_colours(opened, wait, document, palette, look):
+def test_suspicion_is_recognised_in_every_theme_and_without_colours(opened, wait, document, palette, look):
     bench, fault = opened({"suspectra.inlayHints": True})
     row = next(row for row in bench.suspects() if f"line {fault}," in row)
     assert "score 0.866, high suspicion" in row

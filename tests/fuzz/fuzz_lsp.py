@@ -15,7 +15,7 @@ from contextlib import suppress
 from suspectra_server.server import make_server
 
 NAME = "lsp"
-PATIENCE = 10  # seconds; some answers wait for settings that nobody sends
+TIMEOUT_S = 10  # seconds; some answers wait for settings that nobody sends
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}, "initializationOptions": {"trusted": False}}
 STATUS = {"experimental": {"suspectra": {"status": True}}}
 
@@ -108,6 +108,6 @@ async def _answered(writer: _Writer, wanted: list) -> None:
 
 async def _until(condition: Callable[[], bool]) -> None:
     loop = asyncio.get_running_loop()
-    end = loop.time() + PATIENCE
+    end = loop.time() + TIMEOUT_S
     while loop.time() < end and not condition():
         await asyncio.sleep(0.001)

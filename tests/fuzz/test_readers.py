@@ -57,14 +57,14 @@ def test_no_seeds_are_left_over():
 
 def test_seeds_do_not_tell_on_which_machine_they_were_made():
     """A seed that is made or found anew has its paths replaced by others of the same length, below /src."""
-    told = {
+    reported = {
         (path.name, found)
         for path in fuzz_targets.CORPUS.rglob("*")
         if path.is_file()
         for found in ABSOLUTE.findall(path.read_bytes())
         if not found.startswith(b"/src/")
     }
-    assert not told
+    assert not reported
 
 
 @pytest.mark.parametrize("name", NAMES)

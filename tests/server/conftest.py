@@ -21,7 +21,7 @@ from suspectra_server.server import make_server
 from suspectra_server.transport import wire
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
-PATIENCE = 30  # seconds; never reached but by a failure
+TIMEOUT_S = 30  # seconds; never reached but by a failure
 MARKER = re.compile(r"#\s*suspect:\s*(\d+)")
 
 # what a client can do that can do everything this server makes use of
@@ -53,7 +53,7 @@ class ResponseError(Exception):
 
 
 class Client:
-    """A client that speaks the wire's own bytes, and remembers what it was told."""
+    """A client that speaks the wire's own bytes, and remembers what it was sent."""
 
     Error = ResponseError
 
@@ -97,7 +97,7 @@ class Client:
 
     def response(self, msg_id):
         while True:
-            answer = self._responses.get(timeout=PATIENCE)
+            answer = self._responses.get(timeout=TIMEOUT_S)
             if answer.get("id") == msg_id:
                 if "error" in answer:
                     raise ResponseError(answer["error"])
@@ -151,7 +151,7 @@ class Client:
     # in
 
     def wait(self, condition):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT_S
         with self._news:
             while not (result := condition()):
                 left = end - time.monotonic()
@@ -334,7 +334,7 @@ def connect():
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
         connection.close()
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT_S)
         assert not thread.is_alive(), "the server did not end when its client was gone"
 
 

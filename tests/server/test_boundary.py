@@ -14,7 +14,7 @@ import pytest
 from suspectra.evidence.boundary import Boundary
 
 REPOSITORY = Path(__file__).parents[2]
-PATIENCE = 60  # seconds; never reached but by a failure
+TIMEOUT_S = 60  # seconds; never reached but by a failure
 
 
 @pytest.fixture(scope="session")
@@ -66,7 +66,7 @@ def watched(tmp_path):
             return (tmp_path / "notes").read_text().count(own)
 
         # a look at everything reads this link less than ten times
-        end, enough = time.monotonic() + PATIENCE, looks() + 30
+        end, enough = time.monotonic() + TIMEOUT_S, looks() + 30
         while looks() < enough:
             assert time.monotonic() < end, "the watcher looks no more"
             time.sleep(0.02)
@@ -220,10 +220,10 @@ def test_settings_that_are_left_out_are_announced_once(start, use, touched, shop
     client = start(shop, **far, showNotifications="onWarning")
     client.notify("workspace/didChangeConfiguration", {"settings": far})
     use(client, shop)
-    told = [m["message"] for m in client.messages + client.logged if "not trusted" in m["message"]]
-    assert len(told) == 1
-    assert all(f"suspectra.{name}" in told[0] for name in far)
-    assert "Trust the workspace" in told[0]
+    reported = [m["message"] for m in client.messages + client.logged if "not trusted" in m["message"]]
+    assert len(reported) == 1
+    assert all(f"suspectra.{name}" in reported[0] for name in far)
+    assert "Trust the workspace" in reported[0]
     assert touched(shop) == []
 
 
@@ -242,7 +242,7 @@ def test_links_that_stay_inside_are_followed(start, use, touched, shop, tmp_path
     assert touched(here) == []
 
 
-def test_what_is_there_is_told_as_following_each_path_tells_it(tmp_path, outside):
+def test_existence_is_what_following_each_path_finds(tmp_path, outside):
     root = tmp_path / "workspace"
     (root / "folder").mkdir(parents=True)
     (root / "folder/file.py").touch()

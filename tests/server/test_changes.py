@@ -105,9 +105,9 @@ def test_a_file_whose_text_as_run_was_never_seen_is_not_marked_on_wrong_lines(cl
     path = shop / "shop/vouchers.py"
     path.write_text("# new\n" + path.read_text())
     client.start(shop)
-    (told,) = client.diagnostics[path.as_uri()]
-    assert (told["code"], told["severity"]) == ("changed-since-run", INFORMATION)
-    assert told["range"]["start"]["line"] == 0
+    (reported,) = client.diagnostics[path.as_uri()]
+    assert (reported["code"], reported["severity"]) == ("changed-since-run", INFORMATION)
+    assert reported["range"]["start"]["line"] == 0
     assert client.statuses[-1]["state"] == "stale"
     assert {s["file"] for s in client.suspects()["suspects"]} == {"shop/basket.py"}
     assert [p["cure"] for p in client.suspects()["problems"] if p["file"] == "shop/vouchers.py"] == [
@@ -214,7 +214,7 @@ def test_broken_evidence_leaves_the_last_good_ranking(client, shop):
     assert answer["problems"][0]["cure"]
 
 
-def test_a_problem_is_told_once_to_a_client_that_has_no_other_way_to_see_it(client, shop):
+def test_a_problem_is_reported_once_to_a_client_that_has_no_other_way_to_see_it(client, shop):
     client.start(shop, capabilities={})
     (log,) = (shop / ".suspectra/recording").iterdir()
     damaged = shop / "damaged"
@@ -405,17 +405,17 @@ def test_a_run_under_way_is_not_reproached_with_being_half_old(client, shop, rec
     assert old_evidence(client) == []
 
 
-def test_what_a_run_of_some_tests_left_old_is_told_once_when_it_is_over(client, shop, record):
+def test_what_a_partial_run_left_outdated_is_reported_once_at_its_end(client, shop, record):
     client.configuration = {"showNotifications": "onWarning"}
     client.start(shop)
     change(shop)
     slow_down(shop, 0.2)
     record(shop, "-k", "percent")
-    (told,) = client.wait(lambda: old_evidence(client))
-    assert told.startswith("shop/vouchers.py: 4 of the tests that execute it")
+    (reported,) = client.wait(lambda: old_evidence(client))
+    assert reported.startswith("shop/vouchers.py: 4 of the tests that execute it")
     client.command("localize")
     client.wait_for_state("ready", after=len(client.statuses))
-    assert old_evidence(client) == [told]
+    assert old_evidence(client) == [reported]
 
 
 # evidence of another checkout
@@ -431,7 +431,7 @@ def test_coverage_of_another_checkout_is_used_and_said(client, covered_shop):
     assert vouchers(client, moved) == [5, 7, 16, 17, 18]
 
 
-def test_problems_of_evidence_that_a_setting_names_are_told(client, covered_shop):
+def test_problems_of_evidence_that_a_setting_names_are_reported(client, covered_shop):
     moved = covered_shop.rename(covered_shop.with_name("another"))
     for name, other in ((".coverage", "tests.coverage"), ("results.xml", "tests.xml")):
         (moved / name).rename(moved / other)
@@ -441,7 +441,7 @@ def test_problems_of_evidence_that_a_setting_names_are_told(client, covered_shop
     assert "it was recorded in another folder" in client.messages[0]["message"]
 
 
-def test_of_many_problems_only_the_first_are_told_one_by_one(client, shop):
+def test_of_many_problems_only_the_first_are_reported_one_by_one(client, shop):
     (log,) = (shop / ".suspectra" / "recording").glob("*.log")
     problems = [{"file": f"shop/{n}.py", "place": "", "cause": "it is odd", "cure": "fix it"} for n in range(40)]
     with log.open("ab") as recorded:
@@ -459,6 +459,6 @@ def test_a_recording_of_other_sources_marks_no_wrong_line(client, shop):
     client.start(shop)
     client.open(vouchers_py)
     client.wait(lambda: client.diagnostics.get(vouchers_py.as_uri()))
-    (told,) = client.diagnostics[vouchers_py.as_uri()]
-    assert told["code"] == "changed-since-run"
+    (reported,) = client.diagnostics[vouchers_py.as_uri()]
+    assert reported["code"] == "changed-since-run"
     assert not client.diagnostics.get(basket_py.as_uri())

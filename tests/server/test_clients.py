@@ -13,7 +13,7 @@ from lsprotocol.converters import get_converter
 from pytest_lsp import ClientServerConfig, LanguageClient
 
 CLIENTS = Path(__file__).parent.parent / "fixtures" / "clients"
-PATIENCE = 30
+TIMEOUT_S = 30
 
 # what is sent in spite of what the client says is an error
 pytestmark = pytest.mark.filterwarnings("error::pytest_lsp.LspSpecificationWarning")
@@ -87,7 +87,7 @@ async def marks(editor, uri):
         while not editor.diagnostics.get(uri):
             await editor.wait_for_notification("textDocument/publishDiagnostics")
 
-    await asyncio.wait_for(arrive(), PATIENCE)
+    await asyncio.wait_for(arrive(), TIMEOUT_S)
     return editor.diagnostics[uri]
 
 
@@ -147,10 +147,10 @@ async def test_the_tests_run_at_the_users_word_and_the_editor_is_told_how_they_e
         while not happened():
             await asyncio.sleep(0.05)
 
-    def told():
+    def reported():
         if editor.takes.status:
             return editor.statuses[-1].state == "noFailingTests"
         return any("no test failed" in message.message for message in editor.messages)
 
-    await asyncio.wait_for(until(told), PATIENCE)
-    await asyncio.wait_for(until(lambda: not any(editor.diagnostics.values())), PATIENCE)
+    await asyncio.wait_for(until(reported), TIMEOUT_S)
+    await asyncio.wait_for(until(lambda: not any(editor.diagnostics.values())), TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""What keeps tests from being collected, as an editor is told: diagnostics, status and the list for a view."""
+"""What keeps tests from being collected, as an editor learns of it: diagnostics, status and the list for a view."""
 
 import json
 
@@ -24,10 +24,10 @@ def test_an_error_is_on_its_line_and_in_the_list_and_goes_when_fixed(client, bro
     client.start(broken)
     path, test = broken / "shop/returns.py", broken / "tests/test_returns.py"
     client.wait(lambda: errors_on(client, path))
-    (told,) = errors_on(client, path)
-    assert told["severity"] == ERROR
-    assert told["range"] == {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 21}}
-    assert told["message"].splitlines() == [
+    (reported,) = errors_on(client, path)
+    assert reported["severity"] == ERROR
+    assert reported["range"] == {"start": {"line": 2, "character": 0}, "end": {"line": 2, "character": 21}}
+    assert reported["message"].splitlines() == [
         "ModuleNotFoundError: No module named 'no_such_module'",
         "tests/test_returns.py could not be collected.",
     ]
@@ -43,7 +43,7 @@ def test_an_error_is_on_its_line_and_in_the_list_and_goes_when_fixed(client, bro
             "message": "No module named 'no_such_module'",
             "folder": broken.as_uri(),
             "uri": path.as_uri(),
-            "range": told["range"],
+            "range": reported["range"],
             "file": "shop/returns.py",
             "line": 3,
             "test": test.as_uri(),
@@ -100,7 +100,7 @@ def test_foreign_text_is_shown_as_text(client, tmp_path, record):
     record(tmp_path)
     client.start(tmp_path)
     client.wait(lambda: errors_on(client, tmp_path / "test_a.py"))
-    told = json.dumps([errors_on(client, tmp_path / "test_a.py"), client.suspects()["collectionErrors"]])
-    assert "\\u001b" not in told
-    assert "\\u202e" not in told
-    assert len(told) < 5000
+    reported = json.dumps([errors_on(client, tmp_path / "test_a.py"), client.suspects()["collectionErrors"]])
+    assert "\\u001b" not in reported
+    assert "\\u202e" not in reported
+    assert len(reported) < 5000

@@ -230,7 +230,7 @@ def test_settings_that_name_files_are_not_used_where_the_workspace_is_not_truste
     assert bool(client.suspects()["suspects"]) is not trusted, "what was recorded is ranked"
 
 
-def test_a_test_command_that_does_not_start_is_told(client, shop):
+def test_a_test_command_that_does_not_start_is_reported(client, shop):
     client.start(shop, options={"testCommand": ["no-such-program"]})
     client.command("runTests")
     client.wait(lambda: client.messages)

@@ -117,7 +117,7 @@ def test_huge_changes_are_compared_in_reasonable_time():
 
 
 def reference(text, start, end, inserted):
-    """What an edit does, told by splitting the text into lines first."""
+    """What an edit does, found by splitting the text into lines first."""
     lines, line = [], ""
     i = 0
     while i < len(text):

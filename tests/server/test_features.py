@@ -240,7 +240,7 @@ def test_infinite_scores_are_json(client, shop):
     assert "∞" in client.request("workspace/symbol", {"query": ""})[0]["name"]
 
 
-def test_suspects_that_top_cuts_off_are_told_beside_those_of_the_same_score(client, shop):
+def test_suspects_that_top_cuts_off_are_mentioned_beside_those_of_the_same_score(client, shop):
     client.start(shop)
     everything = client.suspects()["suspects"]
     assert client.suspects()["tiedBeyond"] == 0
@@ -252,7 +252,7 @@ def test_suspects_that_top_cuts_off_are_told_beside_those_of_the_same_score(clie
     client.wait(lambda: client.statuses[-1]["suspects"] == last + 1)
     assert client.suspects()["tiedBeyond"] == more
     words = f"and {more} more with the same score, not marked"
-    told = {(uri, d["data"]["rankBest"]): d["message"] for uri, ds in client.diagnostics.items() for d in ds}
-    for (_, rank), message in told.items():
+    reported = {(uri, d["data"]["rankBest"]): d["message"] for uri, ds in client.diagnostics.items() for d in ds}
+    for (_, rank), message in reported.items():
         assert (words in message) == (rank == everything[last]["rankBest"])
-    assert any(words in message for message in told.values())
+    assert any(words in message for message in reported.values())

@@ -81,7 +81,7 @@ def test_names_of_tests_are_not_markup_in_the_page(hostile, capsys, monkeypatch,
     status, _ = run(capsys, "report", "--html", str(tmp_path / "page.html"))
     assert status == 0
     page = (tmp_path / "page.html").read_text()
-    assert "alert(1)" in page  # it is told
+    assert "alert(1)" in page  # it is shown
     assert "<script>alert" not in page
     assert "<img src=x" not in page
     assert not CONTROLS & set(page)

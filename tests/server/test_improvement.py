@@ -9,7 +9,7 @@ import pytest
 from suspectra.cancellation import Cancelled, check
 from suspectra.techniques.cp import CP
 
-PATIENCE = 60
+TIMEOUT_S = 60
 FAILING = "def test_added():\n    assert False\n"
 
 
@@ -59,15 +59,15 @@ def status(client, technique, state, message="", failed=None):
 def test_a_quick_ranking_comes_first_and_newer_evidence_does_not_wait(client, shop, record, gate):
     client.initialize(shop, options={"technique": "ochiai+cp"})
     status(client, "ochiai", "ranking", "3 failing tests, 7 passing tests; by ochiai until ochiai+cp is computed")
-    assert gate.begun.acquire(timeout=PATIENCE)
+    assert gate.begun.acquire(timeout=TIMEOUT_S)
     quick = client.suspects()["suspects"]
     assert len({(suspect["rankBest"], suspect["rankWorst"]) for suspect in quick}) < len(quick)  # ties
 
     (shop / "tests/test_added.py").write_text(FAILING)
     record(shop, "tests/test_added.py")
     status(client, "ochiai", "ranking", "4 failing tests", failed=4)  # while CP is not done
-    assert gate.cancelled.acquire(timeout=PATIENCE)  # with the evidence before
-    assert gate.begun.acquire(timeout=PATIENCE)
+    assert gate.cancelled.acquire(timeout=TIMEOUT_S)  # with the evidence before
+    assert gate.begun.acquire(timeout=TIMEOUT_S)
 
     gate.open.set()
     status(client, "ochiai+cp", "ready", failed=4)
@@ -77,26 +77,26 @@ def test_a_quick_ranking_comes_first_and_newer_evidence_does_not_wait(client, sh
 def test_what_is_shown_stays_when_the_better_ranking_is_not_wanted_any_more(client, shop, gate):
     client.initialize(shop, options={"technique": "cp"})
     status(client, "ochiai", "ranking", "by ochiai until cp is computed")
-    assert gate.begun.acquire(timeout=PATIENCE)
+    assert gate.begun.acquire(timeout=TIMEOUT_S)
     shown = client.suspects()["suspects"]
     client.command("selectTechnique", "dstar")
-    assert gate.cancelled.acquire(timeout=PATIENCE)
+    assert gate.cancelled.acquire(timeout=TIMEOUT_S)
     status(client, "dstar", "ready")
     assert shown
     client.command("selectTechnique", "cp")
-    assert gate.begun.acquire(timeout=PATIENCE)
+    assert gate.begun.acquire(timeout=TIMEOUT_S)
     client.notify(
         "workspace/didChangeWorkspaceFolders",
         {"event": {"added": [], "removed": [{"uri": shop.as_uri(), "name": "shop"}]}},
     )
-    assert gate.cancelled.acquire(timeout=PATIENCE)
+    assert gate.cancelled.acquire(timeout=TIMEOUT_S)
 
 
 def test_the_end_of_the_server_ends_long_work(client, shop, gate):
     client.initialize(shop, options={"technique": "cp"})
-    assert gate.begun.acquire(timeout=PATIENCE)
+    assert gate.begun.acquire(timeout=TIMEOUT_S)
     client.request("shutdown")
-    assert gate.cancelled.acquire(timeout=PATIENCE)
+    assert gate.cancelled.acquire(timeout=TIMEOUT_S)
 
 
 def test_a_technique_that_refuses_leaves_the_quick_ranking(client, shop, monkeypatch, gate):

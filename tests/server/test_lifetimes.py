@@ -12,7 +12,7 @@ from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranker import Ranker
 from suspectra_server.state.navigation import NavigationModels
 
-PATIENCE = 30
+TIMEOUT_S = 30
 FAULT = "off = off - amount"
 
 
@@ -44,19 +44,19 @@ def gate(monkeypatch):
 
     def held_back(self, wanted, token):
         gate.reached.set()
-        assert gate.open.wait(PATIENCE)
+        assert gate.open.wait(TIMEOUT_S)
         return rank(self, wanted, token)
 
-    def told(self, result, wanted):
+    def ranked_and_noted(self, result, wanted):
         ranked(self, result, wanted)
         gate.passed.set()
 
     def made_later(self, basis, token):
-        assert gate.passed.wait(PATIENCE)  # models have a thread of their own, and may be quicker than the ranking
+        assert gate.passed.wait(TIMEOUT_S)  # models have a thread of their own, and may be quicker than the ranking
         return make(self, basis, token)
 
     monkeypatch.setattr(Ranker, "rank", held_back)
-    monkeypatch.setattr(Folder, "_ranked", told)
+    monkeypatch.setattr(Folder, "_ranked", ranked_and_noted)
     monkeypatch.setattr(NavigationModels, "make", made_later)
     yield gate
     gate.open.set()
@@ -76,7 +76,7 @@ def ask_behind_a_ranking(client, shop, gate, record):
         )
         record(shop)
         client.command("localize")
-        assert gate.reached.wait(PATIENCE)
+        assert gate.reached.wait(TIMEOUT_S)
         client.send({"id": "asked", "method": method, "params": params})
         client.request("suspectra/techniques")  # messages are taken in their order
         gate.open.set()
@@ -121,7 +121,7 @@ def test_a_choice_made_after_a_new_run_leads_where_it_said(client, shop, find_li
         gate.open.set()
         path.write_text("# a new line\n# and another\n" + path.read_text())
         record(shop)
-        assert gate.passed.wait(PATIENCE)
+        assert gate.passed.wait(TIMEOUT_S)
         chosen.extend(item["title"] for item in params["actions"] if item["title"].startswith("shop/vouchers.py"))
         return {"title": chosen[0]}
 
@@ -177,7 +177,7 @@ def alive(pid):
 
 
 def wait_until(condition):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
@@ -190,7 +190,7 @@ def test_a_folder_that_is_removed_while_it_is_ranked_is_heard_of_no_more(client,
     client.wait(lambda: client.marks(shop) and client.statuses[-1]["failed"] == 6)
     gate.shut()
     client.command("localize")
-    assert gate.reached.wait(PATIENCE)
+    assert gate.reached.wait(TIMEOUT_S)
     remove(client, other)
     seen = len(client.published)
     gate.open.set()

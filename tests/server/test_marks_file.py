@@ -14,7 +14,7 @@ from suspectra_server.state import marks_file
 from suspectra_server.state.marks_file import FileMarks, Fingerprint, MarksFile
 
 FAULT = "off = off - amount"
-PATIENCE = 30
+TIMEOUT_S = 30
 
 
 class Session:
@@ -33,7 +33,7 @@ class Session:
         """Shut a server down as editors do."""
         client.request("shutdown")
         client.notify("exit")
-        assert client.status.get(timeout=PATIENCE) == 0
+        assert client.status.get(timeout=TIMEOUT_S) == 0
 
     def line(self, text=FAULT):
         return next(i for i, line in enumerate(self.source.read_text().splitlines()) if text in line)
@@ -51,7 +51,7 @@ class Session:
 
 
 def until(condition):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_S
     while not (result := condition()):
         assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
@@ -90,7 +90,7 @@ def test_marks_outlive_the_server(session, start_process):
     assert done(client) == marked
     client.request("shutdown")
     client.notify("exit")  # at once: what is still to be written is waited for
-    assert client.server.wait(PATIENCE) == 0
+    assert client.server.wait(TIMEOUT_S) == 0
     client = session.start()
     until(lambda: done(client) == marked)
     assert not any(FAULT in one["message"] for all_ in client.diagnostics.values() for one in all_)
@@ -227,7 +227,7 @@ def test_a_server_with_a_damaged_file_says_so_once_and_goes_on(session, start_pr
     session.mark(client)
     client.request("shutdown")
     client.notify("exit")
-    assert client.server.wait(PATIENCE) == 0
+    assert client.server.wait(TIMEOUT_S) == 0
     logged = client.server.stderr.read().decode()
     assert len(logged.splitlines()) == 1, logged
     assert "marks.json: the marks in it are not used: " in logged

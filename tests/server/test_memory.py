@@ -46,7 +46,7 @@ def test_giving_back_collects_cycles():
     assert gone() is None
 
 
-def test_a_guide_holds_nothing_that_only_its_own_thread_can_free(shop):
+def test_a_navigation_model_has_nothing_that_only_its_own_thread_can_free(shop):
     settings = Settings()
     source, localizer = RecordingSource(shop), Localizer(settings.make_technique())
     evidence = source.read()

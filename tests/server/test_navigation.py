@@ -175,8 +175,8 @@ def test_expected_steps_order_places_and_are_not_a_second_score(client, shop, vo
     first = client.suspects()["suspects"][0]
     assert (first["file"], first["line"]) == ("shop/vouchers.py", line + 1)
     explained = client.command("explain", uri, line)["markdown"]
-    told = client.request("suspectra/explanation", {"uri": uri, "line": line})["sentences"]
-    assert not any("steps" in text for text in (hover(), explained, *told))
+    reported = client.request("suspectra/explanation", {"uri": uri, "line": line})["sentences"]
+    assert not any("steps" in text for text in (hover(), explained, *reported))
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
     then = [lens["command"] for lens in lenses if lens["command"]["command"] == "suspectra.server.jump"]
     assert then

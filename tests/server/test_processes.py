@@ -11,7 +11,7 @@ import pytest
 
 from suspectra.processes import watchdog
 
-PATIENCE = 60
+TIMEOUT_S = 60
 STUBBORN = """\
 import os, pathlib, signal, subprocess, sys, time
 
@@ -40,7 +40,7 @@ def stubborn(shop):
 
 
 def until(condition, what):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_S
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.05)
@@ -98,7 +98,7 @@ def test_no_process_of_a_test_run_outlives_the_command_line(stubborn, number):
     recorder = subprocess.Popen(command, cwd=stubborn, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     numbers = pids(stubborn)
     recorder.send_signal(number)
-    recorder.wait(PATIENCE)
+    recorder.wait(TIMEOUT_S)
     all_end(numbers)
 
 
@@ -109,7 +109,7 @@ def test_what_tests_of_c_run_ends_with_the_command_line(build_c):
     recorder = subprocess.Popen(command, cwd=workspace, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     numbers = pids(workspace)
     recorder.kill()
-    recorder.wait(PATIENCE)
+    recorder.wait(TIMEOUT_S)
     all_end(numbers)
 
 
@@ -118,7 +118,7 @@ def test_what_a_run_that_ended_left_running_stays():
     with watchdog.Watchdog(environ) as watching:
         left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=environ)
     try:
-        watching._process.wait(PATIENCE)  # it has done what it does
+        watching._process.wait(TIMEOUT_S)  # it has done what it does
         assert left.poll() is None
         assert watchdog.VARIABLE not in environ or environ[watchdog.VARIABLE] == os.environ.get(watchdog.VARIABLE)
     finally:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-PATIENCE = 30
+TIMEOUT_S = 30
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, NOT_INITIALIZED = -32700, -32600, -32601, -32602, -32002
 
 
@@ -18,7 +18,7 @@ def framed(message):
 
 
 def ended(process):
-    status = process.wait(PATIENCE)
+    status = process.wait(TIMEOUT_S)
     errors = process.stderr.read().decode()
     assert "Traceback" not in errors
     return status
@@ -100,7 +100,7 @@ def test_running_tests_end_with_the_server(over_stdio, shop):
         time.sleep(0.01)
     client.hang_up()
     assert ended(server) == 1
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT_S
     while runs(int(marker.read_text())):
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -137,7 +137,7 @@ def test_printing_does_not_break_the_stream(shop, process, client_of, tmp_path):
 
 
 def ended_with(server, status):
-    assert server.wait(PATIENCE) == status
+    assert server.wait(TIMEOUT_S) == status
     return server.stderr.read().decode()
 
 
@@ -259,7 +259,7 @@ def test_initialize_twice_and_requests_after_shutdown_are_refused(client, shop):
     assert caught.value.code == INVALID_REQUEST
     client.notify("textDocument/didClose", {"textDocument": {"uri": "file:///x"}})
     client.notify("exit")
-    assert client.status.get(timeout=PATIENCE) == 0
+    assert client.status.get(timeout=TIMEOUT_S) == 0
 
 
 def test_a_client_that_never_says_its_settings_is_served(client, shop, monkeypatch):

@@ -37,12 +37,14 @@ def test_of_a_flood_of_changed_settings_the_newest_counts(client, shop):
     assert sum(question["method"] == "workspace/configuration" for question in client.asked) < 100
 
 
-def test_a_bad_setting_is_told_once_and_its_default_used(client, shop):
+def test_a_bad_setting_is_reported_once_and_its_default_used(client, shop):
     client.start(shop, capabilities={}, options={"technique": "ochia", "top": 0, "cloneFailed": None})
     client.wait(lambda: len(client.messages) == 2)
-    told = client.messages[0]["message"]
-    assert told.startswith("The setting suspectra.technique is not usable (there is no technique 'ochia': did you mean")
-    assert told.endswith('so its default holds: "ochiai"')
+    reported = client.messages[0]["message"]
+    assert reported.startswith(
+        "The setting suspectra.technique is not usable (there is no technique 'ochia': did you mean"
+    )
+    assert reported.endswith('so its default holds: "ochiai"')
     assert "suspectra.top" in client.messages[1]["message"]
     client.notify("workspace/didChangeConfiguration", {"settings": {"technique": "ochia", "top": 0}})
     assert client.suspects()["technique"] == "ochiai"

@@ -18,7 +18,7 @@ from suspectra_server.protocol import STATUS
 from suspectra_server.transport import outbox, wire
 from suspectra_server.transport.outbox import Outbox, subject_of
 
-PATIENCE = 60
+TIMEOUT_S = 60
 MAX_MEMORY = 350  # megabytes; the server has some 100 of its own, and lets 64 wait
 LONG_ID = "x" * 500_000  # an answer repeats it
 
@@ -45,7 +45,7 @@ class Connection:
             else:
                 port = int(re.search(r"127\.0\.0\.1:(\d+)", said)[1])
                 token = re.search(r"(?:the token is |token=)(\S+)", said)[1]
-                self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE)
+                self._socket = socket.create_connection(("127.0.0.1", port), TIMEOUT_S)
             self._write, self._source = self._socket.makefile("wb"), self._socket.makefile("rb")
             if way == "ws":
                 self._shake_hands(said.split("listening on ")[1].strip())
@@ -120,7 +120,7 @@ def test_a_client_that_does_not_read_is_hung_up_on(connection):
             connection.send({"id": LONG_ID, "method": "no/such/method"})
             if number % 10 == 0:
                 highest = max(highest, connection.memory())
-    assert connection.process.wait(PATIENCE) == 1
+    assert connection.process.wait(TIMEOUT_S) == 1
     assert 0 < highest < MAX_MEMORY
     said = connection.process.stderr.read().decode()
     assert said.count("the client does not read") == 1
@@ -135,14 +135,14 @@ def test_a_client_that_reads_late_gets_everything_in_its_order(connection):
         assert connection.read()["id"] == f"{number} {LONG_ID}"
     assert connection.read() == {"jsonrpc": "2.0", "id": "end", "result": None}
     connection.send({"method": "exit"})
-    assert connection.process.wait(PATIENCE) == 0
+    assert connection.process.wait(TIMEOUT_S) == 0
 
 
 def test_the_server_goes_on_while_the_client_does_not_read(connection):
     for _ in range(40):
         connection.send({"id": LONG_ID, "method": "no/such/method"})
     connection.send({"method": "exit"})
-    assert connection.process.wait(PATIENCE) == 1
+    assert connection.process.wait(TIMEOUT_S) == 1
 
 
 def test_a_log_that_nobody_reads_holds_up_nothing(process, tmp_path):
@@ -153,7 +153,7 @@ def test_a_log_that_nobody_reads_holds_up_nothing(process, tmp_path):
     connection.send({"id": "end", "method": "shutdown"})
     connection.answer("end")
     connection.send({"method": "exit"})
-    assert connection.process.wait(PATIENCE) == 0
+    assert connection.process.wait(TIMEOUT_S) == 0
 
 
 # requests
@@ -165,7 +165,7 @@ def gate(monkeypatch):
     gate, by_file = threading.Event(), results._by_file
 
     def held_back(evidence):
-        assert gate.wait(PATIENCE)
+        assert gate.wait(TIMEOUT_S)
         return by_file(evidence)
 
     monkeypatch.setattr(results, "_by_file", held_back)

@@ -8,7 +8,7 @@ import pytest
 from suspectra_server import timing
 
 FAULT = "off = off - amount"
-PATIENCE = 60  # seconds; never reached but by a failure
+TIMEOUT_S = 60  # seconds; never reached but by a failure
 SHORT = {name: 0.1 for name in vars(timing) if name.endswith("_S") and "TIMEOUT" not in name}
 EACH = 0.05  # seconds a look at a file takes
 
@@ -45,7 +45,7 @@ def wait_until_timers_have_run(client):
     def looks():
         return sum(line.endswith("/.suspectra/recording") for line in looked_at(client, "worker"))
 
-    end, enough = time.monotonic() + PATIENCE, looks() + 30
+    end, enough = time.monotonic() + TIMEOUT_S, looks() + 30
     while looks() < enough:
         assert time.monotonic() < end, "the watcher looks no more"
         time.sleep(0.02)

@@ -17,7 +17,7 @@ from suspectra_server.main import main
 from suspectra_server.timing import TOKEN_TIMEOUT_S
 from suspectra_server.transport import access, sockets
 
-PATIENCE = 30
+TIMEOUT_S = 30
 INITIALIZE = {"processId": None, "rootUri": None, "capabilities": {}}
 
 
@@ -31,7 +31,7 @@ def initialize(**options):
 
 
 def ended(process):
-    status = process.wait(PATIENCE)
+    status = process.wait(TIMEOUT_S)
     errors = process.stderr.read().decode()
     assert "Traceback" not in errors
     return status
@@ -65,7 +65,7 @@ class Listening:
         self.token = token[1] if token else None
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT_S)
 
     def listens(self):
         """Whether the next connection is listened to, whatever was done before."""
@@ -140,7 +140,7 @@ def talk_over(connection, root):
     def ask(msg_id, method, params):
         connection.send(json.dumps({"jsonrpc": "2.0", "id": msg_id, "method": method, "params": params}))
         while True:
-            message = json.loads(connection.recv(PATIENCE))
+            message = json.loads(connection.recv(TIMEOUT_S))
             if message.get("id") == msg_id:
                 return message["result"]
 
@@ -148,7 +148,7 @@ def talk_over(connection, root):
     connection.send(json.dumps({"jsonrpc": "2.0", "method": "initialized", "params": {}}))
     connection.send(b"\xff\xfe not text")
     while True:
-        message = json.loads(connection.recv(PATIENCE))
+        message = json.loads(connection.recv(TIMEOUT_S))
         if message.get("method") == "textDocument/publishDiagnostics":
             break
     ask(2, "shutdown", None)
@@ -159,7 +159,7 @@ def test_over_a_websocket(ws, shop):
     assert ws.where.startswith("ws://127.0.0.1:")
     with connect_websocket(ws.where, max_size=None) as connection:
         with connect_websocket(ws.where) as second, pytest.raises(ConnectionClosed, match="another client"):
-            second.recv(PATIENCE)
+            second.recv(TIMEOUT_S)
         talk_over(connection, shop)
         assert ended(ws.process) == 0
 
@@ -200,7 +200,7 @@ def test_over_a_unix_socket(process, client_of, tmp_path, shop):
         client.start(shop)
         assert client.suspects(limit=1)["suspects"][0]["line"] == 17
         second = process("--unix", str(path))
-        assert second.wait(PATIENCE) == 2
+        assert second.wait(TIMEOUT_S) == 2
         assert "another server listens there" in second.stderr.read().decode()
         client.request("shutdown")
         client.notify("exit")
@@ -211,14 +211,14 @@ def test_over_a_unix_socket(process, client_of, tmp_path, shop):
 def test_a_unix_socket_replaces_nothing_else_and_stands_where_nobody_can_replace_it(process, tmp_path):
     (tmp_path / "notes").write_text("mine")
     server = process("--unix", str(tmp_path / "notes"))
-    assert server.wait(PATIENCE) == 2
+    assert server.wait(TIMEOUT_S) == 2
     assert "not a socket" in server.stderr.read().decode()
     assert (tmp_path / "notes").read_text() == "mine"
     open_folder = tmp_path / "open"
     open_folder.mkdir()
     open_folder.chmod(0o777)
     server = process("--unix", str(open_folder / "socket"))
-    assert server.wait(PATIENCE) == 2
+    assert server.wait(TIMEOUT_S) == 2
     assert "only you can write to" in server.stderr.read().decode()
 
 
@@ -291,7 +291,7 @@ def test_a_file_for_the_token(process, tmp_path, way):
 
 def test_a_token_file_that_can_not_be_written_is_said(process, tmp_path):
     server = process("--tcp", ":0", "--token-file", str(tmp_path / "missing" / "token"))
-    assert server.wait(PATIENCE) == 2
+    assert server.wait(TIMEOUT_S) == 2
     assert "the token can't be written" in server.stderr.read().decode()
 
 
@@ -492,7 +492,7 @@ def test_bad_usage(arguments, capsys):
 def test_a_port_that_is_taken_is_said(process):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         server = process("--tcp", f"127.0.0.1:{taken.getsockname()[1]}")
-        assert server.wait(PATIENCE) == 2
+        assert server.wait(TIMEOUT_S) == 2
         errors = server.stderr.read().decode()
         assert "can't listen" in errors
         assert "Traceback" not in errors

@@ -11,19 +11,19 @@ def test_an_explanation_names_every_test_that_executes_the_line(client, shop, fi
     client.start(shop)
     path = shop / "shop/vouchers.py"
     line = find_line(path, FAULT)
-    told = client.request("suspectra/explanation", {"uri": path.as_uri(), "line": line})
+    reported = client.request("suspectra/explanation", {"uri": path.as_uri(), "line": line})
     suspect = next(s for s in client.suspects()["suspects"] if s["line"] == line + 1 and s["uri"] == path.as_uri())
-    assert {name: told[name] for name in ("score", "ef", "ep", "nf", "np")} == {
+    assert {name: reported[name] for name in ("score", "ef", "ep", "nf", "np")} == {
         name: suspect[name] for name in ("score", "ef", "ep", "nf", "np")
     }
-    assert [test["name"] for test in told["failing"]] == suspect["failingTests"]
-    assert {test["verdict"] for test in told["failing"]} == {"failed"}
-    assert all(test["message"] for test in told["failing"])
-    assert len(told["passing"]) == told["ep"]
-    assert {test["verdict"] for test in told["passing"]} <= {"passed", "xpassed"}
-    assert told["location"]["source"] == path.read_text().splitlines()[line].strip()
-    assert all(told[part] for part in ("headline", "sentences", "formula", "substituted"))
-    for test in (*told["failing"], *told["passing"]):
+    assert [test["name"] for test in reported["failing"]] == suspect["failingTests"]
+    assert {test["verdict"] for test in reported["failing"]} == {"failed"}
+    assert all(test["message"] for test in reported["failing"])
+    assert len(reported["passing"]) == reported["ep"]
+    assert {test["verdict"] for test in reported["passing"]} <= {"passed", "xpassed"}
+    assert reported["location"]["source"] == path.read_text().splitlines()[line].strip()
+    assert all(reported[part] for part in ("headline", "sentences", "formula", "substituted"))
+    for test in (*reported["failing"], *reported["passing"]):
         function = test["name"].split("::")[-1].split("[")[0]
         file = shop / test["name"].split("::")[0]
         assert test["uri"] == file.as_uri()
@@ -35,9 +35,9 @@ def test_an_explanation_names_every_test_that_executes_the_line(client, shop, fi
 def test_an_explanation_names_as_many_tests_as_are_wanted(client, shop, find_line):
     client.start(shop)
     where = {"uri": (shop / "shop/vouchers.py").as_uri(), "line": find_line(shop / "shop/vouchers.py", FAULT)}
-    told = client.request("suspectra/explanation", {**where, "limit": 0})
-    assert told["failing"] == told["passing"] == []
-    assert told["ef"] > 0
+    reported = client.request("suspectra/explanation", {**where, "limit": 0})
+    assert reported["failing"] == reported["passing"] == []
+    assert reported["ef"] > 0
 
 
 def test_there_is_no_explanation_off_the_ranking(client, shop, tmp_path):
@@ -51,11 +51,11 @@ def test_an_explanation_says_what_the_reader_marked(client, shop, find_line):
     client.start(shop)
     where = {"uri": (shop / "shop/vouchers.py").as_uri(), "line": find_line(shop / "shop/vouchers.py", FAULT)}
     client.command("markExamined", *where.values())
-    told = client.request("suspectra/explanation", where)
-    assert (told["examined"], told["innocent"]) == (True, False)
+    reported = client.request("suspectra/explanation", where)
+    assert (reported["examined"], reported["innocent"]) == (True, False)
     client.command("markInnocent", *where.values())
-    told = client.request("suspectra/explanation", where)
-    assert (told["examined"], told["innocent"]) == (True, True)
+    reported = client.request("suspectra/explanation", where)
+    assert (reported["examined"], reported["innocent"]) == (True, True)
 
 
 def test_results_and_coverage_agree_with_the_suspects(client, shop):

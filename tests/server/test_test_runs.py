@@ -102,9 +102,9 @@ def test_only_the_chosen_tests_run_and_the_others_keep_their_results(client, pro
 def test_it_is_said_how_many_tests_are_done_and_how_many_failed(client, project):
     client.start(project)
     run(client)
-    told = [status["progress"] for status in client.statuses if status["progress"]]
-    assert told[-1] == {"done": 6, "failed": 1, "total": 6}
-    assert all(one["done"] <= other["done"] for one, other in itertools.pairwise(told))
+    reported = [status["progress"] for status in client.statuses if status["progress"]]
+    assert reported[-1] == {"done": 6, "failed": 1, "total": 6}
+    assert all(one["done"] <= other["done"] for one, other in itertools.pairwise(reported))
     assert any(status["message"] == "Running the tests: 6 of 6 tests, 1 failed" for status in client.statuses)
     reports = [value for value in client.progress if value["kind"] == "report"]
     assert (reports[-1]["message"], reports[-1]["percentage"]) == ("6 of 6 tests, 1 failed", 100)

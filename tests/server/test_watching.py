@@ -15,31 +15,31 @@ from suspectra_server.session.ranker import Ranked
 from suspectra_server.session.watching import Debouncer, Watcher, state_of
 from suspectra_server.timing import EVIDENCE_DEBOUNCE_S
 
-PATIENCE = 60  # seconds; never reached but by a failure
+TIMEOUT_S = 60  # seconds; never reached but by a failure
 
 
-class Told:
-    """A watcher, and the keys that it told."""
+class Notified:
+    """A watcher, and the keys that it notified of."""
 
     def __init__(self, act=lambda key: None):
         self.keys = []
         self._act = act
-        self._news = asyncio.Event()
-        self.watcher = Watcher(asyncio.get_running_loop(), self._tell)
+        self._notified = asyncio.Event()
+        self.watcher = Watcher(asyncio.get_running_loop(), self._notify)
 
-    def _tell(self, key):
+    def _notify(self, key):
         self.keys.append(key)
         self._act(key)
-        self._news.set()
+        self._notified.set()
 
     async def has(self, key):
-        """Wait until a key is told."""
+        """Wait until there was a notification of a key."""
         while key not in self.keys:
-            self._news.clear()
-            await asyncio.wait_for(self._news.wait(), PATIENCE)
+            self._notified.clear()
+            await asyncio.wait_for(self._notified.wait(), TIMEOUT_S)
 
     async def mark(self, marker):
-        """Change another file beside the watched ones; what is told of it comes after all that happened before."""
+        """Change another file beside the watched ones; its notification comes after all that happened before."""
         self.keys = [key for key in self.keys if key != "marker"]
         marker.write_bytes(os.urandom(8))
         await self.has("marker")
@@ -47,7 +47,7 @@ class Told:
 
 @pytest.fixture(params=["events", "looking"])
 def watch(request, monkeypatch, tmp_path):
-    """A watcher that is told by the system, and one that finds out by itself."""
+    """A watcher that the system notifies, and one that finds out by itself."""
     if request.param == "looking":
 
         def refuse(*arguments, **how):
@@ -57,27 +57,27 @@ def watch(request, monkeypatch, tmp_path):
     monkeypatch.setattr(watching, "WATCH_POLL_S", 0.05 if request.param == "looking" else 3600)
 
     async def run(paths, steps):
-        told, marker = Told(), tmp_path / "marker"
-        told.watcher.watch("key", [str(path) for path in paths], {str(path): state_of(str(path)) for path in paths})
-        told.watcher.watch("marker", [str(marker)], {str(marker): None})
+        notified, marker = Notified(), tmp_path / "marker"
+        notified.watcher.watch("key", [str(path) for path in paths], {str(path): state_of(str(path)) for path in paths})
+        notified.watcher.watch("marker", [str(marker)], {str(marker): None})
         try:
             for step in steps:
-                await told.mark(marker)
-                told.keys.clear()
+                await notified.mark(marker)
+                notified.keys.clear()
                 step()
-                await told.has("key")
+                await notified.has("key")
         finally:
-            told.watcher.stop()
+            notified.watcher.stop()
 
     return lambda paths, *steps: asyncio.run(run(paths, steps))
 
 
-def test_a_file_that_changes_appears_or_goes_is_told(watch, tmp_path):
+def test_a_file_that_changes_appears_or_goes_is_reported(watch, tmp_path):
     file = tmp_path / "evidence"
     watch([file], lambda: file.write_text("a"), lambda: file.write_text("bb"), file.unlink)
 
 
-def test_a_file_that_is_replaced_is_told(watch, tmp_path):
+def test_a_file_that_is_replaced_is_reported(watch, tmp_path):
     file, new = tmp_path / "evidence", tmp_path / "new"
     file.write_text("a")
     new.write_text("b")
@@ -99,19 +99,19 @@ def test_a_folder_that_appears_later_is_watched(watch, tmp_path):
     watch([folder], make, grow, grow)
 
 
-def test_other_files_and_reading_are_not_told(tmp_path):
+def test_other_files_and_reading_are_not_reported(tmp_path):
     async def run():
         file, marker = tmp_path / "evidence", tmp_path / "marker"
         file.write_text("a")
-        told = Told()
-        told.watcher.watch("key", [str(file)])
-        told.watcher.watch("marker", [str(marker)], {str(marker): None})
-        await told.mark(marker)  # the watch is in place
+        notified = Notified()
+        notified.watcher.watch("key", [str(file)])
+        notified.watcher.watch("marker", [str(marker)], {str(marker): None})
+        await notified.mark(marker)  # the watch is in place
         (tmp_path / "other").write_text("x")
         file.read_text()
-        await told.mark(marker)
-        told.watcher.stop()
-        return told.keys
+        await notified.mark(marker)
+        notified.watcher.stop()
+        return notified.keys
 
     assert set(asyncio.run(run())) == {"marker"}
 
@@ -167,10 +167,10 @@ def test_a_state_that_is_given_is_what_later_ones_are_compared_with(tmp_path):
     file.write_text("changed before the watch was in place")
 
     async def run():
-        told = asyncio.Queue()
-        watcher = Watcher(asyncio.get_running_loop(), told.put_nowait)
+        notified = asyncio.Queue()
+        watcher = Watcher(asyncio.get_running_loop(), notified.put_nowait)
         watcher.watch("key", [str(file)], read)
-        assert await asyncio.wait_for(told.get(), PATIENCE) == "key"
+        assert await asyncio.wait_for(notified.get(), TIMEOUT_S) == "key"
         watcher.stop()
 
     asyncio.run(run())
@@ -181,10 +181,10 @@ class Watched:
 
     def __init__(self, clock, *paths):
         self.clock, self.paths = clock, list(map(str, paths))
-        self.told = Told(lambda key: key == "marker" or self.evidence.changed())
+        self.notified = Notified(lambda key: key == "marker" or self.evidence.changed())
         self.ranked = asyncio.Event()
         self.jobs = Jobs(clock)
-        self.evidence = EvidenceFiles("folder", self.jobs, self.told.watcher, self._rank)
+        self.evidence = EvidenceFiles("folder", self.jobs, self.notified.watcher, self._rank)
 
     def _rank(self):
         self.evidence.wait_no_more()
@@ -199,7 +199,7 @@ class Watched:
 
     async def is_ranked(self):
         """Let time pass until a ranking is wanted."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT_S
         while not self.ranked.is_set():
             assert time.monotonic() < end, "no ranking is wanted"
             await self.clock.pass_by(0.1)
@@ -207,7 +207,7 @@ class Watched:
 
     def close(self):
         self.evidence.close()
-        self.told.watcher.stop()
+        self.notified.watcher.stop()
         self.jobs.stop()
 
 
@@ -219,10 +219,10 @@ def test_evidence_is_ranked_once_it_rests(tmp_path):
         watched = Watched(clock, file)
         watched.evidence.watch(watched.paths, watched.states())
         for _ in range(10):
-            watched.told.keys.clear()
+            watched.notified.keys.clear()
             with open(file, "a") as growing:
                 growing.write("x")
-            await watched.told.has(("evidence", "folder"))
+            await watched.notified.has(("evidence", "folder"))
             await watched.looked()
             await clock.pass_by(EVIDENCE_DEBOUNCE_S * 0.9)
             await watched.looked()
@@ -241,27 +241,27 @@ def test_a_recording_that_grows_is_looked_at_by_the_clock_and_not_with_each_test
 
     async def test(clock):
         watched, marker = Watched(clock, folder), folder / "marker"
-        told, evidence = watched.told, watched.evidence
+        notified, evidence = watched.notified, watched.evidence
         before = watched.states()
         evidence.watch(watched.paths, before)
         evidence.ranked(Ranked(None, states=before, recorded_by="record", growing=True))
         evidence.watch(watched.paths, before)
-        told.watcher.watch("marker", [str(marker)], {str(marker): None})
-        await told.mark(marker)
-        told.keys.clear()
+        notified.watcher.watch("marker", [str(marker)], {str(marker): None})
+        await notified.mark(marker)
+        notified.keys.clear()
         for _ in range(20):
             log.write(FrameKind.TEST, b"")
-        await told.mark(marker)
-        assert key not in told.keys
+        await notified.mark(marker)
+        assert key not in notified.keys
         assert not watched.ranked.is_set()
         log.close()
         await watched.is_ranked()
-        assert told.keys.count(key) <= 1  # of all that came meanwhile, when the run has ended
+        assert notified.keys.count(key) <= 1  # of all that came meanwhile, when the run has ended
         evidence.ranked(Ranked(None, states=watched.states(), recorded_by="record"))
         evidence.watch(watched.paths)
         watched.ranked.clear()
         LogWriter(str(folder / "1.log")).close()
-        await told.has(key)  # the next run is noticed again
+        await notified.has(key)  # the next run is noticed again
         await watched.is_ranked()
         watched.close()
 
@@ -275,7 +275,7 @@ def in_loop(test):
     async def run():
         jobs = Jobs(asyncio.get_running_loop())
         try:
-            await asyncio.wait_for(test(jobs), PATIENCE)
+            await asyncio.wait_for(test(jobs), TIMEOUT_S)
         finally:
             jobs.stop()
 
@@ -285,7 +285,7 @@ def in_loop(test):
 def test_of_waiting_jobs_only_the_newest_runs():
     async def test(jobs):
         go, done, ran = threading.Event(), asyncio.Event(), []
-        jobs.submit("rank", lambda token: go.wait(PATIENCE), lambda result: None)
+        jobs.submit("rank", lambda token: go.wait(TIMEOUT_S), lambda result: None)
         for n in range(100):
             jobs.submit("rank", lambda token, n=n: ran.append(n), lambda result: None)
         jobs.submit("other", lambda token: ran.append("other"), lambda result: done.set())
