@@ -112,6 +112,15 @@ def test_versions_of_a_file_are_reported_and_the_newest_run_has_the_lines(tmp_pa
     assert [row.tolist() for row in evidence.rows] == [[0, 1, 2, 3]] * 2
 
 
+def test_a_source_that_several_runs_loaded_is_in_the_merged_log_once(tmp_path):
+    shards = [Shard(tmp_path / run, run, 10).file("a.py").test(run).end() for run in ("1", "2", "3")]
+    merge(tmp_path / "out", shards)
+    (log,) = (tmp_path / "out").glob("*.log")
+    assert log.read_bytes().count(b'"a.py"') == 1
+    evidence = RecordingSource(tmp_path, tmp_path / "out").read()
+    assert [row.tolist() for row in evidence.rows] == [[0, 1, 2, 3]] * 3
+
+
 def test_merging_into_an_input_replaces_its_logs(tmp_path):
     one = Shard(tmp_path / "1", "1", 10).file("a.py").test("a").end()
     Shard(tmp_path / "1", "2", 20).file("a.py").test("b").end()

@@ -1,0 +1,146 @@
+"""Sections of logs, as they are copied: taken in from several logs, and written into one.
+
+Merging recordings and keeping their folder small both copy sections, and differ only in which tests they keep.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from suspectra_recorder.errors import Problem
+from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
+from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
+
+
+@dataclass
+class Section:
+    """One process's run: its records as they are, and what must be known of them to choose among them.
+
+    Parameters
+    ----------
+    run : Run
+        Its name and when it began.
+    sources : list of bytes
+        Damaged ones too: rows number the sources of a section by their order.
+    outside : list of bytes
+        What ran outside of any test.
+    shared : list of Shared
+        What tests share, and what first imports ran.
+    tests : list of RecordedTest
+        With their rows.
+    problems : list of Problem
+        What the recorder had to say.
+    errors : list of CollectionError
+        What could not be collected.
+    collections : list of WholeFiles
+        The files that were collected as a whole.
+    digests : dict of str to str
+        By the path of each source that has probes.
+    """
+
+    run: Run
+    sources: list[bytes] = field(default_factory=list)
+    outside: list[bytes] = field(default_factory=list)
+    shared: list[Shared] = field(default_factory=list)
+    tests: list[RecordedTest] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    errors: list[CollectionError] = field(default_factory=list)
+    collections: list[WholeFiles] = field(default_factory=list)
+    digests: dict[str, str] = field(default_factory=dict)
+
+
+class SectionReader(LogReader):
+    """Takes in the sections of one log.
+
+    Attributes
+    ----------
+    sections : list of Section
+        In the order of the log.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sections: list[Section] = []
+
+    def on_run(self, run: Run) -> None:
+        """Begin a section."""
+        self.sections.append(Section(run))
+
+    def on_source(self, source: Source) -> None:
+        """Keep it, and the digest of a source that has probes."""
+        section = self.sections[-1]
+        if source.traced:
+            section.digests[source.path] = source.digest
+        section.sources.append(source.payload)
+
+    def on_lost_source(self, payload: bytes) -> None:
+        """Keep it in its place."""
+        self.sections[-1].sources.append(payload)
+
+    def on_test(self, test: RecordedTest) -> None:
+        """Keep the test."""
+        self.sections[-1].tests.append(test)
+
+    def on_outside(self, rows: bytes) -> None:
+        """Keep the rows."""
+        self.sections[-1].outside.append(rows)
+
+    def on_shared(self, shared: Shared) -> None:
+        """Keep it."""
+        self.sections[-1].shared.append(shared)
+
+    def on_collection(self, collection: WholeFiles) -> None:
+        """Keep it."""
+        self.sections[-1].collections.append(collection)
+
+    def on_problem(self, problem: Problem) -> None:
+        """Keep it."""
+        self.sections[-1].problems.append(problem)
+
+    def on_collection_error(self, error: CollectionError) -> None:
+        """Keep it."""
+        self.sections[-1].errors.append(error)
+
+
+def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
+    """Write sections into one log, with each source once, and without what no test of its section shares.
+
+    Parameters
+    ----------
+    sections : iterable of Section
+        In the order in which they are read.
+
+    Yields
+    ------
+    bytes
+        The parts of the log, one after another.
+    """
+    yield MAGIC
+    numbers: dict[bytes, int] = {}
+    for section in sections:
+        yield frame(FrameKind.RUN, json.dumps(section.run.head).encode())
+        yield from (frame(FrameKind.SCOPE, collection.payload()) for collection in section.collections)
+        for payload in section.sources:
+            if payload in numbers:
+                yield frame(FrameKind.SAME, struct.pack("<I", numbers[payload]))
+            else:
+                numbers[payload] = len(numbers)
+                yield frame(FrameKind.FILE, payload)
+        used = {"", *(name for test in section.tests for name in _shares(test))}  # first imports have no name
+        yield from (frame(FrameKind.SHARED, shared.payload) for shared in section.shared if shared.name in used)
+        yield from (frame(FrameKind.TEST, test.payload) for test in section.tests)
+        yield from (frame(FrameKind.OUTSIDE, rows) for rows in section.outside)
+        yield from (frame(FrameKind.PROBLEM, json.dumps(problem.as_dict()).encode()) for problem in section.problems)
+        yield from (frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()) for error in section.errors)
+
+
+def _shares(test: RecordedTest) -> tuple[str, ...]:
+    try:
+        return test.shares
+    except TypeError:  # damaged: whoever ranks says so
+        return ()
