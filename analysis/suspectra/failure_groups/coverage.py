@@ -1,8 +1,8 @@
-"""What failing tests execute, in a form in which any two of them are compared quickly.
+"""The coverage of failing tests, in a form in which any two tests are compared quickly.
 
 Statements and branches that the same failing tests execute form one class. Classes come from partition refinement: all
-columns start in one class, and each failing test splits every class into what it executes and what it does not. A test
-that changed splits them once more, so that an update costs what it executes.
+columns start in one class, and each failing test splits every class into what it executes and what it does not. A
+changed test splits them again, so the cost of an update depends only on what that test executes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from suspectra.spectrum import Derived, Spectrum
 
 Bits: TypeAlias = NDArray[np.uint64]
 
-_SLOTS = 64  # room for tests is made in steps of so many
-_WORN = 4096  # classes that may be left behind before they are made anew
+_SLOTS = 64  # slots for tests are allocated in multiples of this
+_WORN = 4096  # this many classes may become unused before all are computed anew
 
 
 @dataclass(frozen=True, eq=False)
 class FailingCoverage:
-    """The statements and branches that failing tests execute, as classes of those that the same ones execute.
+    """The statements and branches that failing tests execute, in classes with equal sets of failing tests.
 
     Only what may be a suspect counts: candidates, and the edges in their files.
 
@@ -40,7 +40,7 @@ class FailingCoverage:
     slot : dict of str to int
         The bit of each test in a signature.
     rows : dict of str to tuple of ndarray
-        The rows of each test, by which it is known whether it changed.
+        The rows of each test, to notice whether it changed.
     class_of : ndarray of int32, shape (elements + edges,)
         The class of each column.
     signature : ndarray of uint8, shape (classes, slots / 8)
@@ -48,7 +48,7 @@ class FailingCoverage:
     size : ndarray of int64, shape (classes,)
         How many columns each class has.
     fresh : int
-        How many classes there were when they were last made anew.
+        The number of classes when they were last computed anew.
     """
 
     spectrum: Spectrum
@@ -62,19 +62,19 @@ class FailingCoverage:
 
     @classmethod
     def from_spectrum(cls, spectrum: Spectrum, previous: FailingCoverage | None = None) -> FailingCoverage:
-        """The coverage of a spectrum's failing tests.
+        """Compute the coverage of a spectrum's failing tests.
 
         Parameters
         ----------
         spectrum : Spectrum
             The present state.
         previous : FailingCoverage, optional
-            Of the state before; tests with the same rows are not looked at again.
+            That of the previous state; tests with the same rows are not looked at again.
 
         Returns
         -------
         FailingCoverage
-            Equal, but for the order of classes, to what is made from nothing.
+            The same as without `previous`, except for the order of classes.
         """
         places = sorted(np.flatnonzero(spectrum.failed).tolist(), key=spectrum.tests.__getitem__)
         names = tuple(spectrum.tests[place] for place in places)
@@ -101,7 +101,7 @@ class FailingCoverage:
         )
 
     def _fits(self, spectrum: Spectrum, tests: int) -> bool:
-        """Whether classes of this state can be those of another, once the changed tests were taken in."""
+        """Whether the classes of this state can be updated to another state."""
         before = self.spectrum
         return (
             before.elements is spectrum.elements
@@ -113,9 +113,9 @@ class FailingCoverage:
 
     @cached_property
     def covered(self) -> Bools:
-        """Which failing tests execute anything that may be a suspect; shape (tests,)."""
-        held: NDArray[np.uint8] = np.bitwise_or.reduce(self.signature[self.size > 0], axis=0)
-        covered: Bools = np.asarray(np.unpackbits(held) > 0)
+        """Whether each failing test executes any candidate; shape (tests,)."""
+        executed: NDArray[np.uint8] = np.bitwise_or.reduce(self.signature[self.size > 0], axis=0)
+        covered: Bools = np.asarray(np.unpackbits(executed) > 0)
         return covered[np.array([self.slot[name] for name in self.tests], np.int64)]
 
     def same_until(self, other: FailingCoverage, classes: int) -> bool:
@@ -131,7 +131,7 @@ class FailingCoverage:
         Returns
         -------
         bool
-            False also where the classes were made anew.
+            Also False where the classes were computed anew.
         """
         return (
             self.tests == other.tests
@@ -143,14 +143,14 @@ class FailingCoverage:
 
     @cached_property
     def _order(self) -> Ints:
-        """The classes that failing tests execute, those that fewest passing tests execute first."""
+        """The classes that failing tests execute, sorted by the number of passing tests that execute them."""
         executed = np.flatnonzero((self.size > 0) & self.signature.any(axis=1))
         order: Ints = executed[np.argsort(self._fewest[executed], kind="stable")]
         return order
 
     @cached_property
     def _fewest(self) -> Ints:
-        """How many passing tests execute the column of each class that fewest of them do."""
+        """For each class the smallest number of passing tests that execute one of its columns."""
         spectrum = self.spectrum
         counts = spectrum.counts
         passing = [counts.ep, spectrum.edge_hit_counts.ep] if spectrum.edges is not None else [counts.ep]
@@ -162,35 +162,35 @@ class FailingCoverage:
 
     @cached_property
     def passing(self) -> Ints:
-        """Passing tests of each class, ascending, and of nothing at all (all of them); int64, shape (classes + 1,)."""
+        """Passing tests of each class, ascending, then the number of all passing tests; int64, shape (classes + 1,)."""
         return np.append(self._fewest[self._order], self.spectrum.counts.passed).astype(np.int64)
 
     @cached_property
     def bits(self) -> Bits:
-        """For each failing test the classes that it executes, in the order of `passing`; shape (tests, words).
+        """For each failing test the set of classes that it executes, in the order of `passing`; shape (tests, words).
 
         The lowest bit of a word comes first.
         """
-        held = np.unpackbits(self.signature[self._order], axis=1)[:, [self.slot[name] for name in self.tests]]
-        packed = np.packbits(held.T, axis=1, bitorder="little")
+        executed = np.unpackbits(self.signature[self._order], axis=1)[:, [self.slot[name] for name in self.tests]]
+        packed = np.packbits(executed.T, axis=1, bitorder="little")
         padded = np.zeros((len(packed), max(1, -(-packed.shape[1] // 8)) * 8), np.uint8)
         padded[:, : packed.shape[1]] = packed
         return padded.view("<u8").astype(np.uint64, copy=False)
 
     def fewest(self, bits: Bits, first: int = 0) -> Ints:
-        """How many passing tests execute the least executed class of each of several sets of classes.
+        """Return, for each of several sets of classes, how many passing tests execute the least executed class.
 
         Parameters
         ----------
         bits : ndarray of uint64, shape (k, words)
             Sets of classes, as in `bits`.
         first : int, optional
-            The number of their first word.
+            The index of their first word.
 
         Returns
         -------
         ndarray of int64, shape (k,)
-            All passing tests for a set that is empty.
+            The number of all passing tests for an empty set.
         """
         word = (bits != 0).argmax(axis=1)
         value = bits[np.arange(len(bits)), word]
@@ -199,17 +199,17 @@ class FailingCoverage:
         return self.passing[np.where(value > 0, (first + word) * 64 + bit, len(self.passing) - 1)]
 
     def least(self, word: int) -> int:
-        """How many passing tests at least execute any class from a word on.
+        """Return the smallest number of passing tests of the classes from a word on.
 
         Parameters
         ----------
         word : int
-            Its number; behind the last one there is no class.
+            Its index; there are no classes past the last word.
 
         Returns
         -------
         int
-            All passing tests where there is no class.
+            The number of all passing tests where there is no class.
         """
         return int(self.passing[min(64 * word, len(self.passing) - 1)])
 
@@ -226,14 +226,14 @@ class _Refinement:
         return cls({}, np.zeros(columns, np.int32), np.zeros((1, slots // 8), np.uint8), np.array([columns]))
 
     def remove(self, name: str) -> None:
-        """Take a test out; classes that nothing tells apart any more stay apart, which does no harm."""
+        """Remove a test. Classes that are equal now are not merged, which does no harm."""
         slot = self.slot.pop(name)
         self.signature[:, slot >> 3] &= np.uint8(255 ^ 128 >> (slot & 7))
 
     def add(self, name: str, columns: Ints) -> None:
-        """Take a test in that executes some columns."""
-        taken = set(self.slot.values())
-        slot = self.slot[name] = next(number for number in range(len(taken) + 1) if number not in taken)
+        """Add a test that executes some columns."""
+        used = set(self.slot.values())
+        slot = self.slot[name] = next(number for number in range(len(used) + 1) if number not in used)
         of_column = self.class_of[columns]
         met = np.bincount(of_column, minlength=len(self.size))
         whole = np.flatnonzero((met > 0) & (met == self.size))
@@ -251,7 +251,7 @@ class _Refinement:
 
 
 class _Rows:
-    """What tells the rows of a test from others: the objects that hold them, or that they follow from."""
+    """The arrays by which a test's rows are recognized: the rows themselves, or what they are derived from."""
 
     def __init__(self, spectrum: Spectrum):
         given: list[Sequence[Ints]] = [rows for rows in (spectrum.rows, spectrum.edge_rows) if rows is not None]
@@ -271,7 +271,7 @@ def _edges(spectrum: Spectrum) -> int:
 
 
 def _wanted(spectrum: Spectrum) -> Bools:
-    """The columns that count: candidates, and the edges in their files."""
+    """Whether each column counts: candidates do, and edges in their files."""
     if spectrum.edges is None:
         return spectrum.candidates
     of_file = np.zeros(len(spectrum.elements.files), bool)

@@ -1,4 +1,4 @@
-"""What somebody decided about failure groups: that tests belong together, or apart."""
+"""The user's decisions about failure groups: that tests belong together, or apart."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Decision:
     right: frozenset[str]
 
     def covers(self, other: Decision) -> bool:
-        """Whether this one says something of every two tests that another one is about.
+        """Whether this decision is about every pair of tests that another one is about.
 
         Parameters
         ----------
@@ -38,7 +38,7 @@ class Decision:
         Returns
         -------
         bool
-            Then the older one counts no more.
+            If True, the older one no longer matters.
         """
         return (other.left <= self.left and other.right <= self.right) or (
             other.left <= self.right and other.right <= self.left
@@ -47,9 +47,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class Decisions:
-    """All of them, the oldest first; of two tests the newest that is about both counts.
+    """All decisions, the oldest first. The newest one about a pair of tests counts.
 
-    They name tests, so they hold for every later run in which these tests fail.
+    Decisions name tests, so they apply to every later run in which these tests fail.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Decisions:
         Returns
         -------
         Decisions
-            With this one as the newest.
+            With the new decision last.
         """
         names = frozenset(tests)
         return self._with(Decision(True, names, names))
@@ -96,7 +96,7 @@ class Decisions:
         Returns
         -------
         Decisions
-            With this one as the newest.
+            With the new decision last.
         """
         left = frozenset(tests)
         return self._with(Decision(False, left, frozenset(rest) - left))
@@ -105,7 +105,7 @@ class Decisions:
         return Decisions((*(made for made in self.made if not decision.covers(made)), decision))
 
     def between(self, tests: Sequence[str]) -> tuple[list[tuple[int, int]], Bools]:
-        """What holds between failing tests.
+        """Return which failing tests belong together or apart.
 
         Parameters
         ----------
@@ -115,11 +115,11 @@ class Decisions:
         Returns
         -------
         together : list of (int, int)
-            Indices of tests that belong together, those that were decided last first.
+            Indices of tests that belong together, newest decision first.
         apart : ndarray of bool, shape (tests, tests)
             Whether two tests belong apart.
         """
-        newest = np.zeros((len(tests), len(tests)), np.int64)  # the number of the decision about two tests, from 1
+        newest = np.zeros((len(tests), len(tests)), np.int64)  # number, from 1, of the newest decision about two tests
         for number, decision in enumerate(self.made, 1):
             left = [i for i, name in enumerate(tests) if name in decision.left]
             right = [i for i, name in enumerate(tests) if name in decision.right]
@@ -132,7 +132,7 @@ class Decisions:
         return list(zip(one[order].tolist(), other[order].tolist(), strict=True)), apart
 
     def as_list(self) -> list[dict[str, Any]]:
-        """The decisions, as JSON can hold them.
+        """Return the decisions in a form that JSON can represent.
 
         Returns
         -------
@@ -146,7 +146,7 @@ class Decisions:
 
     @classmethod
     def from_list(cls, given: Iterable[dict[str, Any]]) -> Decisions:
-        """Out of what :meth:`as_list` gave.
+        """Make decisions from the result of :meth:`as_list`.
 
         Parameters
         ----------
@@ -156,12 +156,12 @@ class Decisions:
         Returns
         -------
         Decisions
-            The same.
+            Equal to those that were written.
 
         Raises
         ------
         LookupError, TypeError, ValueError
-            When it is anything else.
+            When `given` has another form.
         """
         return cls(tuple(Decision(bool(one["together"]), _names(one["left"]), _names(one["right"])) for one in given))
 

@@ -1,8 +1,9 @@
-"""Grouping failing tests by the fault that they probably share, from what they execute alone.
+"""Group failing tests by the fault that they probably share, by their coverage alone.
 
-For a group of a failing tests, let e be the number of passing tests that execute the statement or branch which all a
-execute and fewest passing tests do. The price of the group is ln((a + e + 1)! / (a! e!)): the nats needed to say which
-of the a + e tests failed. Two groups become one where that costs little more than to say it of both.
+Let a group have a failing tests. Of the statements and branches that all of these execute, take the one that the fewest
+passing tests execute; let e be their number. The cost of the group is ln((a + e + 1)! / (a! e!)): the nats needed to
+say which of the a + e tests failed. Two groups are merged if the cost of their union is little more than the sum of
+their costs.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from suspectra.failure_groups.coverage import Bits, FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
 
 NATS = 9.0
-"""Groups whose union costs so much more than both are kept apart."""
+"""Groups are kept apart if their union costs this much more than both, in nats."""
 SHARE = 0.2
-"""But for those where the difference is a smaller share than this of what the union costs."""
+"""Unless the difference is a smaller share than this of the cost of the union."""
 MOST = 1000
-"""Different coverages that are compared with each other; more of them stay one group."""
-_PAIRS = 1 << 16  # that are compared together
-_WORDS = 16  # of the classes of a pair that are looked at first
-_DECIMALS = 10  # prices that are equal on paper differ in the last bits
+"""Largest number of different coverages that are compared with each other; more of them form one group."""
+_PAIRS = 1 << 16  # pairs that are compared at once
+_WORDS = 16  # words of a pair's classes that are compared first
+_DECIMALS = 10  # costs that are equal on paper may differ in the last bits
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Part:
     Parameters
     ----------
     tests : tuple of int
-        Numbers of failing tests, ascending; into :attr:`FailingCoverage.tests`.
+        Indices into :attr:`FailingCoverage.tests`, ascending.
     halves : tuple of int
         Where one statement or branch explains them hardly better than two, the passing tests that execute each of the
         two; else empty.
@@ -54,11 +55,11 @@ class Partition:
     parts : tuple of Part
         In the order of the first test of each.
     coverage : FailingCoverage
-        What the tests execute.
+        The coverage of the failing tests.
     decisions : Decisions or None
-        What somebody decided about them.
+        The user's decisions about them.
     words : int
-        How many words of the coverage's bits were looked at: classes behind them decided nothing.
+        How many words of the coverage's bits were compared. Later classes had no influence.
     """
 
     parts: tuple[Part, ...]
@@ -67,7 +68,7 @@ class Partition:
     words: int
 
     def holds_for(self, coverage: FailingCoverage, decisions: Decisions | None) -> bool:
-        """Whether the groups are the same in another state, as all that they were found from is.
+        """Whether the groups are also those of another state, because all that they depend on is the same.
 
         Parameters
         ----------
@@ -79,7 +80,7 @@ class Partition:
         Returns
         -------
         bool
-            False also where the groups would have to be found again to know.
+            Also False where only grouping again would tell.
         """
         return self.decisions == decisions and self.coverage.same_until(coverage, 64 * self.words)
 
@@ -92,17 +93,17 @@ def partition(
     Parameters
     ----------
     coverage : FailingCoverage
-        What they execute.
+        Their coverage.
     decisions : Decisions, optional
-        What somebody decided about some of them.
+        The user's decisions about some of them.
     nats, share : float, optional
-        The two bounds; see :data:`NATS` and :data:`SHARE`.
+        The two thresholds; see :data:`NATS` and :data:`SHARE`.
 
     Returns
     -------
     Partition
-        Every failing test is in one. Tests without coverage are in the largest
-        one unless somebody decided otherwise.
+        Every failing test is in one part. Tests without coverage are in the largest one unless the user decided
+        otherwise.
     """
     tests = np.arange(len(coverage.tests))
     if len(tests) == 1:
@@ -129,7 +130,7 @@ def partition(
 
 
 def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> list[Ints]:
-    """Each test alone, but for those that are to be together."""
+    """Each test alone, except for those that the user put together."""
     cluster = tests.copy()
     for one, other in together:
         if cluster[one] == cluster[other]:
@@ -141,7 +142,7 @@ def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> 
 
 
 def _equal(bits: Bits, clusters: list[Ints], covered: Bools, apart: Bools) -> list[Ints]:
-    """Clusters that hold tests of equal coverage become one, where they may."""
+    """Merge clusters that contain tests of equal coverage, where that is allowed."""
     united: list[Ints] = []
     holding: dict[bytes, int] = {}
     for cluster in clusters:
@@ -157,7 +158,7 @@ def _equal(bits: Bits, clusters: list[Ints], covered: Bools, apart: Bools) -> li
 
 
 class _Merging:
-    """Clusters of tests, and what it costs to merge any two of them."""
+    """Clusters of tests, and the cost of merging any two of them."""
 
     def __init__(self, coverage: FailingCoverage, clusters: list[Ints], covered: Bools, apart: Bools):
         self.coverage = coverage
@@ -181,7 +182,7 @@ class _Merging:
             self._apart[one, other] = True
 
     def _of(self, failing: Ints, passing: Ints) -> Floats:
-        """The price of groups."""
+        """The cost of groups."""
         prices: Floats = self._log[failing + passing + 1] - self._log[failing] - self._log[passing]
         return prices
 
@@ -189,12 +190,12 @@ class _Merging:
         self.words = max(self.words, int(words))
 
     def merge_all(self) -> None:
-        """One cluster of all."""
+        """Merge all clusters into one."""
         self.clusters = [np.sort(np.concatenate(self.clusters))]
         self.halves = [()]
 
     def run(self, nats: float, share: float) -> list[Part]:
-        """Merge while it pays."""
+        """Merge the cheapest pair until none is below the thresholds."""
         count = len(self.clusters)
         if not count:
             return []
@@ -202,7 +203,7 @@ class _Merging:
         alive = np.ones(count, bool)
 
         def compare(low: Ints, high: Ints) -> None:
-            """What merges cost, and below which cost the second bound allows them, in the upper half of both tables."""
+            """Fill the upper halves of both tables: the cost of merging, and the threshold of the second bound."""
             union = self._unions(low, high, nats, share)
             costs[low, high] = np.round(union - self._price[low] - self._price[high], _DECIMALS)
             bounds[low, high] = np.round(share * union, _DECIMALS)
@@ -227,10 +228,10 @@ class _Merging:
         return [Part(tuple(self.clusters[i].tolist()), self.halves[i]) for i in np.flatnonzero(alive).tolist()]
 
     def _unions(self, low: Ints, high: Ints, nats: float, share: float) -> Floats:
-        """The prices of unions.
+        """The costs of unions.
 
-        The price grows with the passing tests, and so does what keeps a pair apart. Classes are in the order of their
-        passing tests, so a pair need not be looked at any further once the next class would keep it apart.
+        The cost of a union grows with its passing tests, and classes are sorted by these. So a pair is settled as soon
+        as even the next class would keep it apart.
         """
         words, size = self._shared.shape[1], self._size[low] + self._size[high]
         own = self._price[low] + self._price[high]
@@ -252,7 +253,7 @@ class _Merging:
         return prices
 
     def _merge(self, i: int, j: int, cheap: bool) -> None:
-        """The second of two clusters becomes part of the first."""
+        """Merge the second of two clusters into the first."""
         self.halves[i] = () if cheap else (int(self._fewest[i]), int(self._fewest[j]))
         self.clusters[i] = np.sort(np.concatenate([self.clusters[i], self.clusters[j]]))
         self._shared[i] &= self._shared[j]
@@ -263,5 +264,5 @@ class _Merging:
         self._apart[:, i] |= self._apart[:, j]
 
 
-def _log_factorials(most: int) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, most + 1)))])
+def _log_factorials(maximum: int) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, maximum + 1)))])

@@ -1,4 +1,4 @@
-"""The failure groups of a run, with numbers that stay over later runs."""
+"""The failure groups of a run, with numbers that stay the same in later runs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class FailureGroup:
     Parameters
     ----------
     number : int
-        From 1; it stays over later runs.
+        From 1; the same in later runs.
     tests : tuple of str
         The failing tests, by name.
     uncovered : int
-        How many of them executed nothing that may be a suspect, and are here because this group is the largest.
+        How many of them executed no candidate. They are in this group because it is the largest.
     halves : tuple of int
         Where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
         the two; else empty.
@@ -38,14 +38,14 @@ class FailureGroup:
 
 @dataclass(frozen=True)
 class EndedGroup:
-    """A group of the run before that is none any more.
+    """A group of the previous run that no longer exists.
 
     Parameters
     ----------
     number : int
-        The one it had.
+        Its number.
     part_of : int or None
-        The group that most of its failing tests belong to now; None where none of its tests fails any more.
+        The group to which most of its tests that still fail belong now; None where none of them fails.
     """
 
     number: int
@@ -62,18 +62,18 @@ class EndedGroup:
 
 @dataclass(frozen=True, eq=False)
 class FailureGroups:
-    """Every failing test of a run, in one group each.
+    """All failing tests of a run, each in one group.
 
     Parameters
     ----------
     groups : tuple of FailureGroup
         The largest first, then by number.
     ended : tuple of EndedGroup
-        Groups of the run before that are none any more.
+        Groups of the previous run that no longer exist.
     partition : Partition
-        What the groups were made from.
+        The result of grouping, which the next state reuses.
     next_number : int
-        For the next group that is new.
+        The number of the next new group.
 
     Examples
     --------
@@ -101,14 +101,14 @@ class FailureGroups:
         spectrum : Spectrum
             The present state.
         previous : FailureGroups, optional
-            Of the run before: groups keep their numbers.
+            Those of the previous run: groups keep their numbers.
         decisions : Decisions, optional
-            What somebody decided about some tests.
+            The user's decisions about some tests.
 
         Returns
         -------
         FailureGroups
-            Of the present state.
+            Those of the current state.
         """
         coverage = FailingCoverage.from_spectrum(spectrum, previous.partition.coverage if previous else None)
         covered = coverage.covered
@@ -129,7 +129,7 @@ class FailureGroups:
 
 
 def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -> tuple[list[int], int]:
-    """A number for each group: that of the group before with which it has most tests in common, or a new one."""
+    """Number the groups: each gets the number of the previous group with which it shares most tests, or a new one."""
     group_of = {test: index for index, tests in enumerate(names) for test in tests}
     common: dict[tuple[int, int], int] = {}
     for group in previous.groups if previous else ():
@@ -149,17 +149,17 @@ def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -
     return [found[index] for index in range(len(names))], next_number
 
 
-def _ended(before: Sequence[FailureGroup], now: Sequence[FailureGroup]) -> tuple[EndedGroup, ...]:
-    stays = {group.number for group in now}
+def _ended(previous: Sequence[FailureGroup], current: Sequence[FailureGroup]) -> tuple[EndedGroup, ...]:
+    stays = {group.number for group in current}
     return tuple(
-        EndedGroup(group.number, _heir(group, now))
-        for group in sorted(before, key=lambda group: group.number)
+        EndedGroup(group.number, _heir(group, current))
+        for group in sorted(previous, key=lambda group: group.number)
         if group.number not in stays
     )
 
 
-def _heir(group: FailureGroup, now: Sequence[FailureGroup]) -> int | None:
+def _heir(group: FailureGroup, current: Sequence[FailureGroup]) -> int | None:
     tests = set(group.tests)
-    common = {other.number: len(tests.intersection(other.tests)) for other in now}
+    common = {other.number: len(tests.intersection(other.tests)) for other in current}
     best = min(common, key=lambda number: (-common[number], number), default=None)
     return best if best is not None and common[best] else None

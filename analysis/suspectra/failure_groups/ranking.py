@@ -1,4 +1,4 @@
-"""A ranking for each failure group: its failing tests against the passing ones, the other failing tests left out."""
+"""A ranking for each failure group, from its failing tests and all passing ones."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class RankedGroup:
     Parameters
     ----------
     group : FailureGroup
-        Its tests.
+        Its failing tests.
     title : str
         The exception, and where it was raised; else the exception and the first suspect.
     report : RankedReport
-        Its failing tests against all passing ones; the ranking over all failing tests where these alone lack what the
-        technique needs.
+        Its failing tests against all passing ones; the ranking over all failing tests where the group alone lacks what
+        the technique needs.
     sure : bool
         False for compiled programs, in which groups are less certain.
     """
@@ -47,12 +47,12 @@ class RankedGroup:
 
     @property
     def heading(self) -> str:
-        """One line about it, such as ``✗ 3 tests: UnbalancedEntry at journal.py:41``."""
+        """One line about the group, such as ``✗ 3 tests: UnbalancedEntry at journal.py:41``."""
         return f"✗ {'' if self.sure else 'perhaps '}{many(len(self.group.tests), 'test')}: {self.title}"
 
     @cached_property
     def reason(self) -> str:
-        """What its tests have in common, in one sentence or two."""
+        """What its tests have in common, in one or two sentences."""
         return _reason(self.group, self.report)
 
 
@@ -65,7 +65,7 @@ class GroupedRanking:
     groups : tuple of RankedGroup
         The largest first, then the one whose best score is higher, then by title.
     state : FailureGroups
-        What the groups follow from, and those of the run before that ended.
+        What the groups were computed from, and the groups of the previous run that ended.
     """
 
     groups: tuple[RankedGroup, ...]
@@ -77,7 +77,7 @@ class GroupedRanking:
         Parameters
         ----------
         name : str
-            Of the test.
+            Its name.
 
         Returns
         -------
@@ -109,9 +109,9 @@ def rank_groups(
     exceptions : mapping of str to str, optional
         The name of the exception that ended each failing test, where that is known.
     decisions : Decisions, optional
-        What somebody decided about some tests.
+        The user's decisions about some tests.
     previous : GroupedRanking, optional
-        Of the state before a change. Groups keep their numbers, and what did not change is not ranked again.
+        That of the previous state. Groups keep their numbers, and what did not change is not ranked again.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def _report(
         return old.report
     try:
         return technique.localize(view, program, old.report if old else whole)
-    except NothingToRank:  # these tests alone lack what the technique needs
+    except NothingToRank:  # the tests of this group alone lack what the technique needs
         return whole
 
 
@@ -188,7 +188,7 @@ def _reason(group: FailureGroup, report: RankedReport) -> str:
 
 
 def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
-    """What the tests with coverage execute alike, and how many passing ones do."""
+    """What all tests with coverage execute, and how many passing tests execute it too."""
     spectrum = report.spectrum
     tests = [spectrum.test_index[test] for test in group.tests]
     rows = [row[spectrum.candidates[row]] for row in (spectrum.rows[test] for test in tests)]
@@ -225,7 +225,7 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
 
 
 def _least(columns: Ints, passing: Ints, report: RankedReport) -> tuple[int, int]:
-    """How many passing tests execute the least executed of some statements, and the best-ranked one of these."""
+    """The fewest passing tests that execute one of some statements, and the best-ranked statement with so few."""
     if not len(columns):
         return report.spectrum.counts.passed + 1, -1
     fewest = passing[columns].min()

@@ -1,4 +1,4 @@
-"""Reports: elements in the order in which to look at them, with what explains it."""
+"""Reports: elements in the order in which to examine them, with explanations."""
 
 from suspectra.report.levels import SIGNIFICANT_DIGITS, round_significant
 from suspectra.report.ranked_report import Explainer, RankedReport, ReportT

@@ -1,4 +1,4 @@
-"""Levels: scores in order, where those that are equal on paper are one."""
+"""Levels: the distinct scores in order. Scores that are equal on paper share a level."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import numpy as np
 
 from suspectra.arrays import Floats, Ints
 
-# Scores that agree to this many significant digits are one score: formulas divide, and two quotients that are
-# equal on paper differ in the last bits.
+# Scores that agree to this many significant digits are equal: formulas divide, and quotients that are equal on paper
+# may differ in the last bits.
 SIGNIFICANT_DIGITS = 12
 
 
 def levels_of(scores: Floats) -> tuple[Floats, Ints]:
-    """The distinct scores, highest first, and the level of each score.
+    """Return the distinct scores, highest first, and the level of each score.
 
-    Neighbours share scores, as statements of one block do: each run of equal ones is looked up once.
+    Statements of one basic block share a score, so each run of equal neighbours is looked up once.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def levels_of(scores: Floats) -> tuple[Floats, Ints]:
     level_score : ndarray of float64, shape (levels,)
         Rounded to significant digits, descending, none a negative zero.
     level : ndarray of int64, shape (n,)
-        The index of each score's own in `level_score`.
+        The index of each score in `level_score`.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Float
     Parameters
     ----------
     values : ndarray of float64, shape (n,)
-        They stay as they are.
+        Not changed.
     digits : int, optional
-        How many to keep.
+        How many significant digits to keep.
 
     Returns
     -------
@@ -58,8 +58,8 @@ def round_significant(values: Floats, digits: int = SIGNIFICANT_DIGITS) -> Float
 
     Examples
     --------
-    >>> bool(round_significant(np.array([0.1 + 0.2]))[0] == 0.3)
-    True
+    >>> bool(np.array([0.1 + 0.2])[0] == 0.3), bool(round_significant(np.array([0.1 + 0.2]))[0] == 0.3)
+    (False, True)
     """
     values = np.asarray(values, float).copy()
     plain = np.isfinite(values) & (values != 0)

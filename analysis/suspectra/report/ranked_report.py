@@ -1,4 +1,4 @@
-"""Reports: what a technique says about a spectrum."""
+"""`RankedReport`: the elements of a spectrum as a technique ranks them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from suspectra.spectrum import Spectrum
 from suspectra.technique_info import TechniqueInfo
 
 ReportT = TypeVar("ReportT", bound="RankedReport")
-_KEPT = 1_000  # entries of a report that are kept
+_KEPT = 1_000  # largest number of entries that are cached together
 
 
 class Explainer(Protocol):
-    """What a report asks of the technique that made it.
+    """The part of a technique that its report needs.
 
     Examples
     --------
@@ -33,39 +33,39 @@ class Explainer(Protocol):
 
     @property
     def name(self) -> str:
-        """The name it is selected by."""
+        """The name by which it is selected."""
 
     @property
     def info(self) -> TechniqueInfo:
-        """What a user wants to know of it."""
+        """A description for users."""
 
     @property
     def clone_failed(self) -> bool:
         """Whether it clones failed tests."""
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """Say why the entry at a position of its report stands there.
+        """Explain the rank of the entry at a position of its report.
 
         Parameters
         ----------
         report : RankedReport
-            One that this technique made.
+            A report of this technique.
         position : int
             Counted from 0, in the order of the report.
 
         Returns
         -------
         Explanation
-            In words and numbers.
+            Sentences and numbers.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class RankedReport:
-    """Elements in the order in which to look at them; equal scores form one level.
+    """Elements in the order in which to examine them; equal scores form one level.
 
-    A level is an integer per element, so that most questions (who is on top, which rank has this line) are answered
-    without sorting the elements; the full order is made when somebody asks for it.
+    Each element has an integer level. So most questions (which elements come first, which rank has this line) need no
+    sorting; the full order is computed on demand.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class RankedReport:
     level_score : ndarray of float64, shape (levels,)
         Suspiciousness of each level; descending, but for a last level of elements no test executes.
     notes : tuple of Problem
-        What the technique met on the way and the reader of the ranking should know.
+        What the technique noticed and the user should know.
 
     Examples
     --------
@@ -110,8 +110,8 @@ class RankedReport:
         scores : ndarray of float64, shape (elements,)
             NaN is taken as the lowest score.
         unexecuted_last : bool
-            Elements that no test executes rank last, together, whatever their score says, and are given the
-            lowest score of the report. False ranks them by their score like any other, as published tables do.
+            Elements that no test executes rank last, together, whatever their score, and get the lowest score of the
+            report. False ranks them by their score, as published tables do.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class RankedReport:
     def from_pairs(
         cls, technique: Explainer, spectrum: Spectrum, scores: Floats, *, unexecuted_last: bool = True
     ) -> RankedReport:
-        """Rank as :meth:`from_scores`, given one score for each pair (ef, ep) instead of one for each element.
+        """Rank the candidates, given one score for each pair (ef, ep) instead of one for each element.
 
         Parameters
         ----------
@@ -152,14 +152,14 @@ class RankedReport:
         spectrum : Spectrum
             What was ranked.
         scores : ndarray of float64, shape (pairs,)
-            By the number of the pair in `spectrum.pairs`.
+            One for each pair of `spectrum.pairs`.
         unexecuted_last : bool, optional
             As in :meth:`from_scores`.
 
         Returns
         -------
         RankedReport
-            Equal to what :meth:`from_scores` makes of the same score for each element.
+            Equal to that of :meth:`from_scores` with the score of each element's pair.
 
         Examples
         --------
@@ -176,14 +176,14 @@ class RankedReport:
         executed = (pairs.ef > 0) | (pairs.ep > 0)
         ranked = present & executed if unexecuted_last else present
         level_score, of_ranked = np.unique(-known[ranked], return_inverse=True)
-        level_of = np.full(len(pairs) + 1, -1, np.int32)  # what is not a candidate has pair -1, the last one
+        level_of = np.full(len(pairs) + 1, -1, np.int32)  # elements that are no candidates have pair -1: the last entry
         level_of[:-1][ranked] = of_ranked
         level_score = 0.0 - level_score
         rest = np.flatnonzero(present & ~ranked)
         if len(rest):
             level_of[rest] = len(level_score)
             level_score = np.append(level_score, np.min(level_score, initial=known[rest[0]]))
-        # a pair of -1 is the last one; so put, not every number is looked at first
+        # mode="wrap" turns -1 into the last index and skips the bounds check
         report = cls(technique, spectrum, level_of.take(pairs.of, mode="wrap"), level_score)
         sizes = np.zeros(len(level_score), np.int64)
         np.add.at(sizes, level_of[:-1][present], pairs.size[present])
@@ -195,7 +195,7 @@ class RankedReport:
 
     @cached_property
     def _level_end(self) -> Ints:
-        """How many elements stand on a level or above it, by level."""
+        """How many elements are on each level or a better one."""
         return np.cumsum(np.bincount(self.level[self.level >= 0], minlength=len(self.level_score)))
 
     @property
@@ -204,7 +204,7 @@ class RankedReport:
 
     @cached_property
     def order(self) -> Ints:
-        """The candidates, best first, within a tie in the order of file and line; int32, shape (m,)."""
+        """The candidates, best first, ties sorted by file and line; int32, shape (m,)."""
         return self._ordered(len(self.level_score))
 
     def _ordered(self, levels: int) -> Ints:
@@ -213,12 +213,12 @@ class RankedReport:
         return chosen[np.argsort(self.level[chosen], kind="stable")].astype(np.int32)
 
     def top(self, count: int) -> Ints:
-        """The first `count` elements of the order, found without making all of it.
+        """Return the first `count` elements of the order without sorting all of them.
 
         Parameters
         ----------
         count : int
-            More than there are gives all.
+            All elements if it is larger than their number.
 
         Returns
         -------
@@ -240,7 +240,7 @@ class RankedReport:
 
     @cached_property
     def _first(self) -> list[Ints]:
-        """The longest beginning of the order that was asked for, with all of its last tie."""
+        """The longest part of the order that was computed so far, always with whole ties."""
         return [np.zeros(0, np.int32)]
 
     @property
@@ -276,12 +276,12 @@ class RankedReport:
         return position
 
     def suspect(self, position: int) -> Suspect:
-        """The entry at a position, counted from 0.
+        """Return the entry at a position.
 
         Parameters
         ----------
         position : int
-            In the order of the report.
+            Counted from 0, in the order of the report.
 
         Returns
         -------
@@ -299,7 +299,7 @@ class RankedReport:
         return self.suspect_of(int(self.top(position + 1)[position]))
 
     def suspect_of(self, element: int) -> Suspect:
-        """The entry of an element.
+        """Return the entry of an element.
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class RankedReport:
 
     @cached_property
     def _known(self) -> dict[int, Suspect]:
-        """Entries that were asked for together, which are those that are asked for again."""
+        """Cached entries: those that were requested together, as these are requested again."""
         return {}
 
     def _suspect(self, element: int, failing_tests: tuple[str, ...]) -> Suspect:
@@ -356,7 +356,7 @@ class RankedReport:
         )
 
     def suspects(self, top: int | None = None) -> list[Suspect]:
-        """The first `top` entries, or all.
+        """Return the first `top` entries, or all.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class RankedReport:
         return self.suspects_of((self.order if top is None else self.top(top)).tolist())
 
     def suspects_of(self, elements: Sequence[int]) -> list[Suspect]:
-        """The entries of several elements, which takes less than one by one.
+        """Return the entries of several elements; quicker than one by one.
 
         Parameters
         ----------
@@ -402,7 +402,7 @@ class RankedReport:
         return found
 
     def position_of(self, element: int) -> int:
-        """The position of an element, counted from 0, found without the whole order.
+        """Return the position of an element, counted from 0, without sorting all elements.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class RankedReport:
         Returns
         -------
         int
-            Within a tie, in the order of file and line.
+            Ties are sorted by file and line.
 
         Raises
         ------
@@ -434,7 +434,7 @@ class RankedReport:
         return int(self._level_start[level] + np.count_nonzero(self.level[:element] == level))
 
     def explain(self, position: int) -> Explanation:
-        """Why the entry at a position stands there.
+        """Explain the rank of the entry at a position.
 
         Parameters
         ----------
@@ -444,7 +444,7 @@ class RankedReport:
         Returns
         -------
         Explanation
-            What the technique says of it.
+            Sentences and numbers from the technique.
 
         Examples
         --------
@@ -457,12 +457,12 @@ class RankedReport:
         return self.technique.explain(self, position)
 
     def caveats(self) -> list[Problem]:
-        """What keeps this ranking from telling the fault apart and what would help; then what the technique noted.
+        """Return why this ranking can't single out the fault and what would help, then the notes of the technique.
 
         Returns
         -------
         list of Problem
-            Each names a cause and a cure, and no file.
+            Each has a cause and a cure, and no file.
 
         Examples
         --------

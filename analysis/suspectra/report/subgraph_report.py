@@ -1,4 +1,4 @@
-"""Reports of subgraphs: behaviours in order, and the ranking of elements that they imply."""
+"""Reports of subgraphs: ranked behaviours, and the ranking of elements that follows from them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Subgraph:
     Parameters
     ----------
     elements : ndarray of int32, shape (k,)
-        The statements it holds, ascending.
+        Its statements, ascending.
     edges : ndarray of int32, shape (e,)
-        Columns of the spectrum's edges it is made of, ascending; empty for a single node.
+        Its edges, as columns of the spectrum's edges, ascending; empty for a single node.
     ef, ep : int
         Failed and passed tests that traverse all of it.
 
@@ -41,15 +41,15 @@ class Subgraph:
 
 @dataclass(frozen=True, eq=False)
 class SubgraphReport(RankedReport):
-    """Ranked subgraphs, and the ranking of elements they imply: each stands where its best subgraph does.
+    """Ranked subgraphs, and a ranking of elements: each element has the rank of its best subgraph.
 
     Parameters
     ----------
     subgraphs : tuple of Subgraph
         Best first.
     subgraph_level : ndarray of int32, shape (subgraphs,)
-        0 for the subgraphs with the highest score, 1 for the next… The levels of elements are numbered alike; below
-        them stand those in no subgraph, and below these those that no test executes.
+        0 for the subgraphs with the highest score, 1 for the next… The levels of elements have the same numbers. The
+        last level but one is for elements in no subgraph, the last for those that no test executes.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class SubgraphReport(RankedReport):
     def from_subgraphs(
         cls, technique: Explainer, spectrum: Spectrum, subgraphs: Sequence[Subgraph], scores: Floats
     ) -> SubgraphReport:
-        """Rank subgraphs by score, highest first; equal scores keep the order they come in.
+        """Rank subgraphs by score, highest first; equal scores keep their order.
 
         Parameters
         ----------
@@ -84,18 +84,18 @@ class SubgraphReport(RankedReport):
         Returns
         -------
         SubgraphReport
-            An element ranks where the best subgraph that holds it does; elements in none come last, together.
+            An element has the rank of its best subgraph; elements in none come last, together.
         """
         rounded = round_significant(np.nan_to_num(scores, nan=-np.inf, posinf=np.inf, neginf=-np.inf))
         level_score, level = np.unique(-rounded, return_inverse=True)
         level_score, level = 0.0 - level_score, level.reshape(-1).astype(np.int32)
         order = np.argsort(level, kind="stable")
-        nowhere = len(level_score)
-        of_element = np.full(len(spectrum.elements), nowhere, np.int32)
+        unranked = len(level_score)
+        of_element = np.full(len(spectrum.elements), unranked, np.int32)
         for i in order[::-1].tolist():
             of_element[subgraphs[i].elements] = level[i]
         counts = spectrum.counts
-        of_element[counts.ef + counts.ep == 0] = nowhere + 1
+        of_element[counts.ef + counts.ep == 0] = unranked + 1
         of_element[~spectrum.candidates] = -1
         lowest = np.min(level_score, initial=0.0)
         ranked = tuple(subgraphs[i] for i in order.tolist())
@@ -103,7 +103,7 @@ class SubgraphReport(RankedReport):
         return cls(technique, spectrum, of_element, level_score, subgraphs=ranked, subgraph_level=level[order])
 
     def subgraphs_of(self, element: int) -> tuple[int, ...]:
-        """The positions of the subgraphs that hold an element, best first.
+        """Return the positions of the subgraphs that contain an element, best first.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Suspects: the entries of a report, and why each stands where it stands."""
+"""Suspects: the entries of a report, and the explanations of their ranks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from suspectra.location import Location
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a suspect stands where it stands, in words and numbers.
+    """Why a suspect has its rank, in words and numbers.
 
     Parameters
     ----------
@@ -24,8 +24,11 @@ class Explanation:
 
     Examples
     --------
-    >>> Explanation("Suspect 1 of 3: Ochiai 1", ("All 2 failing tests execute this line.",)).formula
-    ''
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> why = make_technique("ochiai").localize(spectrum).explain(0)
+    >>> why.headline, why.formula
+    ('Suspect 1 of 3: Ochiai 1', 'ef / sqrt(F * (ef + ep))')
     """
 
     headline: str
@@ -47,7 +50,7 @@ class Suspect:
     function : str
         Qualified name of the enclosing function, empty at module level.
     score : float
-        Suspiciousness. Only the order of scores means something.
+        Suspiciousness. Only the order of scores has a meaning.
     rank_best : int
         1 + the number of elements with a higher score.
     rank_average : float

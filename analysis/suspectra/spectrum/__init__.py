@@ -1,4 +1,4 @@
-"""Spectra: tests against elements and control-flow edges, and what is counted of them."""
+"""Spectra: which elements and control-flow edges each test executes, and the counts over all tests."""
 
 from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges

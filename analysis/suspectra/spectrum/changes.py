@@ -1,4 +1,4 @@
-"""What is different between two spectra, so that only that is counted again."""
+"""The differences between two spectra, so that only these are counted again."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ _ONE = np.int32(1)
 
 
 def numbered(marks: Sequence[Hashable]) -> dict[object, int]:
-    """The index of each mark; a mark that comes again is numbered.
+    """Map each mark to its index; repeated marks are numbered.
 
     Parameters
     ----------
     marks : sequence of Hashable
-        What tells rows apart.
+        The identity of each row.
 
     Returns
     -------
     dict
-        The index of each mark in `marks`. From its second time on, a mark comes with how often it came.
+        The index of each mark in `marks`. The n-th occurrence of a mark, from the second on, has the key ``(mark, n)``.
 
     Examples
     --------
     >>> numbered(["a", "b", "a"])
     {'a': 0, 'b': 1, ('a', 2): 2}
     """
-    seen: Counter[Hashable] = Counter()
-    found: dict[object, int] = {}
+    occurrences: Counter[Hashable] = Counter()
+    index_of: dict[object, int] = {}
     for index, mark in enumerate(marks):
-        seen[mark] += 1
-        found[mark if seen[mark] == 1 else (mark, seen[mark])] = index
-    return found
+        occurrences[mark] += 1
+        index_of[mark if occurrences[mark] == 1 else (mark, occurrences[mark])] = index
+    return index_of
 
 
 def rows_by_identity(rows: Sequence[Row], failed: Bools) -> dict[object, int]:
-    """The index of each row by what tells it from others: identity, not content, and the outcome of the test.
+    """Map the identity of each row, and the outcome of its test, to the row's index. Content is not compared.
 
     Parameters
     ----------
@@ -64,19 +64,19 @@ def rows_by_identity(rows: Sequence[Row], failed: Bools) -> dict[object, int]:
     [0, 1]
     """
     marks = (np.fromiter(map(id, rows), np.uint64, len(rows)) << np.uint64(1) | failed).tolist()
-    found: dict[object, int] = dict(zip(marks, range(len(marks)), strict=True))
-    return found if len(found) == len(marks) else numbered(marks)  # several tests may share a row
+    index_of: dict[object, int] = dict(zip(marks, range(len(marks)), strict=True))
+    return index_of if len(index_of) == len(marks) else numbered(marks)  # several tests may share a row
 
 
 def not_in(
     index: Mapping[object, int], other: Mapping[object, int], rows: Sequence[Row], failed: Bools
 ) -> list[tuple[Ints, bool]]:
-    """The rows that another spectrum does not have.
+    """Return the rows that another spectrum does not have.
 
     Parameters
     ----------
     index, other : mapping
-        The rows of one spectrum and of the other, as :func:`rows_by_identity` or the like tells them apart.
+        The rows of one spectrum and of the other, by identity: see :func:`rows_by_identity`.
     rows : sequence of ndarray of int32
         Those of the first spectrum.
     failed : ndarray of bool, shape (tests,)
@@ -85,7 +85,7 @@ def not_in(
     Returns
     -------
     list of (ndarray of int32, bool)
-        Rows of the first, each with whether its test failed.
+        Rows of the first spectrum, and whether the test of each failed.
 
     Examples
     --------
@@ -96,15 +96,15 @@ def not_in(
     return [(rows[i], bool(failed[i])) for mark, i in index.items() if mark not in other]
 
 
-def changed_columns(before: Counts, after: Counts, changed: Iterable[tuple[Ints, bool]]) -> Ints:
-    """The columns of changed rows whose counts are different now.
+def changed_columns(previous: Counts, after: Counts, changed: Iterable[tuple[Ints, bool]]) -> Ints:
+    """Return the columns of changed rows whose counts differ.
 
     Parameters
     ----------
-    before, after : Counts
-        Of all columns.
+    previous, after : Counts
+        The counts of all columns before and after the change.
     changed : iterable of (ndarray of int, bool)
-        The rows that went or came.
+        The removed and added rows.
 
     Returns
     -------
@@ -122,14 +122,14 @@ def changed_columns(before: Counts, after: Counts, changed: Iterable[tuple[Ints,
     if not rows:
         return np.zeros(0, np.int64)
     touched = np.concatenate(rows)
-    differs = (before.ef[touched] != after.ef[touched]) | (before.ep[touched] != after.ep[touched])
+    differs = (previous.ef[touched] != after.ef[touched]) | (previous.ep[touched] != after.ep[touched])
     is_changed = np.zeros(len(after.ef), bool)
     is_changed[touched[differs]] = True
     return np.flatnonzero(is_changed)
 
 
 def same_files(previous: Sequence[object], current: Sequence[object]) -> tuple[Ints, Ints]:
-    """The files that are the same in two tables.
+    """Find the files that are the same in two tables.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def same_files(previous: Sequence[object], current: Sequence[object]) -> tuple[I
     Returns
     -------
     previous, current : ndarray of int64, shape (k,)
-        Their numbers in each of the tables.
+        Their indices in either table.
 
     Examples
     --------
@@ -155,16 +155,16 @@ def same_files(previous: Sequence[object], current: Sequence[object]) -> tuple[I
 
 @dataclass(frozen=True, eq=False)
 class MovedFiles:
-    """The columns of two tables that hold partly the same files.
+    """How the columns of two tables correspond that share some of their files.
 
     Parameters
     ----------
     new_column : ndarray of int32, shape (old columns,)
-        The new column of each column of a file that is the same, -1 for others.
+        For each old column its new one; -1 where the file changed.
     other : ndarray of bool, shape (new columns,)
-        The columns of files that are not the same.
+        Whether the file of each new column changed.
     spans : list of ndarray of int32, shape (2,)
-        Where these begin and end, file by file.
+        First column, and one past the last, of each file that changed.
 
     Examples
     --------
@@ -179,19 +179,19 @@ class MovedFiles:
 
     @classmethod
     def between(cls, old_starts: Ints, new_starts: Ints, old: Ints, new: Ints) -> MovedFiles:
-        """Lay the files that are the same over each other.
+        """Match the columns of the files that are the same.
 
         Parameters
         ----------
         old_starts, new_starts : ndarray of int64, shape (files + 1,)
-            The first column of each file in either table, and the number of all columns.
+            The first column of each file in either table, then the number of columns.
         old, new : ndarray of int64, shape (k,)
-            The numbers of the files that are the same in either table.
+            The indices in either table of the files that are the same.
 
         Returns
         -------
         MovedFiles
-            Where each column went.
+            The correspondence.
         """
         new_column = np.full(int(old_starts[-1]), -1, np.int32)
         to = ranges(new_starts[new], new_starts[new + 1])
@@ -201,21 +201,21 @@ class MovedFiles:
         changed = np.setdiff1d(np.arange(len(new_starts) - 1), new).tolist()
         return cls(new_column, other, [new_starts[file : file + 2].astype(np.int32) for file in changed])
 
-    def counts(self, before: Counts, removed: Change, added: Change, rows: Sequence[Row], failed: Bools) -> Counts:
+    def counts(self, previous: Counts, removed: Change, added: Change, rows: Sequence[Row], failed: Bools) -> Counts:
         """The counts of the new columns.
 
         Parameters
         ----------
-        before : Counts
-            Of the old columns.
+        previous : Counts
+            The counts of the old columns.
         removed : sequence of (ndarray of int32, bool)
-            Rows of tests that went, in old columns, each with whether its test failed.
+            Rows of removed tests, in old columns, and whether each test failed.
         added : sequence of (ndarray of int32, bool)
-            Rows of tests that came, in new columns.
+            Rows of added tests, in new columns, and whether each test failed.
         rows : sequence of ndarray of int32
-            All rows there are now, in new columns.
+            All rows after the change, in new columns.
         failed : ndarray of bool, shape (tests,)
-            Whether each of their tests failed.
+            Whether the test of each row failed.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class MovedFiles:
         stays = self.new_column >= 0
         to = self.new_column[stays]
         ef, ep = np.zeros(len(self.other), np.int32), np.zeros(len(self.other), np.int32)
-        ef[to], ep[to] = before.ef[stays], before.ep[stays]
+        ef[to], ep[to] = previous.ef[stays], previous.ep[stays]
         for row, bad in removed:
             columns = self.new_column[row]
             np.subtract.at(ef if bad else ep, columns[columns >= 0], _ONE)

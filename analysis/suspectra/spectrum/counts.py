@@ -11,7 +11,7 @@ from suspectra.arrays import Bools, Ints
 from suspectra.cancellation import checked
 
 Change = Sequence[tuple[Ints, bool]]
-"""Rows that came or went, each with whether its test failed."""
+"""Added or removed rows, and whether the test of each failed."""
 
 _ONE = np.int32(1)
 
@@ -53,12 +53,12 @@ class Counts:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Ints], failed: Bools, columns: int) -> Counts:
-        """Count from nothing.
+        """Count all rows.
 
         Parameters
         ----------
         rows : iterable of ndarray of int
-            For each test the columns it has, none twice.
+            The columns that each test executed, without repetition.
         failed : ndarray of bool, shape (tests,)
             Whether each test failed.
         columns : int
@@ -97,12 +97,12 @@ class Counts:
         return Counts(self.ef[columns], self.ep[columns], self.failed, self.passed)
 
     def updated(self, removed: Change, added: Change) -> Counts:
-        """The counts after some rows went and some came; `self` stays as it is, and what did not change is shared.
+        """Return the counts after some rows were removed and others added. `self` is not changed.
 
         Parameters
         ----------
         removed, added : sequence of (ndarray of int, bool)
-            Rows that went and rows that came, each with whether its test failed.
+            Removed and added rows, and whether the test of each failed.
 
         Returns
         -------

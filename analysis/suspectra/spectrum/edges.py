@@ -12,21 +12,21 @@ from suspectra.arrays import Bools, Ints
 
 
 class EdgeKind(str, Enum):
-    """What the two ends of an edge are.
+    """What `source` and `target` of edges mean.
 
     Examples
     --------
-    >>> EdgeKind("arc") is EdgeKind.ARC
-    True
+    >>> [kind.value for kind in EdgeKind]
+    ['arc', 'block', 'outcome']
     """
 
-    ARC = "arc"  # two lines, as coverage.py has it: a negative one is entry or exit of the code that starts there
+    ARC = "arc"  # two lines, as in coverage.py: a negative one is the entry or exit of the code object there
     BLOCK = "block"  # two basic blocks of one function
     OUTCOME = "outcome"  # a line, and -1 - the number of one outcome of its decision
 
 
 FIRST_OUTCOME = 1 << 30
-"""Among arcs, the target of the first condition's false outcome; its true one and those of others follow."""
+"""Target number of the first condition's false outcome; even offsets mean false, odd ones true."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +38,18 @@ class Edges:
     file : ndarray of int32, shape (m,)
         Index into the elements' files.
     source, target : ndarray of int32, shape (m,)
-        Lines that the edge leaves and enters, or block numbers: `kind` says which.
+        Line or block number at each end of the edge, according to `kind`.
     function : ndarray of int32, shape (m,)
         Index into the elements' functions, -1 where it is not known.
     kind : EdgeKind
         What `source` and `target` are.
     complete : bool
-        Whether every edge a test traversed is recorded. A recorder that marks decisions need not mark the ways between
+        Whether every edge that a test traversed is recorded. A recorder of decisions need not mark the edges between
         them: these follow from the statements.
     conditions : tuple of ndarray of int32, each of shape (k, 4)
-        For each file the conditions inside expressions, whose outcomes are edges too, where the evidence tells them:
-        first line and column, last line and column behind. Columns are characters, from 0. An outcome leads from the
-        line of its statement to `FIRST_OUTCOME` + 2 × the number of the condition, + 1 where it is true.
+        For each file the conditions inside expressions, where the evidence has their outcomes, which are edges too:
+        first line, first column, last line, and the column after the last. Columns are characters, from 0. An outcome
+        leads from the line of its statement to `FIRST_OUTCOME` + 2 × the number of the condition, + 1 where it is true.
 
     Examples
     --------
@@ -72,5 +72,5 @@ class Edges:
 
     @cached_property
     def is_outcome(self) -> Bools:
-        """Whether an edge is the outcome of a condition inside an expression; shape (m,)."""
+        """Whether each edge is the outcome of a condition inside an expression; shape (m,)."""
         return np.asarray(self.target) >= FIRST_OUTCOME if self.conditions else np.zeros(len(self), bool)

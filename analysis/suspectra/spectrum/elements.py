@@ -38,14 +38,14 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Elements:
-    """The statements a technique can score, as columns.
+    """The statements that a technique can score, as columns.
 
     Parameters
     ----------
     files : tuple of str
         Workspace-relative paths with forward slashes.
     file : ndarray of int32, shape (n,)
-        Index into `files`; elements of one file stand together, in the order of their lines.
+        Index into `files`; elements are sorted by file, then by line.
     line, end_line : ndarray of int32, shape (n,)
         First and last line of each statement, counted from 1.
     function : ndarray of int32, shape (n,)
@@ -53,7 +53,7 @@ class Elements:
     functions : tuple of Function
         All functions of all files.
     versions : tuple, optional
-        For each file an object that stays the same as long as the file does.
+        For each file an object whose identity changes only when the file does.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Elements:
         return len(self.line)
 
     def location(self, element: int) -> Location:
-        """Where an element stands.
+        """Return the location of an element.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Elements:
         Returns
         -------
         slice
-            First column and the one behind the last.
+            From the first column to one past the last.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class Elements:
         return slice(int(self.file_start[index]), int(self.file_start[index + 1]))
 
     def at(self, path: str, line: int) -> int | None:
-        """The innermost element whose lines hold `line`, or None.
+        """Return the innermost element whose lines include `line`, or None.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Elements:
         Returns
         -------
         int or None
-            Its column. Where several statements hold the line, the one that starts last.
+            Its column. Where several statements include the line, the one that starts last.
 
         Examples
         --------
@@ -163,14 +163,14 @@ class Elements:
         """
         span = self.in_file(path)
         first, last = self.line[span], self.end_line[span]
-        holding = np.flatnonzero((first <= line) & (line <= last))
-        if not len(holding):
+        containing = np.flatnonzero((first <= line) & (line <= last))
+        if not len(containing):
             return None
         # the latest start is the innermost: a statement inside a multi-line one starts after it
-        return span.start + int(holding[np.argmax(first[holding])])
+        return span.start + int(containing[np.argmax(first[containing])])
 
     def starting(self, file: Ints, line: Ints) -> Ints:
-        """The element that starts on each of some lines, -1 where none does; files are given by number.
+        """Return the element that starts on each of some lines, -1 where none does.
 
         Parameters
         ----------
@@ -196,9 +196,9 @@ class Elements:
             [start + np.searchsorted(self.line[start:end], at) for (start, end), at in zip(ends, line, strict=True)],
             np.int64,
         )
-        there = found < ends[:, 1]
-        there[there] = self.line[found[there]] == line[there]
-        return np.where(there, found, -1)
+        exists = found < ends[:, 1]
+        exists[exists] = self.line[found[exists]] == line[exists]
+        return np.where(exists, found, -1)
 
     @cached_property
     def _file_index(self) -> dict[str, int]:
@@ -206,5 +206,5 @@ class Elements:
 
     @cached_property
     def file_start(self) -> Ints:
-        """The first column of each file, and behind these the number of all columns; shape (files + 1,)."""
+        """The first column of each file, then the number of columns; shape (files + 1,)."""
         return np.searchsorted(self.file, np.arange(len(self.files) + 1))

@@ -1,4 +1,4 @@
-"""Columns by their pair (ef, ep), of which there are far fewer than columns."""
+"""Columns grouped by their pair (ef, ep). There are far fewer pairs than columns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from suspectra.arrays import Bools, Ints
 from suspectra.spectrum.counts import Counts
 
-_TABLE = 1 << 21  # a table of so many entries is quicker than to sort some thousand columns
+_TABLE = 1 << 21  # up to this many entries, a lookup table is quicker than sorting a few thousand columns
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Candidates by their pair (ef, ep), which is all that a formula sees of them.
+    """Candidates grouped by their pair (ef, ep), the only input that differs between them in a formula.
 
     Parameters
     ----------
@@ -23,11 +23,11 @@ class Pairs:
     ef, ep : ndarray of int64, shape (pairs,)
         Failing and passing tests that execute the candidates of each pair.
     size : ndarray of int64, shape (pairs,)
-        How many candidates have each pair; 0 for one that was left behind when counts changed.
+        How many candidates have each pair; 0 for a pair that no candidate has any more since counts changed.
     key : ndarray of int64, shape (pairs,)
         The :func:`pair_key` of each pair, ascending.
     number : ndarray of int32, shape (pairs,)
-        The number of the pair that has each of these keys.
+        The number of the pair with each key.
 
     Examples
     --------
@@ -56,12 +56,12 @@ class Pairs:
         counts : Counts
             Of all columns.
         candidates : ndarray of bool, shape (n,)
-            The columns that count.
+            Whether each column is a candidate.
 
         Returns
         -------
         Pairs
-            Numbered from nothing: no pair is left behind.
+            Numbered afresh: each pair has a candidate.
         """
         of, ef, ep = distinct_pairs(counts)
         of = np.where(candidates, of, -1).astype(np.int32, copy=False)
@@ -69,7 +69,7 @@ class Pairs:
         return cls(of, ef, ep, size, pair_key(ef, ep), np.arange(len(ef), dtype=np.int32))
 
     def updated(self, counts: Counts, columns: Ints) -> Pairs:
-        """The pairs after the counts of some columns changed; `self` stays as it is.
+        """Return the pairs after the counts of some columns changed. `self` is not changed.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Pairs:
         Returns
         -------
         Pairs
-            Pairs that are new stand behind the old ones, so old numbers stay.
+            New pairs are appended, so the numbers of the others stay the same.
 
         Examples
         --------
@@ -114,7 +114,7 @@ class Pairs:
 
     @property
     def worn(self) -> bool:
-        """Whether so many pairs were left behind that it is better to start anew."""
+        """Whether so many pairs have no candidate that it is better to number them afresh."""
         return len(self) > 4096 + 2 * int(np.count_nonzero(self.size))
 
 
@@ -140,9 +140,9 @@ def pair_key(ef: Ints, ep: Ints) -> Ints:
 
 
 def distinct_pairs(counts: Counts) -> tuple[Ints, Ints, Ints]:
-    """Columns by their pair (ef, ep): the pair's number for each column, then ef and ep of each pair.
+    """Group columns by their pair (ef, ep).
 
-    Pairs are few where tests are few, so a table of all possible ones is quicker than sorting the columns.
+    With few tests there are few possible pairs, and a table of all of them is quicker than sorting the columns.
 
     Parameters
     ----------

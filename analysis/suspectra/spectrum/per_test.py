@@ -1,4 +1,4 @@
-"""What follows from the rows of each test, worked out once for each test."""
+"""Values computed from the rows of each test, cached by test."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from suspectra.spectrum.rows import Derived
 from suspectra.spectrum.spectrum import Spectrum
 
 T = TypeVar("T")
-_BATCH = 64  # tests whose edges are worked out together
+_BATCH = 64  # tests whose edges are computed together
 
 
 class PerTest(Generic[T]):
-    """What follows from the rows of one test alone, worked out once for each test.
+    """Values that depend on the rows of one test alone, cached by test.
 
-    Rows that are the same objects as in the spectrum that was asked for last count as unchanged.
+    Rows that are the same objects as in the last spectrum count as unchanged.
 
     Parameters
     ----------
     work : callable
-        Given a spectrum and numbers of its tests, what follows for each of these.
+        Given a spectrum and row numbers of its tests, returns the value for each of these tests.
 
     Examples
     --------
@@ -36,11 +36,11 @@ class PerTest(Generic[T]):
 
     def __init__(self, work: Callable[[Spectrum, list[int]], Iterable[T]]):
         self._work = work
-        # the spectrum keeps its rows alive, so that no other object takes their identity
+        # keeping the spectrum keeps its rows alive, so no other object can get their id
         self._last: tuple[Spectrum | None, dict[tuple[int, int, int], T]] = (None, {})
 
     def results(self, spectrum: Spectrum) -> list[T]:
-        """What follows for each test, in the order of the rows.
+        """Return the value for each test, in the order of the rows.
 
         Parameters
         ----------
@@ -50,29 +50,29 @@ class PerTest(Generic[T]):
         Returns
         -------
         list of T
-            One result for each test.
+            One value for each test.
         """
         keys = _identities(spectrum)
-        known = self._last[1]
-        fresh = [test for test, key in enumerate(keys) if key not in known]
-        found = zip((keys[test] for test in fresh), self._work(spectrum, fresh), strict=True) if fresh else ()
-        every = known | dict(found)
-        self._last = spectrum, {key: every[key] for key in keys}
-        return [every[key] for key in keys]
+        cached = self._last[1]
+        missing = [test for test, key in enumerate(keys) if key not in cached]
+        found = zip((keys[test] for test in missing), self._work(spectrum, missing), strict=True) if missing else ()
+        results = cached | dict(found)
+        self._last = spectrum, {key: results[key] for key in keys}
+        return [results[key] for key in keys]
 
 
 class Tally:
-    """How many failed and passed tests have each of some columns, where a test's columns follow from its rows.
+    """Counts of failed and passed tests over columns that are derived from a test's rows.
 
-    Rows that are the same objects as in the spectrum that was asked for last count as unchanged: only tests that came
-    or went are worked out then.
+    Rows that are the same objects as in the last spectrum count as unchanged: only added and removed tests are computed
+    again.
 
     Parameters
     ----------
     derive : callable
-        Given a spectrum and numbers of its tests, the columns of each of these, none twice.
+        Given a spectrum and row numbers of its tests, returns the columns of each of these tests, without repetition.
     columns : int
-        How many there are.
+        The number of columns.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Tally:
 
 
 def batches(spectrum: Spectrum) -> Iterator[slice]:
-    """All tests in slices of some each, whose edges may be looked at together; cancellable in between.
+    """Split the tests into batches whose edges may be looked at together; cancellable in between.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def batches(spectrum: Spectrum) -> Iterator[slice]:
     Returns
     -------
     iterator of slice
-        Of row numbers, ascending.
+        Row numbers, ascending.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def batches(spectrum: Spectrum) -> Iterator[slice]:
 
 
 def _identities(spectrum: Spectrum) -> list[tuple[int, int, int]]:
-    """What tells the rows of each test from others: the objects that hold them, or that they follow from."""
+    """The identity of each test's rows: of the arrays themselves, or of those that they are derived from."""
     nothing = (0,) * len(spectrum.rows)
     parts = (spectrum.rows, spectrum.edge_rows, spectrum.edge_counts)
     return list(zip(*(nothing if part is None else _identities_of(part) for part in parts), strict=True))

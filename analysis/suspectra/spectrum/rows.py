@@ -1,4 +1,4 @@
-"""Rows: the sorted columns that one test executed, and those that are worked out when they are asked for."""
+"""Rows: the sorted columns that one test executed, some of them computed on demand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IntsT = TypeVar("IntsT", bound=Ints, covariant=True)
 
 
 class Derived(Sequence[IntsT], ABC):
-    """Arrays, one for each test, that are worked out from others when they are asked for.
+    """Arrays, one for each test, that are derived from others on demand.
 
     Examples
     --------
@@ -35,11 +35,11 @@ class Derived(Sequence[IntsT], ABC):
     @property
     @abstractmethod
     def source(self) -> Sequence[Ints]:
-        """What they follow from, test by test: where these are the same objects, so is what follows."""
+        """What each test's array is derived from: while this is the same object, the derived array is equal."""
 
 
 class DerivedRows(Derived[Row]):
-    """Rows that are worked out when they are asked for, and need not be worked out whole.
+    """Rows that are derived on demand, in whole or in part.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class DerivedRows(Derived[Row]):
 
     @abstractmethod
     def among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
-        """The wanted columns in the rows of some tests, in any order; cancellable in between.
+        """Iterate over the wanted columns in the rows of some tests; cancellable in between.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class DerivedRows(Derived[Row]):
         Returns
         -------
         iterator of ndarray of int32
-            One array of column indices for each of `tests`, in their order.
+            One array of column indices, in any order, for each of `tests`.
         """
 
 
@@ -84,7 +84,7 @@ def ranges(starts: Ints, ends: Ints) -> Ints:
     Parameters
     ----------
     starts, ends : ndarray of int, shape (k,)
-        First number of each range, and the one behind its last.
+        First number of each range, and one past its last.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def ranges(starts: Ints, ends: Ints) -> Ints:
 
 
 def holds(row: Row, columns: Ints) -> Bools:
-    """Whether a row holds each of some columns.
+    """Whether a row contains each of some columns.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def holds(row: Row, columns: Ints) -> Bools:
     Returns
     -------
     ndarray of bool, shape (n,)
-        True for each column that the row holds.
+        True for each column that the row contains.
 
     Examples
     --------
@@ -123,6 +123,6 @@ def holds(row: Row, columns: Ints) -> Bools:
     """
     if not len(row):
         return np.zeros(len(columns), bool)
-    columns = columns.astype(row.dtype, copy=False)  # with columns of another width all of the row would be copied
-    held: Bools = row[np.minimum(row.searchsorted(columns), len(row) - 1)] == columns
-    return held
+    columns = columns.astype(row.dtype, copy=False)  # searchsorted would copy the whole row to another dtype
+    contained: Bools = row[np.minimum(row.searchsorted(columns), len(row) - 1)] == columns
+    return contained

@@ -1,4 +1,4 @@
-"""Some failing tests of a spectrum against all of its passing ones."""
+"""A spectrum of some of the failing tests and all passing ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum | None = None) -> Spectrum:
-    """A spectrum without some of its failing tests.
+    """Return a spectrum with only some of its failing tests.
 
     Parameters
     ----------
@@ -26,13 +26,13 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
     tests : collection of str
         Names of the failing tests that stay.
     previous : Spectrum, optional
-        What this gave for the state before a change; what did not change is shared with it.
+        The result for the state before a change; what did not change is shared with it.
 
     Returns
     -------
     Spectrum
-        The counts of passing tests are the same objects as in `spectrum`. Where no failing test is left out it is
-        `spectrum`, and where nothing changed it is `previous`.
+        The counts of passing tests are the same objects as in `spectrum`. It is `spectrum` itself where no failing test
+        is left out, and `previous` where nothing changed.
 
     Examples
     --------
@@ -41,18 +41,18 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
     >>> view.tests, view.counts.ef.tolist(), view.counts.ep is spectrum.counts.ep
     (('t2', 't3'), [0, 1], True)
     """
-    kept_rows = ~spectrum.failed
-    kept_rows[[spectrum.test_index[test] for test in tests]] = True
-    kept = kept_rows.tolist()
-    if all(kept):
+    selected = ~spectrum.failed
+    selected[[spectrum.test_index[test] for test in tests]] = True
+    is_selected = selected.tolist()
+    if all(is_selected):
         return spectrum
 
     def part(items: Iterable[T]) -> tuple[T, ...]:
-        return tuple(compress(items, kept))
+        return tuple(compress(items, is_selected))
 
     view = Spectrum(
         part(spectrum.tests),
-        spectrum.failed[kept_rows],
+        spectrum.failed[selected],
         spectrum.elements,
         part(spectrum.rows),
         spectrum.candidates,
@@ -60,7 +60,7 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
         None if spectrum.edge_rows is None else part(spectrum.edge_rows),
         None if spectrum.edge_counts is None else part(spectrum.edge_counts),
         part(spectrum.runs),
-        None if spectrum.raised is None else spectrum.raised[kept_rows],
+        None if spectrum.raised is None else spectrum.raised[selected],
     )
     if previous is not None and not _same_columns(view, previous):
         previous = None
@@ -75,7 +75,7 @@ def _same_columns(one: Spectrum, other: Spectrum) -> bool:
 
 
 def _same_tests(one: Spectrum, other: Spectrum) -> bool:
-    """Whether tests, outcomes and rows are the same, these as objects."""
+    """Whether tests and outcomes are equal and rows are the same objects."""
     rows = ((one.rows, other.rows), (one.edge_rows or (), other.edge_rows or ()))
     more = ((one.edge_counts or (), other.edge_counts or ()),)
     return (
@@ -92,29 +92,29 @@ def _equal(one: Ints | None, other: Ints | None) -> bool:
 
 
 def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
-    """Count the failing tests; the counts of passing ones are there."""
-    own = np.flatnonzero(view.failed).tolist()
-    known = view.__dict__
-    before = previous.__dict__ if previous is not None else {}
-    same = previous is not None and all(
-        map(is_, _failing(view.rows, own), _failing(previous.rows, np.flatnonzero(previous.failed).tolist()))
+    """Count the failing tests; the counts of passing ones are taken from the whole spectrum."""
+    failing = np.flatnonzero(view.failed).tolist()
+    cache = view.__dict__
+    previous_cache = previous.__dict__ if previous is not None else {}
+    is_same = previous is not None and all(
+        map(is_, _failing(view.rows, failing), _failing(previous.rows, np.flatnonzero(previous.failed).tolist()))
     )
-    counted: Counts | None = before.get("counts")
-    if same and counted is not None and counted.failed == len(own):
+    counted: Counts | None = previous_cache.get("counts")
+    if is_same and counted is not None and counted.failed == len(failing):
         ef = counted.ef
     else:
-        ef = Counts.from_rows(_failing(view.rows, own), view.failed[own], len(view.elements)).ef
-    counts = known["counts"] = Counts(ef, whole.counts.ep, len(own), whole.counts.passed)
-    pairs = before.get("pairs")
+        ef = Counts.from_rows(_failing(view.rows, failing), view.failed[failing], len(view.elements)).ef
+    counts = cache["counts"] = Counts(ef, whole.counts.ep, len(failing), whole.counts.passed)
+    pairs = previous_cache.get("pairs")
     if counted is not None and pairs is not None and not pairs.worn:
         differs = counted.ep != counts.ep
         if counted.ef is not counts.ef:
             differs |= counted.ef != counts.ef
         changed = np.flatnonzero(differs)
-        known["pairs"] = pairs.updated(counts, changed)
+        cache["pairs"] = pairs.updated(counts, changed)
     if view.edges is not None and view.edge_rows is not None and "edge_hit_counts" in whole.__dict__:
-        edges = Counts.from_rows([view.edge_rows[i] for i in own], view.failed[own], len(view.edges))
-        known["edge_hit_counts"] = Counts(edges.ef, whole.edge_hit_counts.ep, len(own), whole.counts.passed)
+        edges = Counts.from_rows([view.edge_rows[i] for i in failing], view.failed[failing], len(view.edges))
+        cache["edge_hit_counts"] = Counts(edges.ef, whole.edge_hit_counts.ep, len(failing), whole.counts.passed)
 
 
 def _failing(rows: tuple[Row, ...], tests: list[int]) -> list[Row]:

@@ -1,8 +1,8 @@
 """The spectrum: which test executed which element, and how the test ended.
 
 Rows are kept as one sorted index array per test rather than as one sparse matrix. A test that runs again then
-replaces one array while every other row is shared with the spectrum before it, which is what keeps an update
-of one test independent of the size of the suite.
+replaces one array, and every other row is shared with the previous spectrum. So the cost of updating one test does not
+depend on the size of the suite.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from suspectra.spectrum.elements import Elements
 from suspectra.spectrum.pairs import Pairs
 from suspectra.spectrum.rows import DerivedRows, holds
 
-_MANY_FILES = 20  # changed ones, from which on counting all over is no slower
-_MANY = 1_000  # elements from which on it pays to sort what all failing tests execute
+_MANY_FILES = 20  # above so many changed files, counting everything again is no slower
+_MANY = 1_000  # above so many elements, it pays to sort what all failing tests execute
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """Tests against elements, and where it is known against control-flow edges.
+    """Which elements each test executes, and, where known, which control-flow edges.
 
     Parameters
     ----------
     tests : tuple of str
-        Names of the tests that passed or failed; a test that was skipped is not here.
+        Names of the tests that passed or failed; skipped tests are left out.
     failed : ndarray of bool, shape (tests,)
         Whether each test failed.
     elements : Elements
@@ -42,19 +42,20 @@ class Spectrum:
     rows : tuple of ndarray of int32
         For each test the sorted indices of the elements it executed.
     candidates : ndarray of bool, shape (elements,)
-        The elements that may be suspects. Test code is measured but is normally no candidate.
+        Whether each element may be a suspect. Test code is measured but is normally no candidate.
     edges : Edges, optional
-        What the edge rows index; None where the evidence tells nothing of edges.
+        What the edge rows index; None where the evidence has no edges.
     edge_rows : tuple of ndarray of int32, optional
-        For each test the sorted indices of the edges it traversed. Where these follow from what the evidence tells,
-        they are worked out when they are asked for, best some tests at a time: see :func:`suspectra.spectrum.batches`.
+        For each test the sorted indices of the edges it traversed. Where the evidence does not list them, they are
+        derived on demand, best in batches of tests: see :func:`suspectra.spectrum.batches`.
     edge_counts : tuple of ndarray of integers, optional
-        How often, aligned with `edge_rows`, where the source of the evidence counted; as narrow as they can be.
+        How often each edge was traversed, aligned with `edge_rows`, where the evidence has counts; of the narrowest
+        type.
     runs : tuple, optional
-        What tells the run of each test from its other runs; see :class:`~suspectra.evidence.evidence.Evidence`.
+        Identifies the run of each test; see :class:`~suspectra.evidence.evidence.Evidence`.
     raised : ndarray of int32, shape (tests,), optional
-        For each test the candidate in which it failed: that of the innermost frame of its traceback that is in one. -1
-        where there is none; None where the evidence holds no tracebacks.
+        For each test the candidate in which it failed, according to the innermost frame of its traceback that is in a
+        candidate; -1 where there is none. None where the evidence has no tracebacks.
 
     Examples
     --------
@@ -91,7 +92,7 @@ class Spectrum:
         elements: Elements | None = None,
         tests: Sequence[str] | None = None,
     ) -> Spectrum:
-        """A spectrum from a dense matrix of tests × elements, for examples and for published tables.
+        """Make a spectrum from a dense matrix of tests × elements, for examples and published tables.
 
         Parameters
         ----------
@@ -107,7 +108,7 @@ class Spectrum:
         Returns
         -------
         Spectrum
-            All elements are candidates, and nothing is known of edges.
+            All elements are candidates, and there are no edges.
 
         Examples
         --------
@@ -134,7 +135,7 @@ class Spectrum:
         return Counts.from_rows(self.rows, self.failed, len(self.elements))
 
     def count_by(self, count: Callable[[Spectrum], Counts]) -> None:
-        """Take the counts from somebody who counts faster, unless they are known.
+        """Take the counts from a faster function, unless they are computed already.
 
         Parameters
         ----------
@@ -174,7 +175,7 @@ class Spectrum:
         return Counts.from_rows(rows, self.failed, len(edges))
 
     def require_edges(self) -> tuple[Edges, Sequence[Row]]:
-        """The edges, and for each test its row of them.
+        """Return the edges and the edge rows.
 
         Returns
         -------
@@ -199,7 +200,7 @@ class Spectrum:
         return self.edges, self.edge_rows
 
     def edges_among(self, wanted: Bools, tests: Sequence[int]) -> Iterator[Row]:
-        """Those of some edges that each of some tests traversed, in any order; cancellable in between.
+        """Iterate over the wanted edges that some tests traversed; cancellable in between.
 
         Parameters
         ----------
@@ -211,7 +212,7 @@ class Spectrum:
         Returns
         -------
         iterator of ndarray of int32
-            One array of column indices for each of `tests`, in their order.
+            One array of column indices, in any order, for each of `tests`.
 
         Raises
         ------
@@ -241,7 +242,7 @@ class Spectrum:
 
     @cached_property
     def _failing_by_element(self) -> tuple[Ints, Ints]:
-        """Failing tests by element, compressed: (start of each element's run, row numbers)."""
+        """Failing tests by element, in compressed form: (start of each element's slice, row numbers)."""
         bad = np.array(self._failing, np.int64)
         if not len(bad):
             return np.zeros(len(self.elements) + 1, np.int64), np.zeros(0, np.int64)
@@ -253,11 +254,11 @@ class Spectrum:
 
     @cached_property
     def _failing(self) -> list[int]:
-        """Row numbers of the failing tests by name: they ran in whatever order partial runs and workers had."""
+        """Row numbers of the failing tests, sorted by name: the order of runs depends on workers and partial runs."""
         return sorted(np.flatnonzero(self.failed).tolist(), key=self.tests.__getitem__)
 
     def failing_tests(self, element: int) -> tuple[str, ...]:
-        """The names of the failing tests that execute an element, in their order.
+        """Return the names of the failing tests that execute an element, sorted.
 
         Parameters
         ----------
@@ -278,7 +279,7 @@ class Spectrum:
         return self.failing_tests_of([element])[0]
 
     def failing_tests_of(self, elements: Sequence[int]) -> list[tuple[str, ...]]:
-        """The names of the failing tests that execute each of some elements, in their order.
+        """Return the names of the failing tests that execute each of some elements, sorted.
 
         Parameters
         ----------
@@ -288,7 +289,7 @@ class Spectrum:
         Returns
         -------
         list of tuple of str
-            For each of `elements` the names.
+            The names, for each of `elements`.
 
         Examples
         --------
@@ -300,18 +301,18 @@ class Spectrum:
             starts, tests = self._failing_by_element
             return [tuple([self.tests[i] for i in tests[starts[e] : starts[e + 1]].tolist()]) for e in elements]
         bad, wanted = self._failing, np.asarray(elements, np.int32)
-        held = np.array([holds(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
-        known: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
+        executed = np.array([holds(self.rows[i], wanted) for i in bad], bool).reshape(len(bad), len(wanted))
+        names_of: dict[bytes, tuple[str, ...]] = {}  # most elements share their tests with others
         found = []
-        for which in np.ascontiguousarray(held.T):
+        for which in np.ascontiguousarray(executed.T):
             key = which.tobytes()
-            if key not in known:
-                known[key] = tuple([self.tests[i] for i in compress(bad, which.tolist())])
-            found.append(known[key])
+            if key not in names_of:
+                names_of[key] = tuple([self.tests[i] for i in compress(bad, which.tolist())])
+            found.append(names_of[key])
         return found
 
     def tests_executing(self, element: int) -> Ints:
-        """Row numbers of all tests that execute an element.
+        """Return the row numbers of all tests that execute an element.
 
         Parameters
         ----------
@@ -341,32 +342,31 @@ class Spectrum:
         runs: tuple[Hashable, ...] = (),
         raised: Ints | None = None,
     ) -> Spectrum:
-        """The spectrum over the same elements after a change of tests.
+        """Return the spectrum over the same elements after a change of tests.
 
-        A row that is the same object as before counts as unchanged, so the counts of elements and edges are carried
-        over and only what changed is counted again.
+        A row that is the same object as before counts as unchanged, so only changed rows are counted again.
 
         Parameters
         ----------
         tests : tuple of str
-            Names of all tests there are now.
+            Names of all tests after the change.
         failed : ndarray of bool, shape (tests,)
             Whether each failed.
         rows : tuple of ndarray of int32
-            What each executed, as the class says.
+            The elements that each executed, as in :class:`Spectrum`.
         edge_rows : tuple of ndarray of int32, optional
-            What each traversed, where edges are known.
+            The edges that each traversed, where edges are known.
         edge_counts : tuple of ndarray of int, optional
-            How often, aligned with `edge_rows`.
+            How often each edge was traversed, aligned with `edge_rows`.
         runs : tuple of Hashable, optional
-            What tells each run from others.
+            Identifies the run of each test.
         raised : ndarray of int32, shape (tests,), optional
-            Where each failed, where tracebacks are known.
+            The element in which each failed, where tracebacks are known.
 
         Returns
         -------
         Spectrum
-            It has the elements, the candidates and the edges of this one.
+            With the elements, candidates and edges of this one.
 
         Examples
         --------
@@ -382,9 +382,9 @@ class Spectrum:
         return after
 
     def follow(self, before: Spectrum) -> None:
-        """Take over the counts of a spectrum with the same columns, counting only rows that came or went.
+        """Reuse the counts of a spectrum with the same columns; only added and removed rows are counted.
 
-        A row that is the same object in both counts as unchanged. What is known here already stays.
+        A row that is the same object in both counts as unchanged. Counts that this spectrum has already are kept.
 
         Parameters
         ----------
@@ -419,10 +419,10 @@ class Spectrum:
             )
 
     def follow_files(self, before: Spectrum) -> None:
-        """Take over the counts of a spectrum whose files were partly others.
+        """Reuse the counts of a spectrum of which some files have changed.
 
-        Columns of files that are the same are counted again for tests that came or went, those of other files for all
-        tests. Without `runs`, or where too much changed, nothing is taken over.
+        Columns of unchanged files are counted again only for added and removed tests, columns of changed files for all
+        tests. Without `runs`, or where too much changed, nothing is reused.
 
         Parameters
         ----------
@@ -464,7 +464,7 @@ class Spectrum:
         return dict(zip(marks, range(len(self.runs)), strict=True))
 
     def _edges_by_file(self) -> tuple[Ints, Sequence[Row]] | None:
-        """Where the edges of each file begin, and the rows over them; None where a file's don't stand together."""
+        """The first edge of each file, and the edge rows; None where edges are not sorted by file."""
         if self.edges is None or self.edge_rows is None or np.any(np.diff(self.edges.file) < 0):
             return None
         return np.searchsorted(self.edges.file, np.arange(len(self.elements.files) + 1)), self.edge_rows
