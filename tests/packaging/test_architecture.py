@@ -18,6 +18,7 @@ ANALYSIS = ROOT / "analysis" / "suspectra"
 SERVER = ROOT / "server" / "suspectra_server"
 
 ROW = re.compile(r"^\| (`[^|]+`) \| [^|]+ \| ([^|]+) \|$", re.MULTILINE)
+ENDINGS = re.compile(r'"\.(pyw|pyi|pyx|cc|cpp|h)"')
 TOPS = (ROOT / "analysis", ROOT / "server")
 PACKAGES = ("suspectra_recorder", "suspectra", "suspectra_server")
 
@@ -217,6 +218,14 @@ def test_programs_are_started_in_one_place(path):
 def test_the_server_has_programs_run_in_one_place(path):
     runs = {"suspectra.processes.runner.run", "suspectra.recording.launch", "suspectra.c_recording"}
     assert not runs & set(imports(path)) or path.name == "processes.py"
+
+
+def test_the_names_of_source_files_are_in_one_place():
+    """Which endings are Python's, and which C's, must not depend on who asks."""
+    lists = {
+        path for folder in (ANALYSIS, SERVER) for path in sources(folder) if ENDINGS.search(path.read_text("utf-8"))
+    }
+    assert lists == {ANALYSIS / "program" / "languages.py"}
 
 
 def test_type_checkers_see_the_public_names():

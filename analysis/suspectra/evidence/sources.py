@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
+from suspectra.program.languages import is_python
 
 # no hand-written source is larger; a file that is would only cost memory
 MAX_SOURCE = 16 * 2**20
@@ -400,7 +401,7 @@ def decode(data: bytes, path: str) -> str:
     "# coding: latin-1\nname = 'Zoë'"
     """
     try:
-        if not path.endswith((".py", ".pyw", ".pyi")):
+        if not is_python(path):
             return data.decode("utf-8-sig")
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         return data.decode(encoding, "replace")

@@ -15,12 +15,11 @@ from suspectra.errors import NothingToRank
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
+from suspectra.program.languages import is_python_or_cython
 from suspectra.quantity import many
 from suspectra.report import RankedReport
 from suspectra.spectrum import EdgeKind, Spectrum, some_failing
 from suspectra.techniques.technique import Technique
-
-_PYTHON = (".py", ".pyx", ".pyw")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +120,7 @@ def rank_groups(
     spectrum = report.spectrum
     state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)
     before = {ranked.group.number: ranked for ranked in previous.groups} if previous else {}
-    sure = all(path.endswith(_PYTHON) for path in spectrum.elements.files)
+    sure = all(is_python_or_cython(path) for path in spectrum.elements.files)
     ranked = []
     for group in checked(state.groups):
         old = before.get(group.number)

@@ -13,6 +13,7 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.cancellation import checked
 from suspectra.program import Program
+from suspectra.program.languages import is_python
 from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import Elements, PerTest, Spectrum
@@ -104,7 +105,7 @@ class _Named:
         _callers.begin()
         for done, path in enumerate(checked(elements.files)):
             progress(done / len(elements.files))
-            data = source_of(path) if path.endswith((".py", ".pyw")) else None
+            data = source_of(path) if is_python(path) else None
             if data is None:
                 continue
             span = elements.in_file(path)

@@ -17,6 +17,7 @@ import numpy as np
 from suspectra.arrays import Bools, Ints
 from suspectra.cancellation import check, checked
 from suspectra.program.flow_graph import EXIT, FlowGraph
+from suspectra.program.languages import is_c
 from suspectra.program.remembered import Remembered
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Edges, Elements, ranges
@@ -24,7 +25,6 @@ from suspectra.spectrum import EdgeKind, Edges, Elements, ranges
 _DECIDES = re.compile(rb"(?:if|elif|while|for|assert|async[ \t]+for)\b|match\b(?![ \t]*[=.,:)])[^#]*:[ \t]*(?:#|$)")
 _RETURNS = re.compile(rb"return\b")
 _MARK = b"\xef\xbb\xbf"  # of an encoding, before the first line
-_COMPILED = (".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".h++", ".inl", ".ipp", ".tcc")
 
 
 class StatementKind(IntEnum):
@@ -109,7 +109,7 @@ class Statements:
         _kinds_in.begin()
         found = []
         for path in checked(self.elements.files):
-            if path.endswith(_COMPILED):
+            if is_c(path):
                 continue
             place = self.elements.in_file(path)
             source = self.source_of(path) if place.stop > place.start else None
@@ -156,7 +156,7 @@ class Statements:
         """Whether a line only opens or only closes a function of several lines, in C and C++; shape (elements,)."""
         elements = self.elements
         signature = np.zeros(len(elements), bool)
-        compiled = np.array([path.endswith(_COMPILED) for path in elements.files], bool)
+        compiled = np.array([is_c(path) for path in elements.files], bool)
         spans = [(f.file, f.line, f.end_line) for f in elements.functions if compiled[f.file] and f.line < f.end_line]
         file, first, last = np.array(spans, np.int64).reshape(-1, 3).T
         for line in (first, last):
@@ -253,14 +253,21 @@ def _leaving(graph: FlowGraph) -> tuple[Ints, Ints]:
 
 def _elements_at(elements: Elements, file: Ints, line: Ints) -> Ints:
     """The element that begins on each of some lines, -1 where none does; all at once."""
-    if not len(elements):
-        return np.full(len(line), -1, np.int64)
-    width = int(max(elements.line.max(), line.max(initial=0))) + 1
-    keys = elements.file.astype(np.int64) * width + elements.line
+    return _positions(_keys(elements.file, elements.line), _keys(file, line))
+
+
+def _keys(file: Ints, line: Ints) -> Ints:
+    """A number for each line, in the order of files and lines; arcs enter and leave functions at negative lines."""
+    return file.astype(np.int64) << 33 | (line.astype(np.int64) + (1 << 32))
+
+
+def _positions(keys: Ints, wanted: Ints) -> Ints:
+    """The position of each wanted key among keys in ascending order, -1 for one that is not there."""
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
     check()
-    wanted = file.astype(np.int64) * width + line
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where((line > 0) & (keys[place] == wanted), place, -1)
+    position = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[position] == wanted, position, -1)
 
 
 def _connected(elements: Elements, edges: Edges) -> Ints:
@@ -269,15 +276,14 @@ def _connected(elements: Elements, edges: Edges) -> Ints:
     from scipy.sparse import csgraph
 
     chosen = ~edges.is_outcome
-    ends = np.concatenate([edges.source[chosen], edges.target[chosen]]).astype(np.int64)
-    file = np.tile(edges.file[chosen].astype(np.int64), 2)
-    places, number = np.unique(file << 33 | (ends + (1 << 32)), return_inverse=True)
+    file = np.tile(edges.file[chosen], 2)
+    ends = _keys(file, np.concatenate([edges.source[chosen], edges.target[chosen]]))
+    keys, number = np.unique(ends, return_inverse=True)
     source, target = number.reshape(2, -1)
-    links = sparse.coo_array((np.ones(len(source), np.int8), (source, target)), shape=(len(places), len(places)))
+    links = sparse.coo_array((np.ones(len(source), np.int8), (source, target)), shape=(len(keys), len(keys)))
     count, part = csgraph.connected_components(links, directed=False)
-    own = elements.file.astype(np.int64) << 33 | (elements.line.astype(np.int64) + (1 << 32))
-    place = np.minimum(np.searchsorted(places, own), max(len(places) - 1, 0))
-    known = np.zeros(len(own), bool) if not len(places) else places[place] == own
+    position = _positions(keys, _keys(elements.file, elements.line))
+    known = position >= 0
     function = count + elements.file.astype(np.int64)
-    function[known] = part[place[known]]
+    function[known] = part[position[known]]
     return function

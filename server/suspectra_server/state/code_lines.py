@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from suspectra.program.languages import is_python_or_cython
+
 _BLANKS = r"(?P<indent>^[ \t\f]+(?=\S))|(?P<gap>(?<=\w)[ \t\f]+(?=\w))|(?P<space>[ \t\f]+)"
 # each part ends at the end of the text if not before, so that nothing is ever tried twice
 _QUOTED = r""""(?:[^"\\\n]+|\\.|\\\Z)*"?"""
@@ -31,7 +33,7 @@ def code_lines(lines: Sequence[str], path: str) -> list[str]:
     lines : sequence of str
         Without their ends.
     path : str
-        Python's names end with ``.py`` and the like; anything else is C or C++.
+        Of the file. What is neither Python nor Cython by its name is read as C or C++.
 
     Examples
     --------
@@ -40,7 +42,7 @@ def code_lines(lines: Sequence[str], path: str) -> list[str]:
     >>> code_lines(["a /* one", "two */ + b; // three"], "a.c")
     ['a', '+b;']
     """
-    python = path.endswith((".py", ".pyi", ".pyw", ".pyx"))
+    python = is_python_or_cython(path)
 
     def kept(match: re.Match[str]) -> str:
         kind = match.lastgroup
