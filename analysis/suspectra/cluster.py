@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-_PATIENCE = 30  # seconds until a scheduler answers
+_CONNECT_TIMEOUT_S = 30
 _RETRIES = 3  # of a task whose worker was lost, beyond those dask does itself
 _CHUNK = 4_000_000  # indices of rows that one task counts
 
@@ -49,6 +49,14 @@ class Cluster:
     ------
     UsageError
         When dask.distributed is not installed, or no scheduler answers.
+
+    Examples
+    --------
+    >>> from distributed import LocalCluster
+    >>> workers = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None)
+    >>> with workers, Cluster(workers.scheduler_address) as cluster:
+    ...     sorted(cluster.outcomes(abs, [-1, 2]))
+    [(0, 1), (1, 2)]
     """
 
     def __init__(self, address: str):
@@ -59,7 +67,7 @@ class Cluster:
             raise UsageError(Problem("", address, "dask.distributed is not installed", cure)) from None
         self._distributed, self._address = distributed, address
         try:
-            self._client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+            self._client = distributed.Client(address, timeout=_CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError) as error:
             cause = f"no scheduler can be reached there: {type(error).__name__}"
             cure = "start one with `dask scheduler`, and name its address"

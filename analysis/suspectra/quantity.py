@@ -14,11 +14,11 @@ def many(count: int, noun: str) -> str:
     Returns
     -------
     str
-        Without a thousands separator.
+        With a comma between thousands.
 
     Examples
     --------
-    >>> many(1, "failing test"), many(0, "line"), many(12, "line")
-    ('1 failing test', '0 lines', '12 lines')
+    >>> many(1, "failing test"), many(0, "line"), many(1200, "line")
+    ('1 failing test', '0 lines', '1,200 lines')
     """
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -122,7 +122,7 @@ def test_rank_counts_on_the_cluster_with_the_same_ranking(local_cluster, shop, c
 
 def test_rank_says_that_no_scheduler_is_there(shop, capsys, monkeypatch):
     monkeypatch.chdir(shop)
-    monkeypatch.setattr("suspectra.cluster._PATIENCE", 1)
+    monkeypatch.setattr("suspectra.cluster._CONNECT_TIMEOUT_S", 1)
     assert run(["rank", "--scheduler", "tcp://127.0.0.1:9"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -131,6 +131,6 @@ def test_rank_says_that_no_scheduler_is_there(shop, capsys, monkeypatch):
 
 
 def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
-    monkeypatch.setattr("suspectra.cluster._PATIENCE", 1)
+    monkeypatch.setattr("suspectra.cluster._CONNECT_TIMEOUT_S", 1)
     with pytest.raises(UsageError, match="no scheduler can be reached"):
         Cluster("tcp://127.0.0.1:9")

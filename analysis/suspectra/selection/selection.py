@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from suspectra.errors import Problem, UsageError
+from suspectra.quantity import many
 from suspectra.selection.changes import Changes, Workspace, changes, other_files
 from suspectra.selection.recorded_tests import KnownTest, RecordedTests, Rows, Section, Version, recorded_tests
 from suspectra.selection.revision import Revision
@@ -66,8 +67,8 @@ class Selection:
         reasons = dict.fromkeys(reason for reasons in self.affected.values() for reason in reasons)
         why = f" ({_some(list(reasons), '; ')})" if reasons else ""
         return (
-            f"{_count(self.known, 'known test')}: {len(self.failed)} failed last time, {len(self.affected)} reached by "
-            f"what changed{why}; {_count(len(self.failed) + len(self.affected), 'test')} and new ones run"
+            f"{many(self.known, 'known test')}: {len(self.failed)} failed last time, {len(self.affected)} reached by "
+            f"what changed{why}; {many(len(self.failed) + len(self.affected), 'test')} and new ones run"
         )
 
     def notice(self) -> str:
@@ -81,7 +82,7 @@ class Selection:
         if not self.others:
             return ""
         return (
-            f"{_count(len(self.others), 'other file')} changed ({_some(self.others, ', ')}); which tests read "
+            f"{many(len(self.others), 'other file')} changed ({_some(self.others, ', ')}); which tests read "
             f"{'it' if len(self.others) == 1 else 'them'} can't be told: run without --failed-and-affected if any does"
         )
 
@@ -444,7 +445,3 @@ def visible(text: str) -> str:
         The text, with escapes for unprintable characters.
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
