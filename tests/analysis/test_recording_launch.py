@@ -37,7 +37,7 @@ def fake_python(folder, has_pytest):
 
 
 def test_the_order_in_which_interpreters_are_tried(work, tmp_path):
-    environ = {"PATH": os.environ["PATH"]}
+    environ = {"PATH": "/usr/bin:/bin"}
     own = resolve(["pytest"], str(work), environ=environ)
     assert own.python == sys.executable
     plain = fake_python(work / "venv" / "bin", True)
@@ -52,9 +52,27 @@ def test_the_order_in_which_interpreters_are_tried(work, tmp_path):
 
 def test_an_environment_without_pytest_is_passed_over(work):
     fake_python(work / ".venv" / "bin", False)
-    found = resolve(["pytest"], str(work), environ={"PATH": os.environ["PATH"]})
+    found = resolve(["pytest"], str(work), environ={"PATH": "/usr/bin:/bin"})
     assert found.python == sys.executable
     assert "runs suspectra" in found.reason
+
+
+def test_of_environments_on_the_path_the_one_that_the_shell_would_take_runs_the_tests(work):
+    own = os.path.dirname(sys.executable)
+    beside = fake_python(work / "one", True)
+    (work / "one" / "pytest").write_text("#!/bin/sh\n")
+    named = fake_python(work / "two" / "lib", True)
+    (work / "two" / "pytest").write_text(f"#!{named}\n")
+    for folder in ("one", "two"):
+        (work / folder / "pytest").chmod(0o755)
+
+    def found(program, *folders):
+        return resolve([program], str(work), environ={"PATH": os.pathsep.join(map(str, folders))}).python
+
+    assert found("pytest", work / "one", own) == beside
+    assert found("pytest", work / "two", work / "one", own) == named
+    assert found("python", work / "one", own) == beside
+    assert found("pytest", work / "one") == sys.executable  # started by its path
 
 
 @pytest.mark.parametrize(

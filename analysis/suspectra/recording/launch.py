@@ -267,7 +267,7 @@ def resolve(
     program = words[0][:-4] if _WINDOWS and words[0].lower().endswith(".exe") else words[0]
     if program in _PYTEST or program in _PYTHON:
         needed = "" if program in _PYTHON and runs_unittest(words, os.getcwd()) else _HAS_PYTEST
-        interpreter, reason = _interpreter(workspace, python, environ, needed)
+        interpreter, reason = _interpreter(workspace, python, environ, program, needed)
         if program in _PYTHON:
             return Command((interpreter, *words[1:]), interpreter, reason)
         return Command((interpreter, "-c", _RUN_PYTEST, *words[1:]), interpreter, reason)
@@ -306,9 +306,9 @@ def runs_unittest(words: Sequence[str], folder: str) -> bool:
 
 
 def _interpreter(
-    workspace: str, python: str | None, environ: Mapping[str, str], needed: str = _HAS_PYTEST
+    workspace: str, python: str | None, environ: Mapping[str, str], program: str, needed: str
 ) -> tuple[str, str]:
-    """The interpreter and why it was chosen; `needed` is a check it must pass, empty for none."""
+    """The interpreter for a program, and why it was chosen; `needed` is a check it must pass, empty for none."""
     if python is not None:
         found = shutil.which(python, path=environ.get("PATH"))
         if found is None:
@@ -317,7 +317,7 @@ def _interpreter(
             raise UsageError(Problem(found, "", "this interpreter has no pytest", "install pytest for it"))
         return found, "--python"
     looked: list[str] = []
-    for candidate, reason in _candidates(workspace, environ):
+    for candidate, reason in _candidates(workspace, environ, program):
         if candidate not in looked:
             looked.append(candidate)
             if _passes(candidate, needed):
@@ -332,18 +332,41 @@ def _interpreter(
     )
 
 
-def _candidates(workspace: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _candidates(workspace: str, environ: Mapping[str, str], program: str) -> Iterator[tuple[str, str]]:
     active = environ.get("VIRTUAL_ENV")
     if active and (found := _python_in(active)):
         yield found, "the active virtual environment"
     for name in (".venv", "venv"):
         if found := _python_in(os.path.join(workspace, name)):
             yield found, f"{name} in the workspace"
-    if sys.executable:
-        yield sys.executable, "the interpreter that runs suspectra"
+    own = [(sys.executable, "the interpreter that runs suspectra")] if sys.executable else []
+    # Who starts this environment by its path means it. Where it is on the PATH, the shell would take what comes first.
+    if own and os.path.dirname(sys.executable) not in environ.get("PATH", "").split(os.pathsep):
+        yield own.pop()
+    if found := shutil.which(program, path=environ.get("PATH")):
+        interpreter = found if program in _PYTHON else _python_of(found)
+        if interpreter:
+            yield interpreter, f"{program} on PATH"
+    yield from own
     for name in reversed(_PYTHON):
         if found := shutil.which(name, path=environ.get("PATH")):
             yield found, f"{name} on PATH"
+
+
+def _python_of(script: str) -> str | None:
+    """The interpreter that runs an installed script: the one beside it, or the one that its first line names."""
+    script = os.path.realpath(script)
+    beside = Path(script).parent
+    for path in (beside / "python.exe", beside.parent / "python.exe") if _WINDOWS else (beside / "python",):
+        if path.exists():
+            return str(path)
+    try:
+        with open(script, "rb") as stream:
+            first = os.fsdecode(stream.readline(1024)).strip()
+    except OSError:
+        return None
+    named = first.removeprefix("#!").strip()
+    return named if first.startswith("#!") and "python" in os.path.basename(named) else None
 
 
 def _python_in(environment: str) -> str | None:
