@@ -1,10 +1,10 @@
 """Markov chains of a reader who debugs (paper 003, Definitions 22 to 30).
 
-A chain is kept as *rates*: the off-diagonal part of its transition matrix. Row sums below 1 are self-loops. "Every
-line of the same function" would be a clique, so each function has one *hub*, a state that takes no time: a location
-goes to its hub at rate q·m (m lines, q to each), and the hub to each of its m lines at rate 1/m. The share q that
-would come back to the location itself makes the row sum 1 + q instead of 1, which leaves every expected time exactly
-as it is without the hub and keeps the matrix as sparse as the control flow.
+A chain is stored as *rates*: the off-diagonal part of its transition matrix. What a row sum lacks to 1 is the
+probability of a self-loop. "Every line of the same function" would be a clique, so each function has one *hub*, a state
+that takes no time. A location goes to its hub at rate q·m (m lines, rate q to each), and the hub goes to each of its m
+lines at rate 1/m. The share q that would come back to the location itself makes the row sum 1 + q instead of 1, which
+leaves every expected time exactly as it is without the hub and keeps the matrix as sparse as the control flow.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from suspectra.markov.structure import Structure, usage_error, whole_numbers
 class Chain:
     """A first-order Markov model of debugging. Build one with the functions of this module.
 
-    States stand in the order groups, subgraphs, locations, hubs; state 0, the best group, is where readers start.
+    The order of states is groups, subgraphs, locations, hubs. State 0, the best group, is the start.
 
     Parameters
     ----------
     rates : csr_array, shape (states, states)
         Off-diagonal transition probabilities; a location with a hub has a row sum above 1 (see the module).
     groups, subgraphs : int
-        How many there are.
+        The numbers of groups and of subgraphs.
     location : ndarray of int, shape (states of locations,)
-        Index of the location each of these states stands for, ascending.
+        The location of each of these states, ascending.
     locations : int
-        How many locations the program has; those that a report leaves out have no state.
+        The number of locations in the program. Locations that are not in the report have no state.
     hub_size : ndarray of int, shape (hubs,)
-        How many locations each hub serves.
+        The number of locations of each hub.
     jumps : JumpModel
-        How readers leave the ranking.
+        The probabilities with which readers leave the ranking.
     structure : Structure
-        Where they jump to.
+        The neighbours to which they jump.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Chain:
 
     @cached_property
     def state_of_location(self) -> Ints:
-        """State by location index, -1 for a location that the report leaves out."""
+        """State by location, -1 for a location that is not in the report; shape (locations,)."""
         state = np.full(self.locations, -1, np.int64)
         state[self.location] = self.first_location + np.arange(len(self.location))
         return state
@@ -91,7 +91,7 @@ class Chain:
 
     @cached_property
     def group_of_location(self) -> Ints:
-        """For a ranked list, the group of each location's state; -1 where subgraphs stand between."""
+        """For a ranked list the group of each location's state; all -1 for a chain with subgraphs."""
         group = np.full(len(self.location), -1, np.int64)
         if not self.subgraphs and len(group):
             up = self.rates[: self.groups, self.first_location : self.first_hub].tocoo()
@@ -100,14 +100,14 @@ class Chain:
 
     @cached_property
     def is_ranked_list(self) -> bool:
-        """Whether this is the chain of paper 003, Definition 28: a ranked list that nobody jumps off."""
+        """Whether this is the chain of paper 003, Definition 28: a ranked list without jumps."""
         if self.subgraphs:
             return False
         from_locations = self.rates[self.first_location : self.first_hub]
         return bool(from_locations.indices.max(initial=0) < self.groups)
 
     def row(self, state: int) -> tuple[Ints, Floats]:
-        """The transitions of the paper's chain from a state: targets, ascending, and their probabilities.
+        """Return the transitions of the paper's chain from a state.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Chain:
         targets : ndarray of int, shape (k,)
             States, ascending.
         probabilities : ndarray of float64, shape (k,)
-            They add up to 1.
+            The probability of each target; the sum is 1.
 
         Raises
         ------
@@ -139,12 +139,12 @@ class Chain:
             if target < self.first_hub:
                 probability[target] = probability.get(target, 0.0) + rate
                 continue
-            for member, share in self._entries(target):
+            for member, hub_rate in self._entries(target):
                 if member != state:
-                    probability[member] = probability.get(member, 0.0) + rate * share
-        stay = 1 - sum(probability.values())
-        if stay > 1e-12:
-            probability[state] = stay
+                    probability[member] = probability.get(member, 0.0) + rate * hub_rate
+        self_loop = 1 - sum(probability.values())
+        if self_loop > 1e-12:
+            probability[state] = self_loop
         targets = np.array(sorted(probability), np.int64)
         return targets, np.array([probability[t] for t in targets.tolist()])
 
@@ -153,12 +153,12 @@ class Chain:
         return list(zip(self.rates.indices[span].tolist(), self.rates.data[span].tolist(), strict=True))
 
     def not_ergodic_because(self) -> str | None:
-        """Why some state can't be reached from some other, or None when the chain is ergodic.
+        """Return why the chain is not ergodic, or None when it is.
 
         Returns
         -------
         str or None
-            The reason, as a part of a sentence.
+            The reason why some state can't be reached from another one, as a part of a sentence.
 
         Examples
         --------
@@ -172,11 +172,11 @@ class Chain:
         if self.jumps.p_jump == 1:
             return "p_jump is 1, so a reader who jumped never comes back to the ranking"
         reached = csgraph.breadth_first_order(self.rates, 0, directed=True, return_predecessors=False)
-        lost = self.states - len(reached)
-        if lost:
-            return f"{lost} of {self.states} states can't be reached from the start of the ranking"
-        stuck = int(np.count_nonzero(part != part[0]))
-        return f"from {stuck} of {self.states} states there is no way back to the start of the ranking"
+        unreachable = self.states - len(reached)
+        if unreachable:
+            return f"{unreachable} of {self.states} states can't be reached from the start of the ranking"
+        without_return = int(np.count_nonzero(part != part[0]))
+        return f"from {without_return} of {self.states} states there is no way back to the start of the ranking"
 
     def require_ergodic(self) -> None:
         """Raise a UsageError with the reason when the chain is not ergodic.
@@ -192,7 +192,7 @@ class Chain:
 
 
 def groups_of(scores: Sequence[float] | Floats) -> Ints:
-    """The group of each location: 0 for the highest score. NaN and -inf share the last group.
+    """Return the group of each location: 0 for the highest score. NaN and -inf share the last group.
 
     Parameters
     ----------
@@ -220,21 +220,22 @@ def ranked_list(
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
 ) -> Chain:
-    """The chain of a ranked list, with jumps where there are neighbours (paper 003, Definitions 28 and 29).
+    """Build the chain of a ranked list, with jumps where there are neighbours (paper 003, Definitions 28 and 29).
 
     Parameters
     ----------
     group : array of int, shape (locations,)
-        The place of each location in the ranking, 0 the best; equal numbers are a tie, missing numbers are skipped.
+        The group of each location in the ranking, 0 for the best. Equal numbers are a tie; gaps between numbers do not
+        matter.
     structure : Structure, optional
-        Without it nobody jumps.
+        Without it there are no jumps.
     jumps : JumpModel, optional
-        Jumps with probability 0.5, weights of 1, unless given.
+        By default, jumps have probability 0.5 and all weights are 1.
 
     Returns
     -------
     Chain
-        A state for each location, one for each group, and hubs for the locations that are jumped to.
+        With a state for each group and each location, and a hub for each function with jumps.
 
     Raises
     ------
@@ -248,19 +249,19 @@ def ranked_list(
     >>> targets.tolist(), probabilities.tolist()
     ([0, 1, 2], [0.25, 0.25, 0.5])
     """
-    place = whole_numbers(group, "the groups")
-    if not len(place):
+    rank = whole_numbers(group, "the groups")
+    if not len(rank):
         raise usage_error("there is no location to rank", "give a report with at least one location")
-    _, place = np.unique(place, return_inverse=True)
-    place = place.reshape(-1)
-    count, groups = len(place), int(place.max()) + 1
+    _, rank = np.unique(rank, return_inverse=True)
+    rank = rank.reshape(-1)
+    count, groups = len(rank), int(rank.max()) + 1
     state = groups + np.arange(count)
-    size = np.bincount(place, minlength=groups)
+    size = np.bincount(rank, minlength=groups)
     jumps, structure = jumps or JumpModel(), structure or Structure()
     jumping, leaves, hub_size = _jump_rates(count, structure, jumps, groups)
-    back = np.where(leaves, 1 - jumps.p_jump, 1.0)
-    members = _Rates(place, state, 0.5 / size[place])
-    rates = [*_spine(groups, count), members, _Rates(state, place, back), *jumping]
+    return_rate = np.where(leaves, 1 - jumps.p_jump, 1.0)
+    members = _Rates(rank, state, 0.5 / size[rank])
+    rates = [*_spine(groups, count), members, _Rates(state, rank, return_rate), *jumping]
     total = groups + count + len(hub_size)
     return Chain(_matrix(rates, total), groups, 0, np.arange(count), count, hub_size, jumps, structure)
 
@@ -271,23 +272,23 @@ def unordered(
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
 ) -> Chain:
-    """The chain of a report without an order: what it names is one group, everything else the next.
+    """Build the chain of an unordered report: the reported locations are one group, all others the next.
 
     Parameters
     ----------
     reported : array_like of int, shape (k,)
-        The locations the report names; naming one twice changes nothing.
+        The reported locations; duplicates are ignored.
     locations : int
         How many locations the program has.
     structure : Structure, optional
-        Without it nobody jumps.
+        Without it there are no jumps.
     jumps : JumpModel, optional
         As for :func:`ranked_list`.
 
     Returns
     -------
     Chain
-        That of a ranked list of two groups.
+        The chain of a ranked list of two groups.
 
     Raises
     ------
@@ -315,23 +316,23 @@ def suspicious_behaviour(
     structure: Structure | None = None,
     jumps: JumpModel | None = None,
 ) -> Chain:
-    """The chain of ranked subgraphs (paper 003, Definition 30), with jumps where p_jump asks for them.
+    """Build the chain of ranked subgraphs (paper 003, Definition 30), with jumps where there are neighbours.
 
     Parameters
     ----------
     group : array of int, shape (subgraphs,)
-        The place of each subgraph in the ranking, 0 the best.
+        The group of each subgraph in the ranking, 0 for the best.
     members : sequence of ndarray of int, each of shape (k,)
-        The locations of each subgraph. A location in no subgraph gets no state.
+        The locations of each subgraph. A location in no subgraph has no state.
     locations : int
         How many locations the program has.
     structure, jumps : optional
-        Without a structure nobody jumps, as in the definition.
+        As for :func:`ranked_list`. Without a structure there are no jumps, as in the definition.
 
     Returns
     -------
     Chain
-        A state for each group, each subgraph and each location that one of them holds.
+        With a state for each group, each subgraph, and each location in a subgraph.
 
     Raises
     ------
@@ -344,36 +345,36 @@ def suspicious_behaviour(
     >>> chain.groups, chain.subgraphs, len(chain.location)
     (2, 2, 3)
     """
-    place = whole_numbers(group, "the groups")
-    if not len(place):
+    rank = whole_numbers(group, "the groups")
+    if not len(rank):
         raise usage_error("the report holds no subgraph", "lower min_fails or give more failing tests")
-    _, place = np.unique(place, return_inverse=True)
-    place = place.reshape(-1)
+    _, rank = np.unique(rank, return_inverse=True)
+    rank = rank.reshape(-1)
     sets = [np.unique(whole_numbers(m, "a subgraph")) for m in members]
-    if len(sets) != len(place) or not all(len(s) for s in sets):
+    if len(sets) != len(rank) or not all(len(s) for s in sets):
         raise usage_error("a subgraph has no location or no group", "give each subgraph its group and its locations")
     inside = np.concatenate(sets)
     if not (0 <= inside.min() and inside.max() < locations):
         raise usage_error("a subgraph names an unknown location", f"name locations from 0 to {locations - 1}")
     location, of_member = np.unique(inside, return_inverse=True)
     of_member = of_member.reshape(-1)
-    groups, subgraphs = int(place.max()) + 1, len(place)
+    groups, subgraphs = int(rank.max()) + 1, len(rank)
     first = groups + subgraphs
-    order = np.array([len(s) for s in sets])
-    graph = np.repeat(np.arange(subgraphs), order)
+    graph_size = np.array([len(s) for s in sets])
+    graph = np.repeat(np.arange(subgraphs), graph_size)
     shared = np.bincount(of_member)
-    size = np.bincount(place, minlength=groups)
+    size = np.bincount(rank, minlength=groups)
     jumps, structure = jumps or JumpModel(), structure or Structure()
     narrowed = structure.among(location, locations)
     jumping, leaves, hub_size = _jump_rates(len(location), narrowed, jumps, first)
-    back = np.where(leaves, 1 - jumps.p_jump, 1.0)[of_member] / shared[of_member]
+    return_rate = np.where(leaves, 1 - jumps.p_jump, 1.0)[of_member] / shared[of_member]
     graph_state, member_state = groups + graph, first + of_member
     rates = [
         *_spine(groups, subgraphs),
-        _Rates(place, groups + np.arange(subgraphs), 0.5 / size[place]),
-        _Rates(groups + np.arange(subgraphs), place, np.full(subgraphs, 0.5)),
-        _Rates(graph_state, member_state, 0.5 / order[graph]),
-        _Rates(member_state, graph_state, back),
+        _Rates(rank, groups + np.arange(subgraphs), 0.5 / size[rank]),
+        _Rates(groups + np.arange(subgraphs), rank, np.full(subgraphs, 0.5)),
+        _Rates(graph_state, member_state, 0.5 / graph_size[graph]),
+        _Rates(member_state, graph_state, return_rate),
         *jumping,
     ]
     total = first + len(location) + len(hub_size)
@@ -400,14 +401,16 @@ def _matrix(parts: Sequence[_Rates], states: int) -> FloatMatrix:
 
 
 def _spine(groups: int, weight: int) -> list[_Rates]:
-    """The doubly linked list of groups; what would leave at its two ends stays as a self-loop."""
+    """The rates between neighbouring groups. The moves that would leave the list at its ends are self-loops."""
     better, worse = np.arange(groups - 1), np.arange(1, groups)
     up = np.full(groups - 1, (weight - 1) / (2 * weight))
     return [_Rates(worse, better, up), _Rates(better, worse, np.full(groups - 1, 1 / (2 * weight)))]
 
 
 def _jump_rates(count: int, structure: Structure, jumps: JumpModel, first: int) -> tuple[list[_Rates], Bools, Ints]:
-    """Rates between locations (states from `first` on) and hubs; who has neighbours at all; sizes of the hubs."""
+    """Return the rates between locations (states from `first` on) and hubs, who has neighbours, and the sizes of
+    hubs.
+    """
     check()
     function = structure.functions(count)
     pairs, weight = structure.neighbours(jumps, function)

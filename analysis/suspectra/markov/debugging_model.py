@@ -1,4 +1,4 @@
-"""How a reader moves through a report: expected steps, HT_Rank, and where to look next (paper 003)."""
+"""A model of a reader who works through a report: expected steps, HT_Rank, and next moves (paper 003)."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ _NO_PAIRS = np.zeros((0, 2), np.int64)
 
 
 class DebuggingModel:
-    """The Markov chain over a report and what is known of the program.
+    """The Markov chain over a report and the structure of the program.
 
     Parameters
     ----------
     report : RankedReport
         A :class:`~suspectra.report.SubgraphReport` gives the chain of paper 003, Definition 30, any other that of
-        Definition 29. A report without an order is one of two levels: what it names, and the rest.
+        Definition 29. An unordered report has two levels: what it names, and the rest.
     flow : DynamicFlow, optional
-        What runs just before what.
+        Pairs of elements that run one directly after the other.
     calls : Calls, optional
-        What calls what.
+        Pairs of a call and the called function.
     jumps : JumpModel, optional
-        How readers leave the ranking; the published model unless given.
+        The probabilities with which readers leave the ranking; by default those of the paper.
     excluded : iterable of int
-        Elements the reader has examined or declared innocent; nobody goes there any more.
+        Elements that the reader has examined or declared innocent. They are left out of the chain.
     previous : DebuggingModel, optional
-        The model before a change; what can be taken over from it is.
+        The model before a change, of which as much as possible is reused.
 
     Raises
     ------
@@ -84,7 +84,7 @@ class DebuggingModel:
         self._function = np.asarray(report.spectrum.elements.function, np.int64)
         self._locations = Locations.from_report(report, self.excluded)
         self.chain = self._build()
-        # a model is kept for its solver alone, so that no chain of models piles up
+        # keep only the solver of the previous model, so that models do not form an ever longer chain
         self._previous = previous._solver if previous is not None else None
 
     @classmethod
@@ -96,23 +96,23 @@ class DebuggingModel:
         excluded: Iterable[int] = (),
         previous: DebuggingModel | None = None,
     ) -> DebuggingModel:
-        """The model of a report with all that the evidence and the sources tell of the program.
+        """Build the model of a report with all structure that the evidence and the sources have.
 
-        Finding the calls reads the sources. A caller that asks often keeps what :class:`DynamicFlow` and
-        :class:`Calls` gave, and hands it to the constructor.
+        Finding the calls reads the sources. A caller that builds many models keeps its :class:`DynamicFlow` and
+        :class:`Calls`, and passes them to the constructor.
 
         Parameters
         ----------
         report : RankedReport
-            As the class takes it.
+            See the class.
         program : Program, optional
-            Sources and flow graphs, as far as the evidence holds them.
+            Sources and flow graphs, as far as the evidence has them.
         jumps : JumpModel, optional
-            As the class takes it.
+            See the class.
         excluded : iterable of int, optional
-            As the class takes it.
+            See the class.
         previous : DebuggingModel, optional
-            As the class takes it.
+            See the class.
 
         Returns
         -------
@@ -135,7 +135,7 @@ class DebuggingModel:
         return cls(report, flow, Calls.from_program(report.spectrum, program), jumps, excluded, previous)
 
     def _same_chain_as(self, other: DebuggingModel) -> bool:
-        """Whether every number of the chain is the same; which scores stand behind the levels makes no difference."""
+        """Whether the chain would be the same: it depends on the levels of the report, not on their scores."""
         return (
             self.report.spectrum.elements is other.report.spectrum.elements
             and self._flow is other._flow
@@ -162,22 +162,22 @@ class DebuggingModel:
         )
         if not isinstance(self.report, SubgraphReport) or not self.report.subgraphs:
             return ranked_list(self.report.level[self.elements], structure, self.jumps)
-        kept: list[int] = []
+        used_subgraphs: list[int] = []
         members: list[Ints] = []
         for i, graph in enumerate(self.report.subgraphs):
             inside = self._locations.of_element[graph.elements]
             inside = np.unique(inside[inside >= 0])
             if len(inside):
-                kept.append(i)
+                used_subgraphs.append(i)
                 members.append(inside)
-        if not kept:
+        if not used_subgraphs:
             return ranked_list(self.report.level[self.elements], structure, self.jumps)
-        self._kept_subgraphs = kept
-        level = self.report.subgraph_level[kept]
+        self._kept_subgraphs = used_subgraphs
+        level = self.report.subgraph_level[used_subgraphs]
         return suspicious_behaviour(level, members, len(self.elements), structure, self.jumps)
 
     def solve(self, progress: Progress | None = None) -> HittingTimeSolver:
-        """Eliminate the chain now, with a progress bar, rather than when a number is asked for.
+        """Eliminate the chain now, with a progress bar, instead of when a result is first needed.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class DebuggingModel:
         Returns
         -------
         HittingTimeSolver
-            The same object when it was solved already.
+            The same object on every call.
 
         Raises
         ------
@@ -206,26 +206,28 @@ class DebuggingModel:
 
     @cached_property
     def _from_start(self) -> HittingTimes:
-        # a list that nobody jumps off has a closed form
+        # without jumps there is a closed form
         return hitting_times(self.chain) if self.chain.is_ranked_list else self.solve().from_start()
 
     @property
     def elements(self) -> Ints:
-        """The element that stands for each location of the chain, shape (locations,)."""
+        """The element that represents each location of the chain, shape (locations,)."""
         return self._locations.elements
 
     @property
     def expected_steps(self) -> Floats:
-        """Expected steps from the top of the report by element; inf where no reader gets, shape (elements,)."""
+        """Expected steps from the top of the report by element, inf for elements not in the chain; shape
+        (elements,).
+        """
         return self._locations.by_element(self._from_start.steps)
 
     @property
     def ht_rank(self) -> Floats:
-        """HT_Rank by element (paper 003, Definition 25), shape (elements,); inf for one that is not a candidate."""
+        """HT_Rank by element (paper 003, Definition 25), inf for elements not in the chain; shape (elements,)."""
         return self._locations.by_element(self._from_start.rank)
 
     def expected_steps_from(self, element: int) -> Floats:
-        """Expected steps from an element by element, also from one that was examined or is not a candidate.
+        """Return the expected steps to every element from one that may be excluded or not a candidate.
 
         Parameters
         ----------
@@ -248,7 +250,7 @@ class DebuggingModel:
         return self._locations.by_element(self._times_from(element).steps)
 
     def order_from(self, element: int | None = None) -> Ints:
-        """The elements left, fewest expected steps first, from the top of the report or from an element.
+        """Return the elements of the chain, fewest expected steps first, from the top of the report or from an element.
 
         Parameters
         ----------
@@ -271,22 +273,22 @@ class DebuggingModel:
         return self.elements[np.argsort(times.rank, kind="stable")]
 
     def next_moves(self, element: int, limit: int | None = 10) -> list[Move]:
-        """The places to look at next from an element, likeliest first.
+        """Return the elements to look at next from an element, likeliest first.
 
         The reader jumps with the model's probability to a neighbour, or goes back to the ranking and takes the first
-        place met there. Where the reader stands, and what is excluded, is left out.
+        element there. The current element and excluded ones are left out.
 
         Parameters
         ----------
         element : int
-            Any element, whether it is left in the chain or not.
+            Any element, also one that is not in the chain.
         limit : int or None
-            How many at most; None gives all.
+            The largest number of moves; None returns all.
 
         Returns
         -------
         list of Move
-            Without a limit their probabilities add up to 1, unless there is nowhere to go.
+            Without a limit their probabilities add up to 1, unless no element is left.
         """
         neighbours, shares = self._jumps_from(element)
         leave = self.jumps.p_jump if len(neighbours) else 0.0
@@ -294,9 +296,9 @@ class DebuggingModel:
         chance[neighbours] += leave * shares
         if leave < 1:
             ranking = self._ranking_walk.first_met(self._back_from(element))
-            here = self._locations.of_element[element]
-            if here >= 0:
-                ranking[here] = 0
+            current = self._locations.of_element[element]
+            if current >= 0:
+                ranking[current] = 0
             total = ranking.sum()
             if total > 0:
                 chance += (1 - leave) * ranking / total
@@ -306,7 +308,7 @@ class DebuggingModel:
         return [Move(int(self.elements[k]), float(chance[k]), self._reasons(element, k)) for k in best]
 
     def has_neighbours(self, element: int) -> bool:
-        """Whether a reader of an element has anywhere to jump to.
+        """Whether an element has a neighbour to which a reader can jump.
 
         Parameters
         ----------
@@ -316,24 +318,24 @@ class DebuggingModel:
         Returns
         -------
         bool
-            Whether there is one that is not excluded.
+            True if a neighbour is not excluded.
         """
         return bool(len(self._jumps_from(element)[0]))
 
     def is_neighbour(self, element: int, other: int) -> bool:
-        """Whether a reader of an element may jump to another one, whatever `p_jump` is.
+        """Whether a reader may jump from an element to another one, for any `p_jump` above 0.
 
         Parameters
         ----------
         element : int
-            Where the reader stands.
+            The current element.
         other : int
-            Where the reader may go.
+            The element to go to.
 
         Returns
         -------
         bool
-            False as well for one that is excluded.
+            False if `other` is excluded.
 
         Examples
         --------
@@ -347,14 +349,14 @@ class DebuggingModel:
         return bool(location >= 0 and location in self._jumps_from(element)[0])
 
     def reasons(self, element: int, other: int) -> tuple[str, ...]:
-        """What leads from an element to another one that is left in the chain, the most specific first.
+        """Return what connects an element to another one in the chain, the most specific reason first.
 
         Parameters
         ----------
         element : int
-            Where the reader stands.
+            The current element.
         other : int
-            Where the reader may go.
+            The element to go to.
 
         Returns
         -------
@@ -364,7 +366,7 @@ class DebuggingModel:
         Raises
         ------
         KeyError
-            When the other one is not a candidate, or excluded.
+            When `other` is not a candidate, or excluded.
 
         Examples
         --------
@@ -378,21 +380,22 @@ class DebuggingModel:
         return self._reasons(element, int(self._locations.of_element[other]))
 
     def neighbourhood(self, element: int, limit: int = 8) -> Neighbourhood:
-        """The chain around an element, for a picture: its likeliest transitions, and theirs among each other.
+        """Return the chain around an element, for a picture.
 
-        Of its place in the ranking there are the places beside it, and the three likeliest that are not there yet.
+        It has the likeliest next states of the element. For each of these in the ranking, it also has the ranks before
+        and after it, and the three likeliest further states.
 
         Parameters
         ----------
         element : int
-            An element that is left in the chain.
+            An element in the chain.
         limit : int
-            Most states that are followed from the element and from its place in the ranking.
+            The largest number of states that follow the element.
 
         Returns
         -------
         Neighbourhood
-            The element's state is its centre.
+            The state of the element is the centre.
 
         Raises
         ------
@@ -443,7 +446,7 @@ class DebuggingModel:
             return HittingTimes(times.steps + 1, np.logaddexp(times.log_steps, 0.0))
 
     def _jumps_from(self, element: int) -> tuple[Ints, Floats]:
-        """Locations an element's reader may jump to, and their shares of the jumps."""
+        """The locations to which a reader may jump from an element, and their shares of the jumps."""
         weight = self._neighbours.weights(element, self._locations)
         neighbours = np.flatnonzero(weight)
         return neighbours, weight[neighbours] / (weight.sum() or 1.0)
@@ -453,7 +456,7 @@ class DebuggingModel:
         return Neighbours(self._function, self._flow, self._calls, self.jumps)
 
     def _back_from(self, element: int) -> Floats:
-        """Where a reader of an element goes back to: probabilities over groups and subgraphs."""
+        """Where a reader goes when returning to the ranking: probabilities over groups and subgraphs."""
         chain = self.chain
         back = np.zeros(chain.first_location)
         location = self._locations.of_element[element]
@@ -468,7 +471,7 @@ class DebuggingModel:
         return shares
 
     def _group_near(self, element: int) -> int:
-        """The group left that is at an element's level or follows it; the last when none does."""
+        """The group in the chain at an element's level or after it; the last group if there is none."""
         level = int(self.report.level[element])
         if level < 0 or self.chain.subgraphs:
             return 0
@@ -483,5 +486,5 @@ class DebuggingModel:
         other = int(self.elements[location])
         if reasons := self._neighbours.reasons(element, other):
             return tuple(reasons)
-        here, there = self.report.level[element], self.report.level[other]
-        return (NEXT if there > here >= 0 else SAME_PLACE if there == here else HIGHER,)
+        current_level, other_level = self.report.level[element], self.report.level[other]
+        return (NEXT if other_level > current_level >= 0 else SAME_PLACE if other_level == current_level else HIGHER,)

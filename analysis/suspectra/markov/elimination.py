@@ -1,14 +1,14 @@
-"""Eliminating the states of a sparse Markov chain without ever subtracting.
+"""Elimination of the states of a sparse Markov chain without subtractions.
 
-The generator A = diag(row sums of the rates) - rates of a chain is a singular M-matrix; without the row and the
-column of its root it has an inverse M, and M[i, j] is the expected number of visits to j on the way from i to the
-root. Taking a state out of the chain (Grassmann, Taksar & Heyman 1985) sends what flowed through it past it: rates
-are only ever added, multiplied and divided, so every entry of M comes out with full relative accuracy however
-badly A is conditioned. The same holds for the entries of M on the pattern of the factors (Takahashi's selected
-inversion), which is all that its diagonal needs.
+The generator A = diag(row sums of the rates) - rates of a chain is a singular M-matrix. Without the row and the column
+of its root it has an inverse M, and M[i, j] is the expected number of visits to j on the way from i to the root.
+Eliminating a state (Grassmann, Taksar & Heyman 1985) replaces the paths through it by direct rates. Rates are only
+added, multiplied and divided, so every entry of M has full relative accuracy, however badly A is conditioned. The same
+holds for the entries of M on the pattern of the factors (Takahashi's selected inversion), and its diagonal needs no
+others.
 
-States that are no neighbours of each other are taken out together, those with the fewest neighbours first. Each
-such level is a handful of numpy calls, and after some ten levels the dense rest is left to BLAS.
+States that are not neighbours of each other are eliminated together, those with the fewest neighbours first. Each such
+level takes a few numpy calls. After about ten levels the rest is dense, and is left to BLAS.
 
 References
 ----------
@@ -27,12 +27,12 @@ from suspectra.arrays import FloatMatrix, Floats, Ints
 from suspectra.cancellation import check, checked
 from suspectra.markov.elimination_plan import SMALL, Plan, Progress
 
-# Multiplications of a product of matrices after which to see whether anybody still waits.
+# Check for cancellation after this many multiplications in a matrix product.
 PRODUCT = 2_000_000_000
 
 
 class Factors:
-    """The chain's rates, eliminated.
+    """The rates of a chain after elimination.
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ class Factors:
     forward, backward : ndarray of float64, shape (edges,)
         Rates along the plan's edges (see :meth:`Plan.split`).
     pivots : ndarray of float64, shape (states,), optional
-        The outflow of each state when it is eliminated. They are computed from the rates, except for rates that
-        were scaled by states (a similarity, which leaves the pivots as they are but spoils the row sums).
+        The outflow of each state when it is eliminated. They are computed from the rates unless given. Rates that were
+        scaled by states need them: such a similarity does not change the pivots, but the row sums.
     progress : Progress, optional
         Called with the finished fraction, 0 to 1; it may raise to cancel.
 
@@ -67,25 +67,25 @@ class Factors:
         progress: Progress | None = None,
     ):
         self.plan = plan
-        given = pivots is not None
+        has_pivots = pivots is not None
         self.pivots = np.ones(plan.states) if pivots is None else pivots
-        self._out: list[Floats] = []  # by level and slot: what leaves the node for the neighbour, per visit
-        self._into: list[Floats] = []  # by level and slot: what comes from the neighbour, per visit of the node
+        self._out: list[Floats] = []  # by level and slot: flow from the node to the neighbour, per visit
+        self._into: list[Floats] = []  # by level and slot: flow from the neighbour, per visit of the node
         for level in checked(plan.levels):
             out = np.where(level.flipped, backward[level.edge], forward[level.edge])
             into = np.where(level.flipped, forward[level.edge], backward[level.edge])
-            if not given:
+            if not has_pivots:
                 self.pivots[level.nodes] = _sums(level.owner, out, len(level.nodes))
             pivot = self.pivots[level.nodes][level.owner]
             out /= pivot
-            there = _sums(level.pair_edge, into[level.left] * out[level.right], level.next_edges)
-            back = _sums(level.pair_edge, into[level.right] * out[level.left], level.next_edges)
-            there[level.kept_edge] += forward[level.kept]
-            back[level.kept_edge] += backward[level.kept]
+            next_forward = _sums(level.pair_edge, into[level.left] * out[level.right], level.next_edges)
+            next_backward = _sums(level.pair_edge, into[level.right] * out[level.left], level.next_edges)
+            next_forward[level.kept_edge] += forward[level.kept]
+            next_backward[level.kept_edge] += backward[level.kept]
             into /= pivot
             self._out.append(out)
             self._into.append(into)
-            forward, backward = there, back
+            forward, backward = next_forward, next_backward
         if progress:
             progress(0.4)
         size = len(plan.top)
@@ -94,9 +94,9 @@ class Factors:
         rest[plan.top_high, plan.top_low] = backward
         self._from_root = rest[0, 1:].copy()
         top_pivots = self.pivots[plan.top[1:]]
-        inverse = _inverse(rest[1:, 1:], rest[1:, 0].copy(), top_pivots, given)
+        inverse = _inverse(rest[1:, 1:], rest[1:, 0].copy(), top_pivots, has_pivots)
         self.pivots[plan.top[1:]] = top_pivots
-        # the root's row and column stay zero: nothing is visited from there
+        # the root's row and column stay zero, since a walk ends there
         self._top = rest
         self._top[0], self._top[:, 0] = 0, 0
         self._top[1:, 1:] = inverse
@@ -104,12 +104,12 @@ class Factors:
             progress(0.8)
 
     def solve(self, right: Floats) -> Floats:
-        """What is gathered from each state on the way to the root: M @ `right`.
+        """Return the expected total gain from each state on the way to the root: M @ `right`.
 
         Parameters
         ----------
         right : ndarray of float64, shape (states,)
-            What each visit to a state gives.
+            The gain of one visit to each state.
 
         Returns
         -------
@@ -127,12 +127,12 @@ class Factors:
         return x
 
     def solve_left(self, left: Floats) -> Floats:
-        """Expected visits to each state on the way to the root, from a distribution over states: `left` @ M.
+        """Return the expected visits to each state on the way to the root, from a distribution over states: `left` @ M.
 
         Parameters
         ----------
         left : ndarray of float64, shape (states,)
-            Chance of starting in each state; what it says of the root does not count.
+            The probability of starting in each state; that of the root has no influence.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class Factors:
         return self._back_left(y)
 
     def stationary(self) -> Floats:
-        """Visits to each state for one of the root: the stationary distribution times a constant.
+        """Return the visits to each state per visit of the root: the stationary distribution times a constant.
 
         Returns
         -------
@@ -179,12 +179,12 @@ class Factors:
         plan = self.plan
         diagonal = np.zeros(plan.states)
         diagonal[plan.top] = np.diagonal(self._top)
-        there = self._top[plan.top_low, plan.top_high]
-        back = self._top[plan.top_high, plan.top_low]
+        forward = self._top[plan.top_low, plan.top_high]
+        backward = self._top[plan.top_high, plan.top_low]
         factors = zip(reversed(plan.levels), reversed(self._out), reversed(self._into), strict=True)
         for level, out, into in checked(factors):
             slots, left, right = len(level.owner), level.left, level.right
-            to_right, to_left = there[level.pair_edge], back[level.pair_edge]
+            to_right, to_left = forward[level.pair_edge], backward[level.pair_edge]
             own = diagonal[level.neighbour]
             row = out * own  # entries of M from the node to each neighbour
             row += _sums(left, out[right] * to_left, slots)
@@ -194,30 +194,32 @@ class Factors:
             column += _sums(right, into[left] * to_left, slots)
             returns = _sums(level.owner, out * column, len(level.nodes))
             diagonal[level.nodes] = 1 / self.pivots[level.nodes] + returns
-            before_there, before_back = np.empty(level.edges), np.empty(level.edges)
-            before_there[level.kept], before_back[level.kept] = there[level.kept_edge], back[level.kept_edge]
-            before_there[level.edge] = np.where(level.flipped, column, row)
-            before_back[level.edge] = np.where(level.flipped, row, column)
-            there, back = before_there, before_back
+            previous_forward, previous_backward = np.empty(level.edges), np.empty(level.edges)
+            previous_forward[level.kept] = forward[level.kept_edge]
+            previous_backward[level.kept] = backward[level.kept_edge]
+            previous_forward[level.edge] = np.where(level.flipped, column, row)
+            previous_backward[level.edge] = np.where(level.flipped, row, column)
+            forward, backward = previous_forward, previous_backward
         return diagonal
 
 
 class CorrectedFactors:
-    """Factors of a chain that differs in a few rows from the one that was eliminated (Sherman, Morrison, Woodbury).
+    """Factors of a chain that differs in a few rows from an eliminated one (Sherman, Morrison & Woodbury).
 
     Parameters
     ----------
     factors : Factors
-        Of the rates before.
+        The factors of the old rates.
     before, after : csr_array, shape (n, n)
-        The rates that were eliminated, and those to answer for.
+        The rates that were eliminated, and the new ones.
     rows : ndarray of int, shape (k,)
-        The rows in which they differ, the root's left out.
+        The rows in which they differ, without the root's.
 
     Notes
     -----
     With M the old inverse, E the chosen columns of the identity and D the difference of the generators in these rows,
-    the new inverse is M - M·E·(1 + D·M·E)⁻¹·D·M. This subtracts, so `reliable` says whether too much got lost.
+    the new inverse is M - M·E·(1 + D·M·E)⁻¹·D·M. This subtracts, so `reliable` is False where too many digits were
+    lost.
 
     Examples
     --------
@@ -244,7 +246,7 @@ class CorrectedFactors:
         self.reliable = True
 
     def solve(self, right: Floats) -> Floats:
-        """As :meth:`Factors.solve`.
+        """Solve as :meth:`Factors.solve` does.
 
         Parameters
         ----------
@@ -259,7 +261,7 @@ class CorrectedFactors:
         return self._less(self._factors.solve(right), self._columns @ (self._rows @ _rootless(right)))
 
     def solve_left(self, left: Floats) -> Floats:
-        """As :meth:`Factors.solve_left`.
+        """Solve as :meth:`Factors.solve_left` does.
 
         Parameters
         ----------
@@ -274,7 +276,7 @@ class CorrectedFactors:
         return self._factors.solve_left(left) - (_rootless(left) @ self._columns) @ self._rows
 
     def stationary(self) -> Floats:
-        """As :meth:`Factors.stationary`.
+        """Return what :meth:`Factors.stationary` does.
 
         Returns
         -------
@@ -288,12 +290,12 @@ class CorrectedFactors:
 
     @cached_property
     def diagonal(self) -> Floats:
-        """As :attr:`Factors.diagonal`."""
+        """The same as :attr:`Factors.diagonal`, for the new rates."""
         return self._less(self._factors.diagonal, (self._columns * self._rows.T).sum(axis=1))
 
     def _less(self, whole: Floats, part: Floats) -> Floats:
         rest = whole - part
-        # three digits may go, not more
+        # at most three digits may be lost
         self.reliable &= bool((rest[1:] >= 1e-3 * np.abs(whole[1:])).all())
         return rest
 
@@ -303,9 +305,9 @@ def _sums(index: Ints, weight: Floats, n: int) -> Floats:
     return np.bincount(index, weight, n).astype(float, copy=False)
 
 
-def _unit(n: int, at: int) -> Floats:
+def _unit(n: int, index: int) -> Floats:
     unit = np.zeros(n)
-    unit[at] = 1
+    unit[index] = 1
     return unit
 
 
@@ -316,10 +318,10 @@ def _rootless(values: Floats) -> Floats:
 
 
 def _inverse(rates: Floats, to_root: Floats, pivots: Floats, given: bool) -> Floats:
-    """The inverse of diag(row sums of rates and to_root) - rates, by halves: the second goes first.
+    """The inverse of diag(row sums of rates and to_root) - rates, by halves, the second one first.
 
-    Every product below is of numbers that are not negative, and almost all work is matrix multiplication.
-    `pivots` is filled in, or used where it is given; the diagonal of `rates` is ignored.
+    All products are of non-negative numbers, and almost all work is matrix multiplication. `pivots` is filled in, or
+    read if `given`. The diagonal of `rates` is ignored.
     """
     n = len(rates)
     if n <= SMALL:
@@ -339,12 +341,12 @@ def _inverse(rates: Floats, to_root: Floats, pivots: Floats, given: bool) -> Flo
 
 
 def rows_at_a_time(b: Floats) -> int:
-    """How many rows to multiply by a matrix at a time: the fewer the larger it is, but enough to keep BLAS busy.
+    """Return how many rows to multiply by a matrix at once: fewer for a large matrix, but enough to keep BLAS busy.
 
     Parameters
     ----------
     b : ndarray of float64, shape (m, k)
-        The matrix that rows are multiplied by.
+        The matrix by which rows are multiplied.
 
     Returns
     -------
@@ -360,7 +362,7 @@ def rows_at_a_time(b: Floats) -> int:
 
 
 def _product(a: Floats, b: Floats, out: Floats | None = None) -> Floats:
-    """The matrix product, some rows at a time: a large one takes seconds."""
+    """Multiply matrices in blocks of rows; cancellable in between, since a large product takes seconds."""
     out = np.empty((len(a), b.shape[1])) if out is None else out
     rows = rows_at_a_time(b)
     for start in range(0, len(a), rows):

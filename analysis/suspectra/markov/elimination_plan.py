@@ -1,4 +1,4 @@
-"""The order in which the states of a chain are eliminated, which follows from its neighbours alone."""
+"""The order in which the states of a chain are eliminated; it depends only on the pattern of the rates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suspectra.errors import Problem, UsageError
 Progress = Callable[[float], None]
 """Takes the finished fraction, 0 to 1; it may raise to cancel."""
 
-# Measured on two cores: seconds for a pair of neighbours of an eliminated state, and for n**3 of the dense rest.
+# Measured on two cores: seconds per pair of neighbours of an eliminated state, and per n**3 of the dense rest.
 SECONDS_A_PAIR = 3e-7
 SECONDS_DENSE = 5e-11
 # The dense rest is not split further below this many states.
@@ -25,7 +25,7 @@ MAX_DENSE = 20_000
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """States that leave together. A *slot* is a neighbour of one of them; pairs of slots become edges."""
+    """States that are eliminated together. A *slot* is a neighbour of one of them; pairs of slots become edges."""
 
     nodes: Ints
     owner: Ints  # by slot: index into nodes
@@ -35,26 +35,26 @@ class _Level:
     left: Ints  # by pair: slot of the lower neighbour
     right: Ints  # by pair: slot of the higher neighbour
     pair_edge: Ints  # by pair: edge of the next graph
-    kept: Ints  # edges of this graph that stay
-    kept_edge: Ints  # where they stand in the next graph
+    kept: Ints  # edges of this graph that remain
+    kept_edge: Ints  # their indices in the next graph
     edges: int  # edges of this graph
     next_edges: int
 
 
 class Plan:
-    """The order of elimination: everything that depends on which rates are not zero, and not on their values.
+    """The order of elimination, and all else that depends only on which rates are not zero.
 
     Parameters
     ----------
     rates : csr_array, shape (n, n)
         Off-diagonal rates, not negative. State 0 is the root.
     progress : callable, optional
-        Called with the finished fraction; it may raise to cancel.
+        Called with the finished fraction, 0 to 1; it may raise to cancel.
 
     Raises
     ------
     UsageError
-        When the states are too interwoven for the dense rest to fit in memory.
+        When the dense rest would not fit in memory, because the states have too many neighbours.
 
     Examples
     --------
@@ -71,17 +71,17 @@ class Plan:
         self._eliminate(progress or (lambda fraction: None))
 
     def same_pattern(self, rates: FloatMatrix) -> bool:
-        """Whether this plan serves these rates too.
+        """Whether this plan also fits other rates.
 
         Parameters
         ----------
         rates : csr_array, shape (n, n)
-            Those of another chain.
+            The rates of another chain.
 
         Returns
         -------
         bool
-            Whether the same pairs of states are joined.
+            True if the same pairs of states are connected.
         """
         if rates.shape[0] != self.states:
             return False
@@ -92,7 +92,7 @@ class Plan:
         return True
 
     def split(self, rates: FloatMatrix) -> tuple[Floats, Floats]:
-        """The rates along each edge, from the lower state to the higher and back.
+        """Return the rates along each edge, from the lower state to the higher one and back.
 
         Parameters
         ----------
@@ -125,47 +125,47 @@ class Plan:
         n, key = self.states, self.key
         low, high = key // n, key % n
         active = np.ones(n, bool)
-        left_over = n
+        remaining = n
         tie = np.random.default_rng(0).permutation(n)
         while True:
             check()
             degree = np.bincount(low, minlength=n) + np.bincount(high, minlength=n)
             chosen = self._next(degree, active, low, high, tie)
-            gone = int(np.count_nonzero(chosen))
+            count = int(np.count_nonzero(chosen))
             pairs = int((degree[chosen] * (degree[chosen] - 1) // 2).sum())
-            dense_saved = SECONDS_DENSE * (float(left_over) ** 3 - float(left_over - gone) ** 3)
-            if not gone or left_over <= SMALL or pairs * SECONDS_A_PAIR > dense_saved:
+            dense_saved = SECONDS_DENSE * (float(remaining) ** 3 - float(remaining - count) ** 3)
+            if not count or remaining <= SMALL or pairs * SECONDS_A_PAIR > dense_saved:
                 break
             level, key = _level(n, chosen, low, high)
             self.levels.append(level)
             low, high = key // n, key % n
             active[chosen] = False
-            left_over -= gone
-            progress(0.3 * (1 - left_over / n))
-        if left_over > MAX_DENSE:
+            remaining -= count
+            progress(0.3 * (1 - remaining / n))
+        if remaining > MAX_DENSE:
             raise UsageError(
                 Problem(
                     "",
                     "",
-                    f"the jumps tie {left_over} states so closely together that exact hitting times would take"
-                    f" {left_over**2 * 16 / 1e9:.0f} GB",
+                    f"the jumps tie {remaining} states so closely together that exact hitting times would take"
+                    f" {remaining**2 * 16 / 1e9:.0f} GB",
                     "estimate them by sampling, or give fewer kinds of jumps",
                 )
             )
         self.top = np.flatnonzero(active)
-        place = np.zeros(n, np.int64)
-        place[self.top] = np.arange(left_over)
-        self.top_low, self.top_high = place[low], place[high]
+        index = np.zeros(n, np.int64)
+        index[self.top] = np.arange(remaining)
+        self.top_low, self.top_high = index[low], index[high]
 
     @staticmethod
     def _next(degree: Ints, active: Bools, low: Ints, high: Ints, tie: Ints) -> Bools:
-        """Active states with few neighbours, none next to another, never the root."""
+        """Choose active states with few neighbours, no two of them adjacent, and never the root."""
         candidates = active.copy()
         candidates[0] = False
         if not candidates.any():
             return candidates
-        few = np.sort(degree[candidates])
-        cap = max(2 * few[0], few[len(few) // 10], 3)
+        degrees = np.sort(degree[candidates])
+        cap = max(2 * degrees[0], degrees[len(degrees) // 10], 3)
         weight = degree * np.int64(len(degree)) + tie
         weight[0] = np.iinfo(np.int64).max
         candidates &= degree <= cap
@@ -221,7 +221,7 @@ def _level(n: int, chosen: Bools, low: Ints, high: Ints) -> tuple[_Level, Ints]:
 
 
 def _pairs_within(start: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """All pairs of slots of the same node."""
+    """Return all pairs of slots of the same node."""
     left: list[Ints] = [np.zeros(0, np.int64)]
     right: list[Ints] = [np.zeros(0, np.int64)]
     for size in np.unique(count[count > 1]).tolist():

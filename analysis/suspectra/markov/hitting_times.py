@@ -1,15 +1,15 @@
-"""Expected hitting times, exact for every state at once, and HT_Rank (paper 003, Definitions 22 and 25).
+"""Exact expected hitting times of all states, and HT_Rank (paper 003, Definitions 22 and 25).
 
 Let M be the inverse of the chain's generator without its root, state 0 (see :mod:`suspectra.markov.elimination`),
-w the visits to each state for one visit of the root, t the sum of w over the states that take time, and x = M·c the
+w the visits to each state per visit of the root, t the sum of w over the states that take time, and x = M·c the
 expected time to the root, where c is 1 for a state that takes time and 0 for a hub. Then
 
     E_0[T_j] = t·M_jj / w_j - x_j                     (commute time less the time back)
     E_i[T_j] = t·(M_jj - M_ij) / w_j + x_i - x_j      (Aldous & Fill, Reversible Markov Chains, Lemma 2.12)
 
-so one elimination, two solves and the diagonal of M give the hitting time of every state, and another start costs one
-more solve. The visits w to the far end of a long list are smaller than any float64; they are then found in a
-scaled chain, and the times are kept as logarithms.
+so one elimination, two solves and the diagonal of M give the hitting time of every state, and each further start takes
+one more solve. For a long list, the visits w at its end are smaller than any float64. They are then computed in a
+scaled chain, and times are stored as logarithms.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from suspectra.markov.chain import Chain
 from suspectra.markov.elimination import CorrectedFactors, Factors
 from suspectra.markov.elimination_plan import Plan, Progress
 
-# Two hitting times that agree to this relative difference are equal: symmetric locations differ in the last bits.
+# Hitting times with a smaller relative difference are equal: those of symmetric locations may differ in the last bits.
 SAME = 1e-10
-# The power of two below which visits are measured in smaller units: products of two factors that each lose a third
-# of float64's range still keep all their digits.
+# The exponent of two below which visits are measured in smaller units. It leaves two thirds of float64's range, so that
+# products of two such factors keep all digits.
 FLOOR = -660
-# Up to this many changed rows, two solves for each cost less than eliminating again (see benchmarks/hitting_times.py).
+# Up to this many changed rows, two solves per row cost less than a new elimination (benchmarks/hitting_times.py).
 MAX_CORRECTED = 24
 
 
@@ -40,10 +40,10 @@ class HittingTimes:
     Parameters
     ----------
     steps : ndarray of float64, shape (locations,)
-        Infinite for a location that the report leaves out, and where the number is beyond float64.
+        Infinite for a location that is not in the report, and where the number exceeds float64.
     log_steps : ndarray of float64, shape (locations,)
-        Natural logarithms of the same numbers; -inf for the location the reader stands on, inf for one that the
-        report leaves out, finite for all others. Compare these.
+        Natural logarithms of the same numbers; -inf for the location of the reader, inf for one that is not in the
+        report, finite for all others. Use these for comparisons.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class HittingTimes:
 
 
 def ht_rank(log_steps: Floats) -> Floats:
-    """HT_Rank: #(locations hit sooner) + #(hit equally soon)/2 (paper 003, Definition 25).
+    """Compute HT_Rank: #(locations hit sooner) + #(hit equally soon)/2 (paper 003, Definition 25).
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def ht_rank(log_steps: Floats) -> Floats:
     Returns
     -------
     ndarray of float64, shape (locations,)
-        A lone best location has 0.5.
+        A single best location has 0.5.
 
     Examples
     --------
@@ -85,10 +85,10 @@ def ht_rank(log_steps: Floats) -> Floats:
     order = np.argsort(values, kind="stable")
     ordered = values[order]
     opens = np.ones(len(values), bool)
-    before, after = ordered[:-1], ordered[1:]
-    opens[1:] = ~(before == after)
-    finite = np.isfinite(before) & np.isfinite(after)
-    opens[1:][finite] = after[finite] - before[finite] > SAME
+    lower, higher = ordered[:-1], ordered[1:]
+    opens[1:] = ~(lower == higher)
+    finite = np.isfinite(lower) & np.isfinite(higher)
+    opens[1:][finite] = higher[finite] - lower[finite] > SAME
     first = np.flatnonzero(opens)
     size = np.diff(np.append(first, len(values)))
     rank = np.empty(len(values))
@@ -97,22 +97,22 @@ def ht_rank(log_steps: Floats) -> Floats:
 
 
 class HittingTimeSolver:
-    """The eliminated chain, ready to answer from any start.
+    """The hitting times of a chain from any start, after one elimination.
 
     Parameters
     ----------
     chain : Chain
         Any ergodic chain.
     previous : HittingTimeSolver, optional
-        A solver of the chain before a change. Where only a few rows of the matrix differ its elimination is kept
-        and corrected; where the same pairs of states are joined as before, at least its order is used again.
+        A solver of the chain before a change. If only a few rows of the matrix differ, its elimination is corrected. If
+        the same pairs of states are connected, at least its plan is reused.
     progress : callable, optional
         Called with the finished fraction, 0 to 1; it may raise to cancel.
 
     Raises
     ------
     UsageError
-        When the chain is not ergodic, or too interwoven to be eliminated in memory.
+        When the chain is not ergodic, or its elimination would not fit in memory.
 
     Examples
     --------
@@ -152,12 +152,12 @@ class HittingTimeSolver:
         self._log_visits = self._visits(forward, backward)
 
     def _correct(self, previous: HittingTimeSolver) -> bool:
-        """Take over what `previous` eliminated, corrected for the few rows that changed; False when that can't be."""
+        """Correct the elimination of `previous` for a few changed rows; return whether that was possible."""
         before, after = previous._eliminated_rates, self.chain.rates
         if before.shape != after.shape or previous.chain.first_hub != self.chain.first_hub:
             return False
         rows = np.flatnonzero(np.diff((after - before).tocsr().indptr))
-        rows = rows[rows > 0]  # the root's row is no part of the inverse
+        rows = rows[rows > 0]  # the inverse does not contain the root's row
         if not 0 < len(rows) <= MAX_CORRECTED:
             return False
         factors = CorrectedFactors(previous._eliminated, before, after, rows)
@@ -172,17 +172,17 @@ class HittingTimeSolver:
         return factors.reliable
 
     def from_start(self) -> HittingTimes:
-        """Expected steps from the best group.
+        """Return the expected steps from the best group.
 
         Returns
         -------
         HittingTimes
-            For a reader who begins at the top of the ranking.
+            Those of a reader who starts at the top of the ranking.
         """
         return self.from_state(0)
 
     def from_state(self, state: int) -> HittingTimes:
-        """Expected steps from any state of the paper's chain.
+        """Return the expected steps from a state of the paper's chain.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class HittingTimeSolver:
         Returns
         -------
         HittingTimes
-            For a reader who stands in that state.
+            Those of a reader in that state.
 
         Raises
         ------
@@ -212,22 +212,22 @@ class HittingTimeSolver:
         return self.from_distribution(current)
 
     def from_location(self, location: int) -> HittingTimes:
-        """Expected steps from a location, counted from 0.
+        """Return the expected steps from a location.
 
         Parameters
         ----------
         location : int
-            Its index.
+            Its index, from 0.
 
         Returns
         -------
         HittingTimes
-            For a reader who stands there.
+            Those of a reader at that location.
 
         Raises
         ------
         KeyError
-            When the report leaves the location out.
+            When the location is not in the report.
 
         Examples
         --------
@@ -241,17 +241,17 @@ class HittingTimeSolver:
         return self.from_state(state)
 
     def from_distribution(self, probability: Floats) -> HittingTimes:
-        """Expected steps for a reader who may stand in several states.
+        """Return the expected steps from a distribution over states.
 
         Parameters
         ----------
         probability : ndarray of float64, shape (states without hubs,)
-            They add up to 1.
+            The probability of starting in each state; the sum is 1.
 
         Returns
         -------
         HittingTimes
-            The mean over the states, by their probabilities.
+            The means over the starting states.
 
         Examples
         --------
@@ -284,13 +284,12 @@ class HittingTimeSolver:
         return HittingTimes(result[0], result[1])
 
     def _visits(self, forward: Floats, backward: Floats) -> Floats:
-        """Natural logarithms of the visits to each state for one of the root.
+        """Natural logarithms of the visits to each state per visit of the root.
 
         Where float64 underflows, state i is measured in units of 2**unit[i]: that scales the rate from i to j by
-        2**(unit[i] - unit[j]) and leaves the pivots as they are. A state seen so far gets the unit that fits it, the
-        others the smallest one that can still be told from nothing, and each pass sees that much further. Nothing
-        overflows on the way, since no unit is below what it measures; and a chain that needs many passes has no
-        short cuts, so that a pass costs little.
+        2**(unit[i] - unit[j]) and does not change the pivots. A state whose visits are known gets a unit that fits
+        them, the others the smallest unit above underflow, so each pass gets further. Nothing overflows, since no unit
+        is smaller than what it measures. A chain that needs many passes has no shortcuts, so a pass is cheap.
         """
         visits = self._eliminated.stationary()
         unit = np.zeros(len(visits), np.int64)
@@ -307,19 +306,19 @@ class HittingTimeSolver:
 
 
 def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTimes:
-    """Exact expected hitting times of every location from the start of a chain.
+    """Compute the exact expected hitting times of all locations from the start of a chain.
 
     Parameters
     ----------
     chain : Chain
         Any ergodic chain.
     progress : callable, optional
-        Called with the finished fraction; it may raise to cancel.
+        Called with the finished fraction, 0 to 1; it may raise to cancel.
 
     Returns
     -------
     HittingTimes
-        By location.
+        Those from state 0.
 
     Raises
     ------
@@ -328,7 +327,7 @@ def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTime
 
     Notes
     -----
-    A ranked list that nobody jumps off is solved in closed form, however long it is.
+    A ranked list without jumps has a closed form, so it may be of any length.
 
     Examples
     --------
@@ -342,7 +341,7 @@ def hitting_times(chain: Chain, progress: Progress | None = None) -> HittingTime
 
 
 def _of_ranked_list(group: Ints) -> HittingTimes:
-    """The hitting times of Definition 28's chain, a birth-death chain of groups, in logarithms.
+    """The hitting times of the chain of Definition 28, a birth-death chain of groups, in logarithms.
 
     With L locations, u = (L-1)/2L up and d = 1/2L down, the next group takes t_i = (3/2 + u·t_{i-1})/d steps from
     group i, the previous one s_i = (3/2 + d·s_{i+1})/u, and a location of a group of m takes, from that group,
@@ -353,7 +352,7 @@ def _of_ranked_list(group: Ints) -> HittingTimes:
     up, down = (count - 1) / (2 * count), 1 / (2 * count)
     log_next = _log_geometric(count, groups)  # log t_i
     log_reach = np.concatenate([[-np.inf], np.logaddexp.accumulate(log_next[: groups - 1])])
-    back = np.zeros(groups + 1)  # s_i; nothing comes back from below the last group
+    back = np.zeros(groups + 1)  # s_i; 0 past the last group
     for i in checked(range(groups - 1, 0, -1)):
         back[i] = (1.5 + down * back[i + 1]) / up
     near = 1.5 + down * back[1:]

@@ -1,4 +1,4 @@
-"""How readers leave the ranking: hyper-parameters of the chain, apart from the solvers, which are slow to load."""
+"""The jump model: hyper-parameters of the chain, in a module of their own since the solvers are slow to import."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from suspectra.errors import Problem, UsageError
 
 @dataclass(frozen=True)
 class JumpModel:
-    """How readers leave the ranking (paper 003, Definitions 26 and 29, with each kind of neighbour weighted).
+    """How readers leave the ranking (paper 003, Definitions 26 and 29, with a weight for each kind of neighbour).
 
     Parameters
     ----------
     p_jump : float
-        Probability of a jump from a location that has neighbours, 0 to 1. The paper suggests 0.5 without data.
+        Probability of a jump from a location with neighbours, 0 to 1. The paper suggests 0.5 if there is no data.
     same_function, control_flow, calls : float
-        Weights of the kinds of neighbours, not negative. Two locations joined in several ways get the largest, so
-        that three ones are the paper's J.
+        Weights of the kinds of neighbours, not negative. Two locations that are neighbours in several ways have the
+        largest weight, so with three weights of 1 this is the J of the paper.
 
     Raises
     ------

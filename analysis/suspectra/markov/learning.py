@@ -1,8 +1,7 @@
-"""Learning from a reader's own moves how likely they are to jump (the p_jump of paper 003, Definition 29).
+"""Estimating p_jump (paper 003, Definition 29) from a reader's own moves.
 
-A move away from a location that has neighbours is a jump or a return to the ranking, a coin with an unknown chance.
-Before any move is seen the chance is taken to be about what the reader set, with the weight of ten moves; each move
-then counts as one more.
+A move away from a location with neighbours is either a jump or a return to the ranking, with unknown probability. The
+prior is a Beta distribution around the reader's setting, with the weight of ten moves. Each observed move adds one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class JumpHabit:
     Parameters
     ----------
     jumps, returns : int
-        Moves seen, not negative.
+        Numbers of observed moves, not negative.
 
     Raises
     ------
@@ -49,7 +48,7 @@ class JumpHabit:
             raise UsageError(Problem("", "", cause, "give numbers that are not negative"))
 
     def after(self, jumped: bool) -> JumpHabit:
-        """With one more move.
+        """Count one more move.
 
         Parameters
         ----------
@@ -59,12 +58,12 @@ class JumpHabit:
         Returns
         -------
         JumpHabit
-            `self` stays as it is.
+            The new counts; `self` is not changed.
         """
         return JumpHabit(self.jumps + jumped, self.returns + (not jumped))
 
     def estimate(self, prior: float = 0.5) -> float:
-        """The mean of the Beta distribution after these moves.
+        """Return the mean of the Beta distribution after these moves.
 
         Parameters
         ----------
@@ -74,20 +73,20 @@ class JumpHabit:
         Returns
         -------
         float
-            The chance of a jump, 0 to 1.
+            The probability of a jump, 0 to 1.
         """
         a, b = self._beta(prior)
         return a / (a + b)
 
     def interval(self, prior: float = 0.5, confidence: float = CONFIDENCE) -> tuple[float, float]:
-        """The interval that holds the true chance of a jump, as much being left out on either side.
+        """Return the equal-tailed credible interval of the probability of a jump.
 
         Parameters
         ----------
         prior : float, optional
             The mean before any move, 0 to 1.
         confidence : float, optional
-            Probability that the interval holds it, 0 to 1.
+            Probability of the interval, 0 to 1.
 
         Returns
         -------
@@ -95,7 +94,7 @@ class JumpHabit:
             Quantiles of the Beta distribution.
         """
         a, b = self._beta(prior)
-        if not a or not b:  # a prior of 0 or 1 that nothing has contradicted
+        if not a or not b:  # the prior is 0 or 1, and no move contradicts it
             return (float(a > 0), float(a > 0))
         tail = (1 - confidence) / 2
         from scipy import special  # slow to load, and few ask

@@ -1,4 +1,6 @@
-"""Locations: the elements that are left in a chain, where those on the same lines are one to a reader."""
+"""Locations: the elements in a chain. Elements on the same lines are one location, since a reader sees them
+together.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ class Locations:
     Parameters
     ----------
     elements : ndarray of int64, shape (locations,)
-        The element that stands for each location: the most suspicious one on these lines. Ascending.
+        The element that represents each location: the most suspicious one on its lines. Ascending.
     of_element : ndarray of int64, shape (elements,)
-        The location of each element, -1 for one that is not a candidate, or excluded.
+        The location of each element, -1 for elements that are excluded or not candidates.
 
     Examples
     --------
@@ -37,19 +39,19 @@ class Locations:
 
     @classmethod
     def from_report(cls, report: RankedReport, excluded: Iterable[int] = ()) -> Locations:
-        """The locations of a report's candidates.
+        """Find the locations of a report's candidates.
 
         Parameters
         ----------
         report : RankedReport
-            Any.
+            Any report.
         excluded : iterable of int, optional
             Elements that are left out.
 
         Returns
         -------
         Locations
-            Numbered in the order of their elements.
+            In the order of their elements.
         """
         elements = report.spectrum.elements
         is_left = report.level >= 0
@@ -69,7 +71,7 @@ class Locations:
         return len(self.elements)
 
     def pairs(self, elements: Ints) -> Ints:
-        """Pairs of elements as pairs of locations.
+        """Convert pairs of elements to pairs of locations.
 
         Parameters
         ----------
@@ -79,23 +81,23 @@ class Locations:
         Returns
         -------
         ndarray of int64, shape (m, 2)
-            Those of which both are left.
+            Without pairs of which an element is not in the chain.
         """
         found: Ints = self.of_element[elements]
         return found[(found >= 0).all(axis=1)]
 
     def by_element(self, values: Floats) -> Floats:
-        """What is known of locations, element by element.
+        """Spread values of locations over their elements.
 
         Parameters
         ----------
         values : ndarray of float64, shape (locations,)
-            One for each location.
+            A value for each location.
 
         Returns
         -------
         ndarray of float64, shape (elements,)
-            Infinite for an element that is in none.
+            Infinite for an element without a location.
         """
         found = np.full(len(self.of_element), np.inf)
         left = self.of_element >= 0

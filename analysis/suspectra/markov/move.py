@@ -1,4 +1,4 @@
-"""Moves: where a reader may look next, and what leads there."""
+"""Moves: where a reader may look next, and why."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ HIGHER = "higher in the ranking"
 
 @dataclass(frozen=True)
 class Move:
-    """A place a reader may look at next.
+    """An element that a reader may look at next.
 
     Parameters
     ----------
     element : int
         Index into the spectrum's elements.
     probability : float
-        Among all places that are left; all moves from one place add up to 1.
+        The probability of this move; those of all moves from one element add up to 1.
     reasons : tuple of str
-        What leads there, the most specific first: ``runs just before`` means that it runs just before the place the
-        reader looks at.
+        What connects the two elements, the most specific reason first. ``runs just before`` means that `element` runs
+        just before the one that the reader looks at.
 
     Examples
     --------

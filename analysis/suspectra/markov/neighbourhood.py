@@ -21,7 +21,7 @@ class ModelNode:
     kind : str
         ``location``, ``rank`` or ``subgraph``.
     number : int
-        Index of the element; or which rank or subgraph it is, counted from 1.
+        Index of the element; or the number of the rank or subgraph, from 1.
 
     Examples
     --------
@@ -41,9 +41,9 @@ class ModelEdge:
     Parameters
     ----------
     source, target : int
-        Numbers of states.
+        States of the chain.
     probability : float
-        Of this step for a reader who stands in `source`.
+        Probability of this transition for a reader in `source`.
 
     Examples
     --------
@@ -82,22 +82,22 @@ class Neighbourhood:
 
 
 def states_around(chain: Chain, state: int, limit: int) -> list[int]:
-    """A state, its likeliest next ones, and more of the ranking.
+    """Return a state, its likeliest next states, and the ranking around these.
 
     Parameters
     ----------
     chain : Chain
-        Any.
+        Any chain.
     state : int
         The centre.
     limit : int
-        Most states that are followed from it.
+        The largest number of states that follow the centre.
 
     Returns
     -------
     list of int
-        The centre first. Each place of the ranking comes with the places beside it, and with the three likeliest
-        states that are not there yet.
+        The centre first. For each state of the ranking there are also the ranks before and after it, and its three
+        likeliest further states.
 
     Examples
     --------
@@ -115,14 +115,14 @@ def states_around(chain: Chain, state: int, limit: int) -> list[int]:
 
 
 def edges_among(chain: Chain, states: Sequence[int]) -> tuple[ModelEdge, ...]:
-    """The transitions between some states.
+    """Return the transitions between some states.
 
     Parameters
     ----------
     chain : Chain
-        Any.
+        Any chain.
     states : sequence of int
-        These.
+        The states.
 
     Returns
     -------
@@ -151,6 +151,6 @@ def _likeliest(chain: Chain, state: int, limit: int) -> list[int]:
 
 
 def _beside(chain: Chain, state: int) -> list[int]:
-    """The places of the ranking before and after one."""
+    """The ranks before and after a rank."""
     near = (state - 1, state + 1) if state < chain.groups else ()
     return [place for place in near if 0 <= place < chain.groups]

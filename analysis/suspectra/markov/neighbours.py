@@ -1,4 +1,4 @@
-"""Neighbours: where a reader of a statement may jump, and what leads there."""
+"""Neighbours: the statements to which a reader may jump from a statement, and why."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from suspectra.markov.move import CALLED_FROM_HERE, CALLS_THIS, RUNS_JUST_AFTER,
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """What the program says of the neighbours of its statements.
+    """Which statements of a program are neighbours.
 
     Parameters
     ----------
     function : ndarray of int64, shape (elements,)
         The function of each element, -1 for none.
     flow : ndarray of int64, shape (k, 2)
-        The first runs just before the second.
+        Pairs of elements: the first runs just before the second.
     calls : ndarray of int64, shape (k, 2)
-        The first calls the function that starts at the second.
+        Pairs of elements: the first calls the function that starts at the second.
     jumps : JumpModel
         The weight of each kind of neighbour.
 
@@ -41,7 +41,7 @@ class Neighbours:
     jumps: JumpModel
 
     def weights(self, element: int, locations: Locations) -> Floats:
-        """How much draws a reader of an element to each location.
+        """Return the weight of a jump from an element to each location.
 
         Parameters
         ----------
@@ -53,7 +53,7 @@ class Neighbours:
         Returns
         -------
         ndarray of float64, shape (locations,)
-            0 for a location that is not a neighbour, and for the element's own.
+            0 for locations that are not neighbours, and for the element's own location.
         """
         weight = np.zeros(len(locations))
         function = self.function[element]
@@ -68,17 +68,17 @@ class Neighbours:
         return weight
 
     def reasons(self, element: int, other: int) -> list[str]:
-        """What makes an element a neighbour of another one.
+        """Return why an element is a neighbour of another one.
 
         Parameters
         ----------
         element, other : int
-            Where the reader stands, and where the reader may go.
+            The current element, and the one to which a reader may jump.
 
         Returns
         -------
         list of str
-            The most specific first; empty where they are not neighbours, or nobody jumps.
+            The most specific first; empty if they are not neighbours or `p_jump` is 0.
         """
         if not self.jumps.p_jump:
             return []

@@ -1,4 +1,4 @@
-"""The walk through the ranking of a chain, up to the first location."""
+"""The walk through the ranking of a chain until the first location."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from suspectra.markov.elimination_plan import Plan
 
 
 class RankingWalk:
-    """How a reader who went back to the ranking gets to a location.
+    """Which location a reader who returned to the ranking meets first.
 
     Parameters
     ----------
     chain : Chain
-        Any. Its groups and subgraphs are eliminated once, with all locations as the root.
+        Any chain. Its groups and subgraphs are eliminated once, with all locations as the root.
 
     Notes
     -----
-    This is not done with SuperLU, whose objects are never freed when another thread drops them than the one that made
-    them.
+    SuperLU is not used for this, because its objects are never freed if they are dropped by another thread than the one
+    that made them.
 
     Examples
     --------
@@ -43,17 +43,17 @@ class RankingWalk:
         self._factors = Factors(plan, *plan.split(rooted))  # the root is state 0, and state i of the chain is i + 1
 
     def first_met(self, start: Floats) -> Floats:
-        """Which location a reader meets first.
+        """Return with which probability a reader meets each location first.
 
         Parameters
         ----------
         start : ndarray of float64, shape (groups + subgraphs,)
-            Where the reader goes back to: probabilities.
+            The probability that the reader returns to each of them.
 
         Returns
         -------
         ndarray of float64, shape (locations,)
-            Probabilities.
+            Their sum is 1.
         """
         chain = self._chain
         visits = self._factors.solve_left(np.concatenate([[0], start]))[1:]

@@ -1,12 +1,12 @@
 """Estimating expected hitting times by random walks (paper 003, the note under Definition 22).
 
-A walk returns to its start again and again, and what happens between two returns is independent of all before. With τ
-the length of such a cycle and T_j the first time state j is met in it,
+A walk returns to its start again and again, and each cycle between two returns is independent of the others. With τ the
+length of a cycle and T_j the first time at which state j is met in it,
 
     E[T_j] = E[min(T_j, τ)] / P(T_j < τ),
 
-so each cycle of each walk says something about every state, seen or not, and a walk that is stopped after so many steps
-leaves no bias as large as the steps themselves. The confidence interval is that of a ratio of two means over cycles.
+so each cycle tells something about every state, met or not, and stopping a walk after a fixed number of steps causes
+little bias. The confidence interval is that of a ratio of two means over cycles.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from suspectra.markov.chain import Chain
 from suspectra.markov.elimination_plan import Progress
 from suspectra.markov.hitting_times import ht_rank
 
-# Steps all walks take before their cycles are counted; bounds the memory of the log.
+# All walks take this many steps before their cycles are counted; it bounds the memory of the log.
 CHUNK = 2048
 
 
@@ -34,13 +34,14 @@ class SampledHittingTimes:
     Parameters
     ----------
     steps : ndarray of float64, shape (locations,)
-        The estimate; inf for a location that no walk met, and for one that the report leaves out.
+        The estimate; inf for a location that no walk met, and for one that is not in the report.
     low, high : ndarray of float64, shape (locations,)
-        Confidence interval. For a location that no walk met, `low` is what can be said from that alone.
+        Confidence interval. For a location that no walk met, `low` is a lower bound that follows from this, and `high`
+        is inf.
     confidence : float
-        Level of the interval.
+        Confidence level of the interval, 0 to 1.
     cycles, walked : int
-        Returns to the start, and steps, over all walks.
+        Total numbers of returns to the start, and of steps.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class SampledHittingTimes:
 
     @property
     def rank(self) -> Floats:
-        """HT_Rank of the estimates. The paper takes ranks within 5 % of each other as equal."""
+        """HT_Rank of the estimates. The paper treats ranks within 5 % of each other as equal."""
         with np.errstate(divide="ignore"):
             return ht_rank(np.log(self.steps))
 
@@ -73,7 +74,7 @@ def sample_hitting_times(
     confidence: float = 0.95,
     progress: Progress | None = None,
 ) -> SampledHittingTimes:
-    """Walk through a chain from its start, and estimate when each location is first met.
+    """Estimate the hitting times of all locations by random walks from the start of a chain.
 
     Parameters
     ----------
@@ -82,21 +83,21 @@ def sample_hitting_times(
     seed : int
         The same seed gives the same walks.
     walks : int
-        How many walk side by side.
+        The number of parallel walks.
     max_steps : int
-        How many steps each takes at most.
+        The largest number of steps of each walk.
     precision : float or None
-        Stop once the confidence interval of every location that any walk met is within this share of its estimate, on
-        either side. None takes all steps.
+        Stop once half the confidence interval of every location that any walk met is at most this share of its
+        estimate. None takes all steps.
     confidence : float
-        Level of the intervals.
+        Confidence level of the intervals, 0 to 1.
     progress : callable, optional
-        Called with the finished fraction; it may raise to cancel.
+        Called with the finished fraction, 0 to 1; it may raise to cancel.
 
     Returns
     -------
     SampledHittingTimes
-        The true times lie in about `confidence` of the intervals.
+        About `confidence` of the intervals contain the true times.
 
     Raises
     ------
@@ -151,12 +152,12 @@ def sample_hitting_times(
 
 
 class _Walkers:
-    """Readers who walk side by side, each with the step at which its present cycle began."""
+    """Parallel random walks, each with the step at which its current cycle began."""
 
     def __init__(self, chain: Chain, random: np.random.Generator, walks: int):
         self._random, self._chain = random, chain
         rates = chain.rates.copy()
-        # to the hub for another line of the function: without the share that would come back to the line itself
+        # jumps to another line of the function, without the share that would lead back to the line itself
         leaving = np.repeat(np.arange(chain.states), np.diff(rates.indptr))
         to_hub = rates.indices >= chain.first_hub
         size = chain.hub_size[rates.indices[to_hub] - chain.first_hub]
@@ -174,7 +175,7 @@ class _Walkers:
         self._log: list[Ints] = []
 
     def walk(self, steps: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Take some steps.
+        """Take some steps with all walks.
 
         Returns
         -------
@@ -193,7 +194,7 @@ class _Walkers:
         draw = self._random.random(len(self._state))
         before = self._state
         moves = draw < self._total[before]
-        # a walk whose draw is beyond its row's sum stays where it is
+        # a walk whose draw exceeds its row sum takes the self-loop
         at = np.searchsorted(self._upto, self._base[before] + draw, side="right")
         at = np.clip(at, self._begin[before], self._end[before] - 1)
         after = np.where(moves, self._target[at], before)
@@ -203,10 +204,10 @@ class _Walkers:
         self._state = after
 
     def _other_member(self, hub: Ints, line: Ints) -> Ints:
-        """A line of the hub's function, any but the one the walk comes from."""
+        """Draw a line of the hub's function, but not the one from which the walk came."""
         begin, size = self._begin[hub], self._chain.hub_size[hub - self._chain.first_hub]
         pick = begin + self._random.integers(0, size - 1)
-        # skip the walk's own line: the last one stands in for it
+        # replace the walk's own line by the last one, which is never drawn
         other: Ints = np.where(self._target[pick] == line, self._target[begin + size - 1], self._target[pick])
         return other
 
@@ -217,11 +218,12 @@ class _Walkers:
         first = self._time + steps - len(visits) + 1
         self._time += steps
         row = np.arange(len(visits))[:, None]
-        fresh = row + first > self._began  # what is older was counted before, and is kept for another walk's sake
+        # older steps are counted already, and stay in the log because other walks need them
+        fresh = row + first > self._began
         home = (visits == 0) & fresh
         last = len(visits) - 1 - np.argmax(home[::-1], axis=0)
         ended = home.any(axis=0)
-        cycle_of_step = np.cumsum(home, axis=0) - home  # a return belongs to the cycle it ends
+        cycle_of_step = np.cumsum(home, axis=0) - home  # a return belongs to the cycle that it ends
         ends_row, ends_walk = np.nonzero(home)
         order = np.lexsort((ends_row, ends_walk))
         ends_row, ends_walk = ends_row[order], ends_walk[order]
@@ -244,7 +246,7 @@ class _Walkers:
 
 
 class _Tally:
-    """Sums over cycles, for each state: hits, and the first moments and second moments a ratio needs."""
+    """Sums over cycles, for each state: hits, and the first and second moments that the ratio needs."""
 
     def __init__(self, states: int):
         self.hits = np.zeros(states)
@@ -281,7 +283,7 @@ class _Tally:
         with np.errstate(divide="ignore", invalid="ignore"):
             steps = np.where(self.hits > 0, (self._length - self._saved) / self.hits, np.inf)
         width = self.relative_width(quantile)
-        # not met in n cycles: the chance per cycle is below 1 - α^(1/n), about -ln(α)/n
+        # not met in n cycles: the probability per cycle is below 1 - α^(1/n), about -ln(α)/n
         least = self._length / -np.log(1 - confidence)
         met = self.hits > 0
         low = np.where(met, steps * np.maximum(1 - width, 0), least)

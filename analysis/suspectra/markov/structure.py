@@ -1,4 +1,4 @@
-"""What the program says of locations: their functions, what runs just before what, and calls."""
+"""The structure of the program over locations: functions, control flow and calls."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Pairs: TypeAlias = Ints  # integers, shape (k, 2): locations x, y
 
 @dataclass(frozen=True, eq=False)
 class Structure:
-    """What the program says about which locations belong together.
+    """Which locations of a program belong together.
 
     Parameters
     ----------
     function : ndarray of int, shape (locations,), optional
         The function of each location, -1 for none.
     control_flow : ndarray of int, shape (k, 2), optional
-        Location x runs just before location y in some test.
+        Pairs (x, y): location x runs just before location y in some test.
     calls : ndarray of int, shape (k, 2), optional
-        Location x calls the function that starts at location y.
+        Pairs (x, y): location x calls the function that starts at location y.
 
     Examples
     --------
@@ -40,22 +40,22 @@ class Structure:
     calls: Pairs | None = None
 
     def functions(self, count: int) -> Ints:
-        """The function of each location.
+        """Return the function of each location.
 
         Parameters
         ----------
         count : int
-            How many locations there are.
+            The number of locations.
 
         Returns
         -------
         ndarray of int64, shape (count,)
-            -1 where there is none, or none is known.
+            -1 for no function, or an unknown one.
 
         Raises
         ------
         UsageError
-            When there are not as many functions as locations.
+            When the numbers of functions and locations differ.
         """
         if self.function is None:
             return np.full(count, -1, np.int64)
@@ -67,14 +67,14 @@ class Structure:
         return function
 
     def neighbours(self, jumps: JumpModel, function: Ints) -> tuple[Pairs, Floats]:
-        """Unordered pairs of neighbours, and the weight each adds to what their common function already gives.
+        """Return unordered pairs of neighbours, and the weight of each beyond that of a common function.
 
         Parameters
         ----------
         jumps : JumpModel
             The weights.
         function : ndarray of int64, shape (locations,)
-            As :meth:`functions` gives it.
+            The result of :meth:`functions`.
 
         Returns
         -------
@@ -86,7 +86,7 @@ class Structure:
         Raises
         ------
         UsageError
-            When a pair names a location that is not there.
+            When a pair names an unknown location.
         """
         count = len(function)
         kinds = ((self.control_flow, jumps.control_flow), (self.calls, jumps.calls))
@@ -96,26 +96,26 @@ class Structure:
         both = np.sort(np.concatenate([edges for edges, _ in named]), axis=1)
         weight = np.repeat([w for _, w in named], [len(edges) for edges, _ in named]).astype(float)
         check()
-        apart = both[:, 0] != both[:, 1]
-        key, which = np.unique(both[apart] @ np.array([count, 1]), return_inverse=True)
+        differ = both[:, 0] != both[:, 1]
+        key, which = np.unique(both[differ] @ np.array([count, 1]), return_inverse=True)
         check()
         largest = np.zeros(len(key))
-        np.maximum.at(largest, which.reshape(-1), weight[apart])
+        np.maximum.at(largest, which.reshape(-1), weight[differ])
         x, y = key // count, key % count
-        together = (function[x] == function[y]) & (function[x] >= 0)
-        largest -= np.where(together, jumps.same_function, 0.0)
+        same_function = (function[x] == function[y]) & (function[x] >= 0)
+        largest -= np.where(same_function, jumps.same_function, 0.0)
         adds = largest > 0
         return np.stack([x[adds], y[adds]], axis=1), largest[adds]
 
     def among(self, location: Ints, locations: int) -> Structure:
-        """The structure over some of the locations, numbered anew.
+        """Restrict the structure to some locations, which are numbered anew.
 
         Parameters
         ----------
         location : ndarray of int64, shape (k,)
-            These.
+            The locations to keep.
         locations : int
-            How many there are in all.
+            The number of all locations.
 
         Returns
         -------
@@ -125,7 +125,7 @@ class Structure:
         Raises
         ------
         UsageError
-            When it does not fit so many locations.
+            When the structure does not fit the number of locations.
         """
         number = np.full(locations, -1, np.int64)
         number[location] = np.arange(len(location))
@@ -148,14 +148,14 @@ def _pairs(edges: Pairs, count: int) -> Pairs:
 
 
 def whole_numbers(values: object, what: str) -> Ints:
-    """See that values are indices.
+    """Convert values to indices.
 
     Parameters
     ----------
     values : array_like of int
-        What a caller gave.
+        The values from a caller.
     what : str
-        What they are, for the message.
+        The name of the values, for the message.
 
     Returns
     -------
@@ -181,12 +181,12 @@ def whole_numbers(values: object, what: str) -> Ints:
 
 
 def usage_error(cause: str, cure: str) -> UsageError:
-    """What is raised for values that do not fit.
+    """Make the error for values that do not fit.
 
     Parameters
     ----------
     cause, cure : str
-        As in :class:`~suspectra.errors.Problem`.
+        Those of the :class:`~suspectra.errors.Problem`.
 
     Returns
     -------

@@ -23,7 +23,7 @@ from suspectra.techniques.tie_breaking import TieBroken
 
 
 def technique_infos() -> tuple[TechniqueInfo, ...]:
-    """The descriptions of all techniques, in the order they are listed to users.
+    """Return the descriptions of all techniques, in the order in which users see them.
 
     Returns
     -------
@@ -39,12 +39,12 @@ def technique_infos() -> tuple[TechniqueInfo, ...]:
 
 
 def technique_names() -> tuple[str, ...]:
-    """The names of all techniques.
+    """Return the names of all techniques.
 
     Returns
     -------
     tuple of str
-        As :func:`make_technique` takes them, in the order they are listed to users.
+        As :func:`make_technique` takes them, in the order in which users see them.
 
     Examples
     --------
@@ -55,21 +55,21 @@ def technique_names() -> tuple[str, ...]:
 
 
 def make_technique(name: str, *, break_ties: str | None = None, **hyper_parameters: object) -> Technique:
-    """A technique by name.
+    """Make a technique by name.
 
     Parameters
     ----------
     name : str
-        Lower case with hyphens; ``NAME+NAME`` is the first with its ties broken by the second.
+        Lower case with hyphens. ``NAME+NAME`` breaks the ties of the first technique by the second.
     break_ties : str, optional
-        The name of a second technique that orders what the first one ties.
+        The name of a second technique, which orders elements to which the first gives equal scores.
     **hyper_parameters
-        ``clone_failed`` for any formula, and what the technique itself takes.
+        ``clone_failed`` for any formula, and the technique's own hyper-parameters.
 
     Returns
     -------
     Technique
-        It keeps nothing between two rankings, so one may be shared.
+        It has no state, so one object may be shared.
 
     Raises
     ------
@@ -89,14 +89,14 @@ def make_technique(name: str, *, break_ties: str | None = None, **hyper_paramete
 
 
 def _make(name: str, hyper_parameters: Mapping[str, object]) -> Technique:
-    own = dict(hyper_parameters)
-    clone_failed = bool(own.pop("clone_failed", False))
+    parameters = dict(hyper_parameters)
+    clone_failed = bool(parameters.pop("clone_failed", False))
     if name in FORMULAS:
-        return make_formula(name, own, clone_failed=clone_failed)
+        return make_formula(name, parameters, clone_failed=clone_failed)
     if name in CATALOGUE:
-        return _make_other(name, own, clone_failed)
-    close = difflib.get_close_matches(name, technique_names(), 3)
-    cure = f"did you mean {' or '.join(close)}?" if close else "`suspectra techniques` lists what there is"
+        return _make_other(name, parameters, clone_failed)
+    suggestions = difflib.get_close_matches(name, technique_names(), 3)
+    cure = f"did you mean {' or '.join(suggestions)}?" if suggestions else "`suspectra techniques` lists what there is"
     raise UsageError(Problem("", "", f"there is no technique {name!r}", cure))
 
 

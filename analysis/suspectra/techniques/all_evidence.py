@@ -1,16 +1,16 @@
-"""All evidence: a simple measure, and further evidence that orders what the measure leaves equal.
+"""All evidence: a simple measure, whose ties are broken by further evidence.
 
 Five keys are compared one after the other, higher first:
 
 1. S, the highest Kulczynski2 of the statement and of the branches that leave it; 0 for a line of C or C++ that only
    opens or only closes a function;
 2. Kulczynski2 of the statement alone;
-3. the failing tests whose innermost traceback frame in a candidate is here;
+3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
 4. the kind of statement: ``return``, then decisions, then others;
-5. the fewer statements of its function failing tests execute.
+5. how few statements of its function failing tests execute.
 
 Kulczynski2 weighs failing tests by how little they execute (:mod:`suspectra.techniques.failure_weights`). A key whose
-evidence is missing is the same for all. Statements that no failing test executes come last.
+evidence is missing is equal for all statements. Statements that no failing test executes come last.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import Technique, headline, own_report
 
-_DIGITS = 10**10  # scores that agree in so many decimals are one score
+_DIGITS = 10**10  # scores are compared in multiples of 1e-10
 _BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
 
 
@@ -47,13 +47,13 @@ class EvidenceReport(RankedReport):
     Parameters
     ----------
     keys : ndarray of int64, shape (levels of what failing tests execute, 5)
-        What each level is ordered by, in the order of the module's text; the first two in multiples of 1e-10.
+        The keys of each level, in the order of the module's docstring; the first two in multiples of 1e-10.
     statements : Statements
-        What the program says of them.
+        Their kinds, functions and branches, from the program.
     weights : FailureWeights
-        Of the failing tests.
+        The weights of the failing tests.
     edge_score : ndarray of int64, shape (edges,)
-        Kulczynski2 of each edge, in multiples of 1e-10; 0 for one that no failing test takes.
+        Kulczynski2 of each edge, in multiples of 1e-10; 0 for an edge that no failing test traverses.
 
     Examples
     --------
@@ -83,24 +83,25 @@ class EvidenceReport(RankedReport):
         weights: FailureWeights,
         edge_score: Ints,
     ) -> EvidenceReport:
-        """Rank what failing tests execute by keys, the rest behind it: what no test executes at the very end.
+        """Rank the elements that failing tests execute by keys; then those that only passing tests execute, then the
+        rest.
 
         Parameters
         ----------
         technique : Technique
-            Whose report it is.
+            The technique that makes the report.
         spectrum : Spectrum
             What was ranked.
         suspects : ndarray of int64, shape (k,)
             The candidates that failing tests execute.
         keys : ndarray of int64, shape (k, 5)
-            As the class says, for each of them.
+            The keys of each of them; see the class.
         statements : Statements
-            What the program says of them.
+            Their kinds, functions and branches, from the program.
         weights : FailureWeights
-            Of the failing tests.
+            The weights of the failing tests.
         edge_score : ndarray of int64, shape (edges,)
-            As the class says.
+            See the class.
 
         Returns
         -------
@@ -145,9 +146,9 @@ class EvidenceReport(RankedReport):
 
 @dataclass(frozen=True)
 class AllEvidence(Staged):
-    """Rank statements by a measure of their own and of their branches, and what it leaves equal by further evidence.
+    """Rank statements by a measure of statements and branches, and break ties by further evidence.
 
-    It works with whatever the evidence holds, and says what it had to do without.
+    It works with whatever the evidence has, and notes what was missing.
 
     Examples
     --------
@@ -162,7 +163,7 @@ class AllEvidence(Staged):
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> EvidenceReport:
-        """Rank by all keys whose evidence is there."""
+        """Rank by all keys for which there is evidence."""
         require_failure(spectrum)
         graphs = program.graphs if program is not None else ()
         known = statements(spectrum.elements, spectrum.edges, graphs, SourcesAsRun.for_program(program))
@@ -189,7 +190,7 @@ class AllEvidence(Staged):
         return EvidenceReport.from_keys(self, spectrum, suspects, keys, known, weights, edge_score)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """The first key in which the statement differs from the next ones, in one sentence; then its counts."""
+        """One sentence about the first key in which the statement differs from the next ones, then its counts."""
         ranked = own_report(report, EvidenceReport)
         suspect, spectrum = report.suspect(position), report.spectrum
         counts = in_words(suspect.ef, suspect.ep, spectrum.counts)
@@ -206,16 +207,16 @@ def _suspected(spectrum: Spectrum) -> Bools:
 
 
 def _kulczynski2(weight: Ints, total: int, counts: Counts) -> Ints:
-    """Kulczynski2 with weighted failing tests, in multiples of 1e-10; 0 for a column that no failing test has."""
+    """Kulczynski2 with weighted failing tests, in multiples of 1e-10; 0 for a column that no failing test executes."""
     score = np.zeros(len(counts.ef), np.int64)
-    some = np.flatnonzero(counts.ef)
-    ef = counts.ef[some]
-    score[some] = np.rint(_DIGITS / 2 * (weight[some] / max(total, 1) + ef / (ef + counts.ep[some])))
+    executed = np.flatnonzero(counts.ef)
+    ef = counts.ef[executed]
+    score[executed] = np.rint(_DIGITS / 2 * (weight[executed] / max(total, 1) + ef / (ef + counts.ep[executed])))
     return score
 
 
 def _raised(spectrum: Spectrum) -> Ints:
-    """How many failing tests failed in each element."""
+    """How many tests failed in each element."""
     raised = spectrum.raised if spectrum.raised is not None else np.zeros(0, np.int32)
     return np.bincount(raised[raised >= 0], minlength=len(spectrum.elements))
 
@@ -226,9 +227,9 @@ def _executed(known: Statements, suspected: Bools) -> Ints:
 
 
 def _descending(keys: Ints) -> tuple[Ints, Ints]:
-    """The distinct rows in descending order, and the number of each row's among them; cancellable in between.
+    """Return the distinct rows in descending order, and the index of each row among them; cancellable in between.
 
-    Neighbours are often equal, as statements of one block are: each run of equal ones is sorted as one.
+    Neighbours are often equal, such as statements of one basic block. Each run of equal rows is sorted as one row.
     """
     opens = _differs(keys)
     runs = keys[opens]
@@ -246,7 +247,7 @@ def _descending(keys: Ints) -> tuple[Ints, Ints]:
 
 
 def _differs(keys: Ints) -> Bools:
-    """Whether each row differs from the one before it, as the first one does."""
+    """Whether each row differs from the previous one; True for the first."""
     differs = np.zeros(len(keys), bool)
     differs[:1] = True
     for column in keys.T:
@@ -255,24 +256,24 @@ def _differs(keys: Ints) -> Bools:
 
 
 def _notes(spectrum: Spectrum, known: Statements) -> tuple[Problem, ...]:
-    """What the ranking had to do without."""
+    """A note about evidence that is missing."""
     missing = {
         "branches": spectrum.edges is None,
         "tracebacks": spectrum.raised is None,
         "kinds of statements": not known.kinds_known,
         "functions": not known.functions_known,
     }
-    without = [name for name, lacks in missing.items() if lacks]
-    if not without:
+    names = [name for name, lacks in missing.items() if lacks]
+    if not names:
         return ()
-    cause = f"the evidence does not tell {' and '.join(without)}, so the order of some statements follows from less"
+    cause = f"the evidence does not tell {' and '.join(names)}, so the order of some statements follows from less"
     return (
         Problem("", "", cause, "for Python record with `suspectra record`, for C and C++ with `suspectra record-c`"),
     )
 
 
 def _reason(report: EvidenceReport, level: int, element: int) -> str:
-    """By what a level stands before the next one; empty where its counts say all."""
+    """Why a level ranks above the next one; empty where the counts explain it."""
     own = report.keys[level]
     if report.statements.is_signature[element]:
         return "The line only opens or only closes its function, so all else that failing tests execute comes first."
@@ -330,7 +331,9 @@ def _way_to_block(report: EvidenceReport, edge: int, block: int) -> str:
 
 
 def _of_weight(report: EvidenceReport, level: int, element: int) -> str:
-    """The failing test that decides where the next statements have the same counts and other failing tests."""
+    """The failing test with the greatest weight, where the next statements have equal counts but other failing
+    tests.
+    """
     spectrum, counts = report.spectrum, report.spectrum.counts
     below = np.flatnonzero(report.level == level + 1)
     if not len(below) or counts.ef[below[0]] != counts.ef[element] or counts.ep[below[0]] != counts.ep[element]:

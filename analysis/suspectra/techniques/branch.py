@@ -27,10 +27,10 @@ from suspectra.techniques.technique import headline
 
 @dataclass(frozen=True)
 class Branch(Staged):
-    """Score edges, and give each score to the statements of the blocks the edge joins.
+    """Score control-flow edges, and give each score to the statements of the blocks that the edge joins.
 
     A block has the score of the most suspicious edge into or out of it. An edge is scored by Ochiai over the tests that
-    traverse it (Santelices, Jones, Yu & Harrold 2009; as peer of CP in paper 000, §2 and Figure 1).
+    traverse it (Santelices, Jones, Yu & Harrold 2009; compared with CP in paper 000, §2 and Figure 1).
 
     Examples
     --------
@@ -57,9 +57,9 @@ class Branch(Staged):
         """Rank statements by the most suspicious edge at their blocks."""
         require_failure(spectrum)
         spectrum, flow = control_flow(INFO.title, spectrum, program)
-        decided = self.score(flow, spectrum.edge_hit_counts, previous_details(self, previous, EdgeScores))
-        of_element = flow.over_elements(decided.block_score, len(spectrum.elements))
-        return FlowReport.from_flow_scores(self, spectrum, of_element, flow.problems, decided)
+        scores = self.score(flow, spectrum.edge_hit_counts, previous_details(self, previous, EdgeScores))
+        of_element = flow.over_elements(scores.block_score, len(spectrum.elements))
+        return FlowReport.from_flow_scores(self, spectrum, of_element, flow.problems, scores)
 
     def score(self, flow: ControlFlow, counts: Counts, previous: EdgeScores | None = None) -> EdgeScores:
         """Score the edges of the functions whose counts changed, and their blocks.
@@ -69,9 +69,9 @@ class Branch(Staged):
         flow : ControlFlow
             The flow graphs of the program.
         counts : Counts
-            Of the spectrum's edges.
+            The counts of the spectrum's edges.
         previous : EdgeScores, optional
-            What was found before a change.
+            The scores before a change.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class Branch(Staged):
         return EdgeScores(flow, counts, of_block, of_edge)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """The edge that decides, with its counts."""
+        """The most suspicious edge at the statement, with its counts."""
         suspect, spectrum = report.suspect(position), report.spectrum
         sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]
         decided = details_of(report, EdgeScores)

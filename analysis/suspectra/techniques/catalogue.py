@@ -1,7 +1,7 @@
-"""The techniques beyond the formulas: what each is, and where it is found.
+"""The techniques that are not formulas: their descriptions, and where their classes are.
 
-Only descriptions stand here. Most techniques need scipy, which a ranking by a formula should not wait for, so their
-modules are imported when somebody asks for one.
+This module has only descriptions. Most techniques need scipy, and a ranking by a formula should not wait for that, so
+their modules are imported on demand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Entry:
     Parameters
     ----------
     info : TechniqueInfo
-        Its description, known without loading it.
+        Its description.
     place : str
         Module and class, as ``module:Class``.
 
@@ -34,12 +34,12 @@ class Entry:
     place: str
 
     def load(self) -> type[Technique]:
-        """The class, whose keyword arguments are the technique's hyper-parameters.
+        """Import the class, whose keyword arguments are the technique's hyper-parameters.
 
         Returns
         -------
         type
-            Its module is imported now, and scipy with it.
+            A subclass of :class:`~suspectra.techniques.technique.Technique`.
         """
         module, _, name = self.place.partition(":")
         technique: type[Technique] = getattr(import_module(module), name)

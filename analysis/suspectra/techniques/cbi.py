@@ -1,4 +1,4 @@
-"""CBI: outcomes of decisions that make failure likelier than reaching the decision does."""
+"""CBI: outcomes of decisions after which failure is likelier than after the decision in general."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONFIDENCE = 1.96
 
 @dataclass(frozen=True, eq=False)
 class PredicateTruth:
-    """In how many runs each predicate was true and was evaluated, and what follows from that.
+    """In how many runs each predicate was true and was evaluated, with its Increase.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ class PredicateTruth:
 
 @dataclass(frozen=True, eq=False)
 class CBIDetails(PredicateDetails):
-    """What CBI keeps to explain a report.
+    """The data with which CBI explains a report.
 
     Parameters
     ----------
     numbers : PredicateTruth
-        Runs that have each predicate true, and that evaluate it, with what follows from them.
+        The counts of runs for each predicate, with its Increase.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class CBI(Staged):
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
-        """Rank by Importance what passes the significance filter."""
+        """Rank the predicates that pass the significance filter by Importance."""
         require_failure(spectrum)
         spectrum, flow = control_flow(CBI_INFO.title, spectrum, program)
         last = previous_details(self, previous, CBIDetails)
@@ -128,19 +128,19 @@ class CBI(Staged):
         )
 
     def judge(self, true: tuple[Floats, Floats], evaluated: tuple[Floats, Floats]) -> PredicateTruth:
-        """Failure, Context and Increase of each predicate (Liblit, Naik, Zheng, Aiken & Jordan 2005, §3).
+        """Compute the Increase of each predicate (Liblit, Naik, Zheng, Aiken & Jordan 2005, §3).
 
         Parameters
         ----------
         true : tuple of two ndarray of float64, shape (k,)
-            Failed and passed runs that have each predicate true.
+            Failed and passed runs in which each predicate was true.
         evaluated : tuple of two ndarray of float64, shape (k,)
             Failed and passed runs that evaluate it.
 
         Returns
         -------
         PredicateTruth
-            The numbers given, Increase, and the lower end of its confidence interval.
+            The given numbers, Increase, and the lower end of its confidence interval.
 
         Examples
         --------
@@ -155,16 +155,16 @@ class CBI(Staged):
         return PredicateTruth(*true, *evaluated, increase, increase - CONFIDENCE * np.sqrt(variance))
 
     def importance(self, truth: PredicateTruth, failed: int) -> Floats:
-        """The harmonic mean of Increase and of the logarithm of the failed runs it was true in, relative to all.
+        """Compute the harmonic mean of Increase and log(failed runs in which it was true) / log(all failed runs).
 
-        The Importance of Liblit, Naik, Zheng, Aiken & Jordan 2005, §3.
+        This is the Importance of Liblit, Naik, Zheng, Aiken & Jordan 2005, §3.
 
         Parameters
         ----------
         truth : PredicateTruth
             What :meth:`judge` returned.
         failed : int
-            All failed runs.
+            The number of all failed runs.
 
         Returns
         -------

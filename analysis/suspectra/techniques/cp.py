@@ -1,11 +1,11 @@
 """CP: suspicious program states propagate against the control flow (paper 000).
 
-An edge is suspicious when failed runs traverse it more than passed ones (equation 2). A block's suspiciousness is
-what its successors' comes to it, each successor's shared out over the edges that enter it (equations 4 to 6): one
-linear system for each control-flow graph.
+An edge is suspicious when failed runs traverse it more often than passed ones (equation 2). Each block passes its
+suspiciousness on to its predecessors, in shares by the suspiciousness of the edges that enter it (equations 4 to 6).
+This gives one linear system for each control-flow graph.
 
-Most of such a system is free of circles. It is solved from the ends of the functions backwards, all functions at
-once; only the circles that loops make need a factorisation, each its own.
+Most of such a system has no cycles. It is solved backwards from the exits, for all functions at once. Only the cycles
+of loops need a factorisation, one for each cycle.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import headline
 
 ZERO_DENOMINATOR = 1e-10
-"""What equation (4) divides by where the edges into a block cancel out (paper 000, §5.1.4)."""
+"""The denominator of equation (4) where the edges into a block cancel out (paper 000, §5.1.4)."""
 
 TROUBLE = ("cancelled", "singular", "ill-conditioned")
-"""What a solution notes of blocks: edges that add up to zero, and loops without a sure solution."""
+"""The kinds of numerical trouble at a block: edges that add up to zero, and loops without a reliable solution."""
 
-_CANCELLED = 1e-12  # of the size of the terms: what is left of 3/7 - 3/7 in floating point
+_CANCELLED = 1e-12  # relative to the terms: sums below this are rounding errors of zero
 _ILL_CONDITIONED = 1e12
-_DENSE = 64  # blocks of a loop up to which a dense solution is the faster one
+_DENSE = 64  # loops of up to this many blocks are solved faster as dense matrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Propagation:
     flow : ControlFlow
         The flow graphs that the arrays index.
     counts : Counts
-        Of the spectrum's edges, from which it follows.
+        The counts of the spectrum's edges, from which the solution follows.
     edge_delta : ndarray of float64, shape (edges of the flow,)
         Suspiciousness of each edge, θΔ of equation (2); NaN where no run traverses it.
     edge_share : ndarray of float64, shape (edges of the flow,)
@@ -60,7 +60,7 @@ class Propagation:
     br : ndarray of float64, shape (blocks,)
         Suspiciousness of each block; NaN for one that no edge touches.
     trouble : ndarray of uint8, shape (blocks,)
-        What had to be handled at a block, bits in the order of `TROUBLE`.
+        The numerical trouble at each block, as bits in the order of `TROUBLE`.
 
     Examples
     --------
@@ -81,22 +81,22 @@ class Propagation:
 
     @cached_property
     def taken(self) -> Ints:
-        """The edges that take part, k of them."""
+        """The edges that take part in the equations; shape (k,)."""
         return np.flatnonzero(~np.isnan(self.edge_share))
 
     @property
     def source(self) -> Ints:
-        """The block each edge that takes part leaves; shape (k,)."""
+        """The block that each edge that takes part leaves; shape (k,)."""
         return self.flow.source[self.taken]
 
     @property
     def target(self) -> Ints:
-        """The block each edge that takes part enters; shape (k,)."""
+        """The block that each edge that takes part enters; shape (k,)."""
         return self.flow.target[self.taken]
 
     @property
     def edge(self) -> Ints:
-        """Column of each edge that takes part in the spectrum; shape (k,)."""
+        """The spectrum's column of each edge that takes part; shape (k,)."""
         return self.flow.edge[self.taken]
 
     @property
@@ -111,13 +111,13 @@ class Propagation:
 
     @property
     def notes(self) -> dict[str, Ints]:
-        """The graphs in which something had to be handled, by what it was."""
+        """The graphs with numerical trouble, by its kind."""
         graph = self.flow.graph_of_block
         return {kind: np.unique(graph[(self.trouble >> bit & 1).astype(bool)]) for bit, kind in enumerate(TROUBLE)}
 
 
 def edge_suspiciousness(counts: Counts) -> Floats:
-    """The suspiciousness θΔ of each edge (paper 000, equation 2).
+    """Compute the suspiciousness θΔ of each edge (paper 000, equation 2).
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def edge_suspiciousness(counts: Counts) -> Floats:
     Returns
     -------
     ndarray of float64, shape (edges,)
-        From -1, only passed runs traverse it, to 1, only failed ones do; NaN where none does.
+        From -1 (only passed runs traverse it) to 1 (only failed ones do); NaN where none does.
 
     Examples
     --------
@@ -147,10 +147,9 @@ class CP(Staged):
     Parameters
     ----------
     merge_exit : bool
-        Where all runs leave a function through one block, take that block for the exit block, as it is in the paper's
-        graphs: the exit that compilers add behind it is a block without a statement. False keeps it a block of its
-        own; every score of a function is then a multiple of the suspiciousness of leaving it, and 0 in functions that
-        every run leaves.
+        Where all runs leave a function through one block, treat that block as the exit block, as in the paper's graphs;
+        the exit that compilers add after it is a block without statements. False keeps the two blocks apart: then every
+        score of a function is a multiple of the suspiciousness of leaving it, and 0 in functions that every run leaves.
 
     Examples
     --------
@@ -192,7 +191,7 @@ class CP(Staged):
         counts : Counts
             Of the spectrum's edges.
         previous : Propagation, optional
-            What was found with the same hyper-parameters before a change.
+            The solution before a change, with the same hyper-parameters.
 
         Returns
         -------
@@ -219,25 +218,25 @@ class CP(Staged):
             used = used[~_leads_to_exit_alone(flow, part, used)]
         source, target = part.source[used], part.target[used]
         check()
-        own, cancelled = _shares(target, delta[used], blocks)
-        system = _System(source, target, own, blocks)
+        share, cancelled = _shares(target, delta[used], blocks)
+        system = _System(source, target, share, blocks)
         check()
         entering = np.bincount(target, delta[used], blocks)
-        found = system.solve(np.where(system.is_exit, entering, 0.0))
+        solution = system.solve(np.where(system.is_exit, entering, 0.0))
         check()
         edge_delta = reuse.edges(previous.edge_delta if previous else None, np.float64)
         edge_share = reuse.edges(previous.edge_share if previous else None, np.float64)
         edge_delta[part.edges], edge_share[part.edges] = delta, np.nan
-        edge_share[part.edges[used]] = own
+        edge_share[part.edges[used]] = share
         br = reuse.blocks(previous.br if previous else None, np.float64)
         trouble = reuse.blocks(previous.trouble if previous else None, np.uint8)
-        br[part.blocks], trouble[part.blocks] = np.where(touched, found, np.nan), 0
+        br[part.blocks], trouble[part.blocks] = np.where(touched, solution, np.nan), 0
         for bit, at in enumerate((cancelled, system.singular, system.ill_conditioned)):
             trouble[part.blocks[at]] |= 1 << bit
         return Propagation(flow, counts, edge_delta, edge_share, br, trouble)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """Which edges carry the suspicion to the statement, and from where."""
+        """The edges along which suspicion propagates to the statement."""
         suspect = report.suspect(position)
         counts = report.spectrum.counts
         solution = details_of(report, Propagation)
@@ -253,7 +252,7 @@ class CP(Staged):
 
 
 def solve(source: Ints, target: Ints, delta: Floats, blocks: int) -> Floats:
-    """BR of each block from the suspiciousness of the edges, by equations (4) to (6).
+    """Compute BR of each block from the suspiciousness of the edges, by equations (4) to (6).
 
     Parameters
     ----------
@@ -271,7 +270,7 @@ def solve(source: Ints, target: Ints, delta: Floats, blocks: int) -> Floats:
 
     Examples
     --------
-    The excerpt of paper 000, Figure 1, its blocks b1 to b4 counted from 0:
+    The excerpt of paper 000, Figure 1, with its blocks b1 to b4 counted from 0:
 
     >>> source, target = np.array([0, 0, 1, 1, 2]), np.array([1, 3, 2, 3, 3])
     >>> solve(source, target, np.array([3 / 7, -1, 1, 1 / 9, 1]), 4).round(3).tolist()
@@ -283,7 +282,7 @@ def solve(source: Ints, target: Ints, delta: Floats, blocks: int) -> Floats:
 
 
 def _leads_to_exit_alone(flow: ControlFlow, part: FlowPart, used: Ints) -> Bools:
-    """The edges that are the only way out of their block and the only one out of the function."""
+    """Whether each edge is the only one that leaves its block and the only one that leaves the function."""
     source, target, edges = part.source[used], part.target[used], part.edges[used]
     ways_out = np.bincount(source, minlength=len(part.blocks))
     ways_in = np.bincount(target, minlength=len(part.blocks))
@@ -297,7 +296,7 @@ def _blocks_of(solution: Propagation, element: int) -> Ints:
 
 
 def _inflow(solution: Propagation, block: int, spectrum: Spectrum) -> tuple[list[str], str]:
-    """The edges that carry suspicion to a block, those that carry most first, in words and in numbers."""
+    """The edges along which suspicion propagates to a block, in words and in numbers, the largest share first."""
     counts, flow = spectrum.edge_hit_counts, solution.flow
     out = np.flatnonzero(solution.source == block)
     into = np.flatnonzero(solution.target == block)
@@ -344,7 +343,7 @@ def _shares(target: Ints, delta: Floats, blocks: int) -> tuple[Floats, Ints]:
 
 
 class _System:
-    """BR = W·BR + b: substitution backwards from the exits, circle by circle where there are loops."""
+    """BR = W·BR + b, solved by substitution backwards from the exits; each loop is solved as a system of its own."""
 
     def __init__(self, source: Ints, target: Ints, share: Floats, blocks: int):
         self.blocks = blocks
@@ -367,7 +366,7 @@ class _System:
 
     def solve(self, constant: Floats) -> Floats:
         """BR of each block."""
-        br = constant.copy()  # grows by what solved successors carry over
+        br = constant.copy()  # solved successors add their share
         waiting = self.waiting.copy()
         ready = np.flatnonzero(waiting == 0)
         while len(ready):
@@ -399,7 +398,7 @@ class _System:
                     self._solve_sparse(row, br)
 
     def _solve_dense(self, members: Ints, br: Floats) -> None:
-        """Loops of one size together; members has shape (loops, size)."""
+        """Solve all loops of one size; members has shape (loops, size)."""
         loops, size = members.shape
         matrices = np.broadcast_to(np.eye(size), (loops, size, size)).copy()
         place = np.full(self.blocks, -1)
@@ -424,7 +423,7 @@ class _System:
         self._note(members[~regular, 0], members[regular & (condition > _ILL_CONDITIONED), 0])
 
     def _solve_sparse(self, members: Ints, br: Floats) -> None:
-        """One large loop."""
+        """Solve one large loop."""
         inner = self.weights[members][:, members]
         matrix = (sparse.eye_array(len(members)) - inner).tocsc()
         try:
@@ -468,7 +467,7 @@ _NOTES = {
 
 
 def _named(kind: str, graphs: Ints, flow: ControlFlow, spectrum: Spectrum) -> Problem:
-    """A note that names a function it is about."""
+    """A note about numerical trouble, which names one of the functions."""
     index = int(flow.function[graphs[0]])
     if index < 0:
         name = "code outside functions"

@@ -1,4 +1,4 @@
-"""What a technique would take, told before it starts: who chooses it should not wait for what can't come."""
+"""Estimates of the time and memory that a technique needs, so that hopeless cases are refused before they start."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from suspectra.errors import NothingToRank, Problem
 
 MAX_SECONDS, MAX_GB = 30.0, 4.0
-"""What a technique may take: beyond, a reader has long looked elsewhere, and an editor's machine has no room left."""
+"""The limits of a technique: nobody waits longer in an editor, and an ordinary machine has no more memory to spare."""
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class Effort:
     Parameters
     ----------
     seconds : float
-        Of a processor of 2020 or so.
+        On a processor of about 2020.
     gb : float
-        Memory at the peak, beside the evidence.
+        Peak memory in GiB, without the evidence.
 
     Examples
     --------
@@ -35,11 +35,11 @@ class Effort:
 
     @property
     def bearable(self) -> bool:
-        """Whether it is worth while to start."""
+        """Whether the estimate is within the limits."""
         return self.seconds <= MAX_SECONDS and self.gb <= MAX_GB
 
     def require(self, technique: str, cause: str, cure: str) -> None:
-        """Refuse what would take too long, or too much memory.
+        """Refuse to start if it would take too long or too much memory.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Effort:
         Raises
         ------
         NothingToRank
-            When it is more than the limits of :mod:`suspectra.techniques.effort`.
+            When the estimate exceeds the limits of :mod:`suspectra.techniques.effort`.
 
         Examples
         --------
@@ -61,8 +61,8 @@ class Effort:
         """
         if not self.bearable:
             limits = f"{MAX_SECONDS:.0f} seconds and {MAX_GB:.0f} GB"
-            said = f"{technique} would take {self}, more than the {limits} it is given: {cause}"
-            raise NothingToRank(Problem("", "", said, cure))
+            message = f"{technique} would take {self}, more than the {limits} it is given: {cause}"
+            raise NothingToRank(Problem("", "", message, cure))
 
 
 def _in_words(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""How much weight failing tests give to what they execute: the less a test executes, the more each of it counts."""
+"""Weights of failing tests: the fewer candidates a test executes, the more it counts for each of them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from suspectra.cancellation import checked
 from suspectra.spectrum import Spectrum
 
 UNIT = 1 << 40
-"""The weight of a failing test that executes one candidate. Weights are whole numbers, so that sums of them are the
-same in whatever order tests came and went; a million candidates still leave six digits."""
+"""The weight of a failing test that executes one candidate. Weights are integers, so that their sums do not depend on
+the order in which tests are added and removed. With a million candidates, a weight still has six digits."""
 
-_Key = tuple[int, int]  # the identities of a test's rows
+_Key = tuple[int, int]  # the ids of a test's rows
 
 
 @dataclass(frozen=True, eq=False)
 class FailureWeights:
-    """The sums of the weights of failing tests.
+    """The weights of failing tests, summed over elements and edges.
 
     A failing test has the weight 1 / (number of candidates that it executes), in multiples of 1 / `UNIT`; 0 if it
     executes none.
@@ -29,15 +29,15 @@ class FailureWeights:
     Parameters
     ----------
     spectrum : Spectrum
-        Whose tests they are; it keeps the rows alive that `tests` identifies.
+        The spectrum of the tests. It keeps the rows alive whose ids are in `tests`.
     of_elements : ndarray of int64, shape (elements,)
-        The weights of the failing tests that execute each element.
+        The sum of the weights of the failing tests that execute each element.
     of_edges : ndarray of int64, shape (edges,)
         The same for each edge; of length 0 where no edges are known.
     total : int
-        The weights of all failing tests.
+        The sum of the weights of all failing tests.
     tests : Counter
-        How many failing tests have each pair of rows, by their identities.
+        How many failing tests have each pair of rows, by the ids of the rows.
 
     Examples
     --------
@@ -55,19 +55,20 @@ class FailureWeights:
 
     @classmethod
     def from_spectrum(cls, spectrum: Spectrum, previous: FailureWeights | None = None) -> FailureWeights:
-        """The weights in a spectrum.
+        """Compute the weights in a spectrum.
 
         Parameters
         ----------
         spectrum : Spectrum
             The present state.
         previous : FailureWeights, optional
-            Of a state before a change. Where it has the same columns, only failing tests that came or went are counted.
+            The weights before a change. Where the columns are the same, only added and removed failing tests are
+            counted.
 
         Returns
         -------
         FailureWeights
-            The same, whatever `previous` is.
+            The result does not depend on `previous`.
 
         Examples
         --------
@@ -81,20 +82,20 @@ class FailureWeights:
             edges = len(spectrum.edges) if spectrum.edges is not None else 0
             nothing = np.zeros(len(spectrum.elements), np.int64), np.zeros(edges, np.int64)
             return cls(spectrum, *nothing, 0, Counter())._after(spectrum, tests, {}, rows)
-        then = _failing_rows(previous.spectrum) if previous.tests - tests else ()
-        return previous._after(spectrum, tests, {_key(pair): pair for pair in then}, rows)
+        previous_rows = _failing_rows(previous.spectrum) if previous.tests - tests else ()
+        return previous._after(spectrum, tests, {_key(pair): pair for pair in previous_rows}, rows)
 
     def _after(
         self,
         spectrum: Spectrum,
         tests: Counter[_Key],
-        then: dict[_Key, tuple[Row, Row | None]],
+        removed_rows: dict[_Key, tuple[Row, Row | None]],
         rows: Iterable[tuple[Row, Row | None]],
     ) -> FailureWeights:
-        now = {_key(pair): pair for pair in rows}
+        current_rows = {_key(pair): pair for pair in rows}
         of_elements, of_edges, total = self.of_elements.copy(), self.of_edges.copy(), self.total
-        changes = [(now[key], times) for key, times in (tests - self.tests).items()]
-        changes += [(then[key], -times) for key, times in (self.tests - tests).items()]
+        changes = [(current_rows[key], times) for key, times in (tests - self.tests).items()]
+        changes += [(removed_rows[key], -times) for key, times in (self.tests - tests).items()]
         for (row, edge_row), times in checked(changes):
             weight = times * weight_of(row, spectrum)
             of_elements[row] += weight
@@ -105,7 +106,7 @@ class FailureWeights:
 
 
 def weight_of(row: Row, spectrum: Spectrum) -> int:
-    """The weight of a failing test.
+    """Return the weight of a failing test.
 
     Parameters
     ----------
@@ -139,10 +140,10 @@ def _key(rows: tuple[Row, Row | None]) -> _Key:
     return id(rows[0]), id(rows[1])
 
 
-def _same_columns(before: Spectrum, now: Spectrum) -> bool:
+def _same_columns(previous: Spectrum, current: Spectrum) -> bool:
     return (
-        before.elements is now.elements
-        and before.edges is now.edges
-        and before.candidates is now.candidates
-        and (before.edge_rows is None) == (now.edge_rows is None)
+        previous.elements is current.elements
+        and previous.edges is current.edges
+        and previous.candidates is current.candidates
+        and (previous.edge_rows is None) == (current.edge_rows is None)
     )

@@ -1,4 +1,4 @@
-"""What the techniques of control flow have in common: their report, and how they go from blocks to statements."""
+"""Common parts of the control-flow techniques: their report, and the step from blocks to statements."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ DetailsT = TypeVar("DetailsT")
 
 @dataclass(frozen=True, eq=False)
 class FlowReport(RankedReport):
-    """A ranking that comes from control flow.
+    """A ranking by a control-flow technique.
 
     Parameters
     ----------
     details : object
-        What the technique keeps for explaining, and for the next state.
+        What the technique needs to explain the report and to rank the next state.
 
     Examples
     --------
@@ -59,17 +59,17 @@ class FlowReport(RankedReport):
         spectrum : Spectrum
             What was ranked.
         scores : ndarray of float64, shape (elements,)
-            NaN for a statement the technique has no score for: it ranks below all that have one, but above those
-            that no test executes.
+            NaN for a statement without a score: it ranks below all statements with one, but above those that no test
+            executes.
         notes : tuple of Problem, optional
-            What the reader of the ranking should know.
+            What the user should know about the ranking.
         details : object, optional
-            What the technique needs again to explain the report.
+            What the technique needs to explain the report and to rank the next state.
 
         Returns
         -------
         FlowReport
-            The ranking, which keeps `details`.
+            The ranking with `details`.
         """
         check()
         known = scores[~np.isnan(scores)]
@@ -81,24 +81,24 @@ class FlowReport(RankedReport):
 
 
 def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
-    """What a technique kept with its report.
+    """Return the details that a technique stored in its report.
 
     Parameters
     ----------
     report : RankedReport
         Any ranking.
     kind : type
-        The class of what is asked for.
+        The expected class of the details.
 
     Returns
     -------
     DetailsT
-        What was given to :meth:`FlowReport.from_flow_scores`.
+        The object given to :meth:`FlowReport.from_flow_scores`.
 
     Raises
     ------
     TypeError
-        When a technique made it that keeps something else, or nothing.
+        When the report has other details, or none.
 
     Examples
     --------
@@ -118,16 +118,16 @@ def details_of(report: RankedReport, kind: type[DetailsT]) -> DetailsT:
 
 
 def previous_details(technique: Technique, previous: RankedReport | None, kind: type[DetailsT]) -> DetailsT | None:
-    """What the same technique kept with its report before a change, if it was that one that made it.
+    """Return the details of the previous report, if the same technique made it.
 
     Parameters
     ----------
     technique : Technique
-        The technique as it is set now.
+        The technique with its current hyper-parameters.
     previous : RankedReport or None
-        The last ranking, whoever made it.
+        The last ranking, by any technique.
     kind : type
-        The class of what the technique keeps.
+        The class of the technique's details.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def previous_details(technique: Technique, previous: RankedReport | None, kind: 
 
 
 def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
-    """How often each test traversed its edges.
+    """Return how often each test traversed its edges.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
     Raises
     ------
     NothingToRank
-        When the evidence tells only whether an edge was traversed.
+        When the evidence has no counts.
 
     Examples
     --------
@@ -179,7 +179,8 @@ def require_counts(technique: str, spectrum: Spectrum) -> Sequence[Ints]:
 
 
 def hits_of_edges(spectrum: Spectrum) -> float:
-    """How many edges all tests traverse, each counted for every test: what most of a technique's effort goes with.
+    """Count the edges that all tests traverse, each once for every test; most of a technique's effort is proportional
+    to it.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ def hits_of_edges(spectrum: Spectrum) -> float:
     Returns
     -------
     float
-        0 where nothing is known of edges.
+        0 where there are no edges.
 
     Examples
     --------
@@ -204,7 +205,7 @@ def hits_of_edges(spectrum: Spectrum) -> float:
 
 @dataclass(frozen=True, eq=False)
 class EdgeScores:
-    """Scores of blocks that come from the edges at them.
+    """Scores of edges, and of the blocks that they enter or leave.
 
     Parameters
     ----------
@@ -232,7 +233,7 @@ class EdgeScores:
     edge_score: Floats
 
     def edge_at(self, element: int) -> int | None:
-        """The edge that gives an element its score.
+        """Return the edge that gives an element its score.
 
         Parameters
         ----------
@@ -254,7 +255,7 @@ class EdgeScores:
 
 
 def traversed(counts: Counts, edge: int) -> str:
-    """How many tests traverse an edge, in words.
+    """Say in words how many tests traverse an edge.
 
     Parameters
     ----------
@@ -266,7 +267,7 @@ def traversed(counts: Counts, edge: int) -> str:
     Returns
     -------
     str
-        The end of a sentence, without its stop.
+        The end of a sentence, without a full stop.
 
     Examples
     --------
@@ -280,7 +281,7 @@ def traversed(counts: Counts, edge: int) -> str:
 
 
 def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
-    """A block as a reader would look for it.
+    """Describe a block by its lines.
 
     Parameters
     ----------
@@ -289,12 +290,12 @@ def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
     block : int
         One of their blocks.
     spectrum : Spectrum
-        Whose elements the blocks hold.
+        The spectrum of the blocks' elements.
 
     Returns
     -------
     str
-        Its lines, or which block of its function it is where it has none.
+        Its lines, or its role in the function where it has none.
 
     Examples
     --------
@@ -313,24 +314,24 @@ def where(flow: ControlFlow, block: int, spectrum: Spectrum) -> str:
 
 
 def by_distance(flow: ControlFlow, seeds: Ints, elements: int) -> Floats:
-    """Score the statements around reported ones by how near they are in the control flow.
+    """Score the statements around reported ones by their distance in the control flow.
 
-    A reader who does not find the fault in the report goes on outwards, breadth first (Renieris & Reiss 2003 do so
-    on the dependence graph, which needs more than coverage).
+    A reader who does not find the fault in the report goes on around it, breadth first (Renieris & Reiss 2003 do so on
+    the dependence graph, which needs more than coverage).
 
     Parameters
     ----------
     flow : ControlFlow
-        Who follows whom.
+        The flow graphs.
     seeds : ndarray of int, shape (k,)
-        Elements of the report.
+        The reported elements.
     elements : int
-        How many there are.
+        The number of all elements.
 
     Returns
     -------
     ndarray of float64, shape (elements,)
-        -d/(d+1) at distance d; NaN for what can't be reached.
+        -d/(d+1) at distance d; NaN for elements that can't be reached.
 
     Examples
     --------
@@ -339,7 +340,7 @@ def by_distance(flow: ControlFlow, seeds: Ints, elements: int) -> Floats:
     >>> by_distance(ControlFlow((graph.table,)), seeds=np.array([2]), elements=4).round(3).tolist()
     [-0.75, -0.667, -0.0, nan]
     """
-    # statements and blocks are nodes; a block is a step of its own, so statements of one block are one step apart
+    # statements and blocks are nodes; statements of one block are two steps apart, through their block
     block = flow.member_block + elements
     rows = np.concatenate([flow.member_element, flow.source + elements])
     columns = np.concatenate([block, flow.target + elements])

@@ -1,7 +1,7 @@
 """Spectrum-based risk evaluation formulas, and cloning of failed tests as a switch on any of them.
 
-The 33 formulas of paper 004 (Table 1), further ones users ask for, and the measures of paper 003. A formula sees
-nothing but the four counts of an element, so it is computed once for each distinct pair (ef, ep).
+The module has the 33 formulas of paper 004 (Table 1), further popular ones, and the measures of paper 003. A formula
+depends only on the four counts of an element, so it is computed once for each distinct pair (ef, ep).
 
 The module is longer than 500 lines because it is one table: a function for each formula, with its source.
 """
@@ -25,7 +25,7 @@ from suspectra.techniques.technique import Technique
 
 @dataclass(frozen=True, eq=False)
 class Four:
-    """The four counts as real numbers, as a formula sees them.
+    """The four counts as real numbers: the input of a formula.
 
     Cloning makes them fractions (paper 004, Notations 2.2 to 2.5).
 
@@ -36,7 +36,7 @@ class Four:
     nf, np : ndarray of float64, shape (n,)
         Failing and passing tests that do not.
     F, P : float
-        All failing and all passing tests.
+        The numbers of all failing and all passing tests.
 
     Examples
     --------
@@ -54,26 +54,26 @@ class Four:
 
     @classmethod
     def from_counts(cls, counts: Counts, clone_failed: bool = False) -> Four:
-        """Take the counts of a spectrum.
+        """Convert the counts of a spectrum.
 
         Parameters
         ----------
         counts : Counts
-            Whole numbers.
+            The counts as integers.
         clone_failed : bool, optional
             Take each failed test c = P/F times, not rounded (paper 004, §2.1.2, Notation 2.2).
 
         Returns
         -------
         Four
-            Without cloning the same numbers.
+            The same numbers, unless tests are cloned.
         """
         c = counts.passed / counts.failed if clone_failed and counts.passed and counts.failed else 1.0
         ef, nf = np.asarray(counts.ef * c, np.float64), np.asarray(counts.nf * c, np.float64)
         return cls(ef, counts.ep.astype(float), nf, counts.np.astype(float), counts.failed * c, counts.passed)
 
 
-Score = Callable[..., Floats]  # of a Four, and of the formula's own parameters by name
+Score = Callable[..., Floats]  # takes a Four, and the formula's own parameters as keywords
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class FormulaSpec:
     info : TechniqueInfo
         Its description.
     score : Score
-        From the four counts, suspiciousness of every column.
+        Computes the suspiciousness of every column from the four counts.
     parameters : dict of str to float
         Defaults of its own parameters by name.
 
@@ -111,9 +111,9 @@ def formula(
     Parameters
     ----------
     name : str
-        Lower case with hyphens, as it is selected.
+        The name by which it is selected: lower case with hyphens.
     title : str
-        As the literature writes it.
+        The name in the literature.
     text : str
         The formula over ``ef``, ``ep``, ``nf``, ``np``, ``F`` and ``P``.
     paper : str
@@ -121,14 +121,14 @@ def formula(
     group : str, optional
         Formulas of one group rank a single fault alike (paper 004, Table 1).
     advice : str, optional
-        When to use it; empty for those that are there to compare with.
+        When to use it; empty for formulas that are only there for comparison.
     **parameters : float
-        Defaults of its own parameters, handed to the function by name.
+        Defaults of its own parameters, passed to the function as keywords.
 
     Returns
     -------
     callable
-        A decorator that gives the function back.
+        A decorator that returns the function unchanged.
 
     Examples
     --------
@@ -149,14 +149,14 @@ def formula(
 
 
 def ratio(above: Floats, below: Floats | float, at_zero: Floats | float = 0.0) -> Floats:
-    """The quotient; 0/0 is `at_zero`, anything else over 0 is infinite.
+    """Divide; 0/0 is `at_zero`, any other division by 0 gives infinity.
 
     Parameters
     ----------
     above, below : ndarray of float64, shape (n,)
-        Numerator and denominator; one of them may be a number.
+        Numerator and denominator; either may be a scalar.
     at_zero : ndarray of float64, shape (n,), or float
-        What 0/0 is.
+        The value of 0/0.
 
     Returns
     -------
@@ -474,7 +474,7 @@ def _overlap(n: Four) -> Floats:
 )
 def _harmonic_mean(n: Four) -> Floats:
     split, totals = (n.ef + n.ep) * (n.np + n.nf), n.F * n.P
-    # no limit where every test executes the line: it differs with the side it is approached from
+    # there is no limit where every test executes the line: the limits from either side differ
     return ratio((n.ef * n.np - n.nf * n.ep) * (split + totals), split * totals, -np.inf)
 
 
@@ -532,7 +532,7 @@ def _f1(n: Four) -> Floats:
 
 
 def _lift(n: Four) -> Floats:
-    """How far the share of failures among a line's runs lies above the base rate F/(F+P)."""
+    """The share of failures among the tests that execute a line, minus the base rate F/(F+P)."""
     return ratio(n.ef, n.ef + n.ep) - n.F / (n.F + n.P)
 
 
@@ -563,7 +563,7 @@ class Formula(Technique):
         Clone the failed tests until they are as many as the passed ones (paper 004, §2.1.2): ef and nf are multiplied
         by c = P/F, a rational number that is not rounded.
     parameters : tuple of (str, float)
-        Values for the formula's own parameters, such as DStar's ``exponent``.
+        Values of the formula's own parameters, such as DStar's ``exponent``.
 
     Examples
     --------
@@ -588,12 +588,12 @@ class Formula(Technique):
         return self.clone
 
     def score(self, counts: Counts) -> Floats:
-        """Suspiciousness of every column, shape (n,); may be infinite, never NaN.
+        """Compute the suspiciousness of every column.
 
         Parameters
         ----------
         counts : Counts
-            Of n columns.
+            The counts of n columns.
 
         Returns
         -------
@@ -623,13 +623,13 @@ class Formula(Technique):
         """Score every statement; the program's structure is not used."""
         require_failure(spectrum)
         pairs, counts = spectrum.pairs, spectrum.counts
-        present = pairs.size > 0  # what earlier counts left behind may be impossible now
+        present = pairs.size > 0  # counts of pairs without candidates may be impossible by now
         scores = np.full(len(pairs), np.nan)
         scores[present] = self._score(Counts(pairs.ef[present], pairs.ep[present], counts.failed, counts.passed))
         return RankedReport.from_pairs(self, spectrum, scores, unexecuted_last=unexecuted_last)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """The counts in words, and the formula with the numbers put in."""
+        """The counts in words, and the formula with its numbers."""
         s = report.suspect(position)
         counts = report.spectrum.counts
         cloned = Four.from_counts(
@@ -654,7 +654,7 @@ class Formula(Technique):
 
 
 def substitute(formula_text: str, numbers: Mapping[str, float]) -> str:
-    """The formula with numbers for names; the numbers alone where it is told in words.
+    """Replace the names in a formula by numbers; return only the numbers where the formula is given in words.
 
     Parameters
     ----------
@@ -680,19 +680,19 @@ def substitute(formula_text: str, numbers: Mapping[str, float]) -> str:
 
 
 def in_words(ef: int, ep: int, counts: Counts) -> str:
-    """The four counts as a sentence a newcomer understands.
+    """Say the four counts in a sentence.
 
     Parameters
     ----------
     ef, ep : int
         Failing and passing tests that execute the line.
     counts : Counts
-        Of the spectrum; F and P are read from it.
+        Those of the spectrum, for F and P.
 
     Returns
     -------
     str
-        With its stop.
+        A whole sentence.
 
     Examples
     --------
@@ -711,7 +711,7 @@ def _share(count: int, total: int) -> str:
 
 
 def require_failure(spectrum: Spectrum) -> None:
-    """Refuse to rank without a failing test: every score would be noise.
+    """Refuse to rank without a failing test: the scores would mean nothing.
 
     Parameters
     ----------
@@ -739,14 +739,14 @@ def require_failure(spectrum: Spectrum) -> None:
 
 
 def make_formula(name: str, parameters: Mapping[str, object] | None = None, *, clone_failed: bool = False) -> Formula:
-    """A formula by name.
+    """Make a technique that ranks by a formula.
 
     Parameters
     ----------
     name : str
         As in :data:`FORMULAS`.
     parameters : mapping of str to number, optional
-        Of its own; those left out have the published values.
+        Values of the formula's own parameters; the published ones unless given.
     clone_failed : bool
         Clone the failed tests until they are as many as the passed ones.
 

@@ -28,20 +28,21 @@ from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import headline
 
-# Of a processor that is busy with other things too, as benchmarks/effort.py prints them: for each block of a distance,
-# for each edge that a test took in the matrix of all profiles, and again for each failed run that is looked up in it.
+# Measured by benchmarks/effort.py on a busy processor: per block of a distance; per edge that a test traversed, for the
+# matrix of profiles; and per such edge again, for each failed run that is looked up in the matrix.
 _BLOCK_SECONDS, _PROFILE_SECONDS, _HIT_SECONDS, _HIT_BYTES = 5e-7, 1.5e-7, 1e-8, 60.0
-_LOOK = 1 << 16  # blocks of a distance after which to see whether anybody still waits
+_LOOK = 1 << 16  # check for cancellation after this many blocks of a distance
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """What failed runs were compared with.
+    """The passed runs with which failed runs were compared.
 
     Parameters
     ----------
     of_run : dict of int to (int, int)
-        By failed run, where there is any, the nearest passed one, and how many blocks must be moved to reach it.
+        For each failed run the nearest passed run, and how many blocks must be moved to reach it. Runs without one are
+        left out.
 
     Examples
     --------
@@ -55,16 +56,16 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class NearestNeighbour(Staged):
-    """Put the blocks of each run in the order of how often they were executed, and compare the orders.
+    """Sort the blocks of each run by how often they were executed, and compare the orders.
 
     The distance of two runs is the number of blocks that must be moved to turn one order into the other (Ulam's
-    distance). A failed run's report are the blocks that must be moved to reach its nearest passed run (NN/Perm of
-    Renieris & Reiss 2003, which paper 001 compares with in its Table 4).
+    distance). The report of a failed run is the set of blocks that must be moved to reach its nearest passed run
+    (NN/Perm of Renieris & Reiss 2003, which paper 001 compares with in its Table 4).
 
     Parameters
     ----------
     candidates : int
-        How many passed runs to compare, those first that execute most nearly the same blocks; 0 for all.
+        How many passed runs to compare, starting with those that execute the most similar sets of blocks; 0 for all.
 
     Examples
     --------
@@ -119,7 +120,8 @@ class NearestNeighbour(Staged):
         return FlowReport.from_flow_scores(self, spectrum, scores, tuple(notes), Neighbours(nearest))
 
     def effort(self, spectrum: Spectrum) -> Effort:
-        """What all distances take: each looks at every block, of which there are nearly as many as statements.
+        """Estimate the effort of all distances: each looks at every block, and there are nearly as many blocks as
+        statements.
 
         Parameters
         ----------
@@ -129,7 +131,7 @@ class NearestNeighbour(Staged):
         Returns
         -------
         Effort
-            An estimate from measured costs of one step.
+            Estimated from the measured cost of one step.
 
         Examples
         --------
@@ -142,7 +144,7 @@ class NearestNeighbour(Staged):
         return Effort(counts.failed * each + hits * _PROFILE_SECONDS, hits * _HIT_BYTES / 2**30)
 
     def require_bearable(self, spectrum: Spectrum) -> None:
-        """Refuse suites for which this would take for ever.
+        """Refuse suites for which this would take too long.
 
         Parameters
         ----------
@@ -152,7 +154,7 @@ class NearestNeighbour(Staged):
         Raises
         ------
         NothingToRank
-            When it takes too long or too much memory; the cure names how many candidates would do.
+            When it would take too long or too much memory; the cure says how many candidates would be quick enough.
         """
         effort, counts = self.effort(spectrum), spectrum.counts
         hits = hits_of_edges(spectrum)
@@ -167,7 +169,7 @@ class NearestNeighbour(Staged):
         )
 
     def _nearest(self, profiles: IntMatrix, executed: IntMatrix, run: int, passed: Ints) -> tuple[int, Ints] | None:
-        """The nearest passed run, and the blocks that must be moved."""
+        """Return the nearest passed run, and the blocks that must be moved."""
         size = np.diff(profiles.indptr)
         common = np.asarray((executed[passed] @ executed[[run]].T).todense()).ravel()
         unlike = size[passed] + size[run] - 2 * common
@@ -175,19 +177,19 @@ class NearestNeighbour(Staged):
         chosen = chosen[: self.candidates] if self.candidates else chosen
         order = _order(profiles, run)
         best: tuple[int, Ints] | None = None
-        seen: set[bytes] = set()
+        compared_orders: set[bytes] = set()
         for other in checked(chosen.tolist()):
             candidate = _order(profiles, other)
-            if (key := candidate.tobytes()) in seen:
+            if (key := candidate.tobytes()) in compared_orders:
                 continue
-            seen.add(key)
+            compared_orders.add(key)
             moved = moved_blocks(order, candidate)
             if best is None or len(moved) < len(best[1]):
                 best = other, moved
         return best
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """How many failed runs report it, and the passed run one was compared with."""
+        """How many failed runs report the statement, and one of the comparisons."""
         suspect, spectrum = report.suspect(position), report.spectrum
         sentences = [in_words(suspect.ef, suspect.ep, spectrum.counts)]
         if suspect.score > 0:
@@ -206,7 +208,7 @@ class NearestNeighbour(Staged):
 
 
 def block_counts(flow: ControlFlow, spectrum: Spectrum) -> IntMatrix:
-    """How often each run entered each block.
+    """Count how often each run entered each block.
 
     Parameters
     ----------
@@ -222,7 +224,7 @@ def block_counts(flow: ControlFlow, spectrum: Spectrum) -> IntMatrix:
 
     Notes
     -----
-    Only edges into a block count, so the entry block, which nothing enters, has none.
+    Only edges into a block count, so the count of the entry block is 0.
 
     Examples
     --------
@@ -258,12 +260,12 @@ def block_counts(flow: ControlFlow, spectrum: Spectrum) -> IntMatrix:
 
 
 def _order(profiles: IntMatrix, run: int) -> Ints:
-    """The blocks by how often a run executed them; those of one count in their own order."""
+    """The blocks sorted by how often a run executed them, then by number."""
     return np.argsort(profiles[[run]].todense().ravel(), kind="stable")
 
 
 def moved_blocks(order: Ints, other: Ints) -> Ints:
-    """The fewest blocks to move so that one order becomes the other: what is not in a longest common subsequence.
+    """Return the fewest blocks to move so that one order becomes the other: all outside a longest common subsequence.
 
     Parameters
     ----------
@@ -280,25 +282,25 @@ def moved_blocks(order: Ints, other: Ints) -> Ints:
     >>> moved_blocks(np.array([0, 1, 2, 3]), np.array([1, 2, 0, 3])).tolist()
     [0]
     """
-    place = np.empty(len(other), np.int64)
-    place[other] = np.arange(len(other))
-    sequence = place[order].tolist()
-    tails: list[int] = []  # smallest last place of an increasing subsequence, by its length
+    position = np.empty(len(other), np.int64)
+    position[other] = np.arange(len(other))
+    sequence = position[order].tolist()
+    tails: list[int] = []  # smallest last position of an increasing subsequence, by its length
     at_length: list[int] = []
-    before = [-1] * len(sequence)
+    predecessor = [-1] * len(sequence)
     for i, value in enumerate(sequence):
         if i % _LOOK == 0:
             check()
         length = bisect_left(tails, value)
-        before[i] = at_length[length - 1] if length else -1
+        predecessor[i] = at_length[length - 1] if length else -1
         if length == len(tails):
             tails.append(value)
             at_length.append(i)
         else:
             tails[length], at_length[length] = value, i
-    keep = np.zeros(len(sequence), bool)
+    is_common = np.zeros(len(sequence), bool)
     i = at_length[-1] if at_length else -1
     while i >= 0:
-        keep[i] = True
-        i = before[i]
-    return np.sort(order[~keep])
+        is_common[i] = True
+        i = predecessor[i]
+    return np.sort(order[~is_common])

@@ -1,7 +1,7 @@
-"""Predicates, the outcomes of decisions, and how often runs evaluate them: what CBI and SOBER rank by.
+"""Predicates: the outcomes of decisions, and how often runs evaluate them. CBI and SOBER rank by them.
 
 A predicate is an edge out of a block that control can leave in more than one way. It is evaluated whenever the block
-is left, and true when it is left along that edge. Where the evidence says how conditions inside expressions came out,
+is left, and true when it is left along that edge. Where the evidence has outcomes of conditions inside expressions,
 each outcome is a predicate too.
 """
 
@@ -31,7 +31,7 @@ from suspectra.techniques.formulas import in_words
 from suspectra.techniques.technique import Technique, headline
 
 TOP = 5
-"""How many predicates a reader starts from when the fault is at none (Liu et al. 2006; paper 000, §5.1.3)."""
+"""From how many predicates a reader starts when none is at the fault (Liu et al. 2006; paper 000, §5.1.3)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +43,15 @@ class Predicates:
     flow : ControlFlow
         The flow graphs of the program.
     at : ndarray of int64, shape (d,)
-        The edge of the flow that each of the first is.
+        The flow's edge of each of the first d predicates.
     column : ndarray of int64, shape (k,)
-        The edge of the spectrum that each predicate is.
+        The spectrum's edge of each predicate.
     site : ndarray of int64, shape (k,)
-        What decides: predicates of one site are evaluated together, and one of them is true.
+        The decision: predicates of one site are evaluated together, and exactly one of them is true.
     element : ndarray of int64, shape (k,)
-        The statement that decides, -1 where it is not known.
+        The statement of the decision, -1 where it is not known.
     edges : Edges
-        Those of the spectrum.
+        The edges of the spectrum.
 
     Examples
     --------
@@ -79,21 +79,21 @@ class Predicates:
 
     @classmethod
     def from_flow(cls, flow: ControlFlow, spectrum: Spectrum, previous: Predicates | None = None) -> Predicates:
-        """The outcomes of all decisions that any test reached, and of all conditions of the evidence.
+        """Find the outcomes of all decisions that any test reached, and of all conditions of the evidence.
 
         Parameters
         ----------
         flow : ControlFlow
             The flow graphs of the program.
         spectrum : Spectrum
-            With edges.
+            A spectrum with edges.
         previous : Predicates, optional
-            Those of the last state, which stay as far as the flow graphs did.
+            Those of the last state, which are returned if flow and edges are the same.
 
         Returns
         -------
         Predicates
-            A predicate of one edge of the spectrum each.
+            Each predicate is one edge of the spectrum.
         """
         if previous is not None:
             return previous.following(flow, spectrum)
@@ -112,52 +112,52 @@ class Predicates:
         )
 
     def following(self, flow: ControlFlow, spectrum: Spectrum) -> Predicates:
-        """The predicates after a change: these, with what they keep of each run, while flow and edges are the same.
+        """Return the predicates after a change: `self`, with its cached values, if flow and edges are the same.
 
         Parameters
         ----------
         flow : ControlFlow
-            The flow graphs, now.
+            The current flow graphs.
         spectrum : Spectrum
             The present state.
 
         Returns
         -------
         Predicates
-            `self` where nothing changed for it.
+            `self`, or new predicates.
         """
         same = self.flow is flow and self.edges is spectrum.edges
         return self if same else Predicates.from_flow(flow, spectrum)
 
     @cached_property
     def sites(self) -> Ints:
-        """The sites, numbered from 0, by predicate; shape (k,)."""
+        """The site of each predicate, numbered from 0; shape (k,)."""
         return np.unique(self.site, return_inverse=True)[1].reshape(-1)
 
     @cached_property
     def evaluations(self) -> Tally:
-        """In how many runs what decides was evaluated, by number of the site."""
+        """In how many runs each site was evaluated."""
         return Tally(self._evaluated_sites, int(self.sites.max(initial=-1)) + 1)
 
     def _evaluated_sites(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Ints]:
         first, sites = self._sites_of_edge
         each = np.diff(first)
-        single = each.max(initial=0) <= 1  # as nearly always
+        single = each.max(initial=0) <= 1  # nearly always the case
         seen = np.zeros(int(self.sites.max(initial=-1)) + 1, np.int64)
         for row in spectrum.edges_among(each > 0, tests):
             found = sites[first[row]] if single else sites[ranges(first[row], first[row + 1])]
             number = np.arange(len(found))
-            seen[found] = number  # of several the last one stays
+            seen[found] = number  # of repeated sites the last one remains
             yield found[seen[found] == number]
 
     @cached_property
     def _sites_of_edge(self) -> tuple[Ints, Ints]:
-        """Where the sites of each edge begin, and the sites, edge by edge."""
+        """The first site of each edge, and the sites of all edges."""
         order = np.argsort(self.column, kind="stable")
         return np.searchsorted(self.column[order], np.arange(len(self.edges) + 1)), self.sites[order]
 
     def true(self, rows: Sequence[Row], counts: Sequence[Ints] | None = None) -> FloatMatrix:
-        """How often each run had each predicate true (once where there are no counts); shape (runs, k).
+        """Count how often each predicate was true in each run (once where there are no counts).
 
         Parameters
         ----------
@@ -179,12 +179,12 @@ class Predicates:
         return taken[:, self.column].tocsr()
 
     def evaluated(self, true: FloatMatrix) -> FloatMatrix:
-        """How often each run evaluated each predicate; shape (runs, k).
+        """Count how often each run evaluated each predicate.
 
         Parameters
         ----------
         true : csr_array of float64, shape (runs, k)
-            What :meth:`true` returned.
+            The result of :meth:`true`.
 
         Returns
         -------
@@ -198,14 +198,14 @@ class Predicates:
         return ((true @ holds) @ holds.T).tocsr()
 
     def biases(self, spectrum: Spectrum) -> Iterator[tuple[bool, FloatMatrix]]:
-        """The evaluation bias of each run, less one half, some runs at a time.
+        """Yield the evaluation bias of each run, minus one half, for batches of runs.
 
         The bias is the share of a predicate's evaluations that are true (Liu, Fei, Yan, Han & Midkiff 2006).
 
         Parameters
         ----------
         spectrum : Spectrum
-            With how often each edge was traversed.
+            A spectrum with counts of edges.
 
         Yields
         ------
@@ -225,19 +225,19 @@ class Predicates:
                     yield bad, _centred_bias(true, self.evaluated(true))
 
     def describe(self, predicate: int, spectrum: Spectrum) -> str:
-        """A predicate in words.
+        """Describe a predicate in words.
 
         Parameters
         ----------
         predicate : int
             Its number.
         spectrum : Spectrum
-            Whose lines are named.
+            The spectrum with the lines.
 
         Returns
         -------
         str
-            A sentence with its stop.
+            A whole sentence.
         """
         if predicate < len(self.at):
             source, target = (int(ends[self.at[predicate]]) for ends in (self.flow.source, self.flow.target))
@@ -258,7 +258,7 @@ class Predicates:
         lean: Floats,
         details: Callable[[Ints], PredicateDetails],
     ) -> FlowReport:
-        """Deciding statements by their worst predicate, the rest by distance from the first few.
+        """Rank deciding statements by their most suspicious predicate, the rest by distance from the first few.
 
         Parameters
         ----------
@@ -269,9 +269,10 @@ class Predicates:
         scores : ndarray of float64, shape (k,)
             NaN or minus infinity for a predicate that is not reported.
         lean : ndarray of float64, shape (k,)
-            How much more failed runs have each predicate true; of two outcomes with one score the higher is named.
+            How much more often each predicate is true in failed runs. Of two outcomes with equal scores, the one with
+            the higher lean is named.
         details : callable
-            What the technique keeps for explaining, given by element the predicate that gives its score.
+            Given the predicate that gives each element its score, returns the details of the technique.
 
         Returns
         -------
@@ -300,32 +301,44 @@ class Predicates:
 
 @dataclass(frozen=True, eq=False)
 class PredicateDetails:
-    """What techniques on predicates keep to explain a report.
+    """The data with which predicate techniques explain a report.
 
     Parameters
     ----------
     predicates : Predicates
-        Those of the program.
+        The predicates of the program.
     best : ndarray of int, shape (elements,)
         For each element the predicate that gives its score, -1 for none.
 
     Examples
     --------
-    >>> from suspectra.techniques.cbi import CBIDetails
-    >>> issubclass(CBIDetails, PredicateDetails)
-    True
+    >>> from dataclasses import replace
+    >>> from suspectra.program import Program
+    >>> from suspectra.program.flow_graph import FlowGraph
+    >>> from suspectra.spectrum import EdgeKind
+    >>> from suspectra.techniques import make_technique
+    >>> source, target, zeros = np.array([0, 2, 2, 3, 4]), np.array([2, 3, 4, 1, 1]), np.zeros(5, int)
+    >>> graph = FlowGraph.from_edges(0, 5, zip(source, target, range(5)), [(2, 0), (3, 1), (4, 2)])
+    >>> spectrum = replace(
+    ...     Spectrum.from_matrix([[1, 1, 0]] * 5 + [[1, 0, 1]] * 5, failed=[True] * 5 + [False] * 5),
+    ...     edges=Edges(zeros, source, target, zeros, EdgeKind.BLOCK),
+    ...     edge_rows=(np.array([0, 1, 3]),) * 5 + (np.array([0, 2, 4]),) * 5,
+    ... )
+    >>> report = make_technique("cbi").localize(spectrum, Program((), (graph,)))
+    >>> report.details.predicates.describe(report.details.best[0], spectrum)
+    'The decision at line 1 that goes to line 2 is what separates failing from passing runs.'
     """
 
     predicates: Predicates
     best: Ints
 
     def explain(self, report: RankedReport, position: int) -> tuple[str, list[str], int]:
-        """What all techniques on predicates say of an entry of their report.
+        """Explain an entry of a report, as far as all predicate techniques have it in common.
 
         Parameters
         ----------
         report : RankedReport
-            The one that these details are of.
+            The report that has these details.
         position : int
             Counted from 0.
 
@@ -352,7 +365,7 @@ class PredicateDetails:
 
 
 def _centred_bias(true: FloatMatrix, evaluated: FloatMatrix) -> FloatMatrix:
-    """true/evaluated - ½ where a predicate was evaluated; nothing, that is ½, where it was not."""
+    """true/evaluated - ½ where a predicate was evaluated; 0, which stands for a bias of ½, where it was not."""
     inverse, half = evaluated.copy(), evaluated.copy()
     inverse.data = 1 / evaluated.data
     half.data = np.full_like(evaluated.data, 0.5)

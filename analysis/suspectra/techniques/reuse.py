@@ -1,4 +1,4 @@
-"""What still holds of numbers that were found function by function: those of functions whose edges count the same."""
+"""Reuse of results that are computed function by function, where the counts of a function's edges did not change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 class Solution(Protocol):
-    """Numbers for the edges and blocks of a control flow, found from the counts of the edges.
+    """Results for the edges and blocks of a control flow, computed from the counts of the edges.
 
     Examples
     --------
@@ -31,28 +31,28 @@ class Solution(Protocol):
 
     @property
     def flow(self) -> ControlFlow:
-        """The blocks and edges that the numbers are of."""
+        """The flow graphs of the results."""
 
     @property
     def counts(self) -> Counts:
-        """Of the spectrum's edges, from which the numbers follow."""
+        """The counts of the spectrum's edges from which the results were computed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reuse:
-    """A solution before a change, and what of it holds after.
+    """The part of a solution that is still valid after a change.
 
-    What a function's blocks and edges are given follows from its flow graph, from the counts of its edges, and from
-    how many tests failed and passed. Where all of this is as it was, so is what was found.
+    The results of a function depend on its flow graph, on the counts of its edges, and on the numbers of failed and
+    passed tests. Where none of these changed, the results are reused.
 
     Parameters
     ----------
     flow : ControlFlow
-        The flow graphs, now.
+        The current flow graphs.
     counts : Counts
-        Of the spectrum's edges, now.
+        The current counts of the spectrum's edges.
     previous : Solution or None
-        With None nothing is reused.
+        The solution before the change; with None nothing is reused.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class Reuse:
 
     @cached_property
     def graphs(self) -> Ints:
-        """The graphs to be solved anew, ascending."""
+        """The graphs that must be solved again, ascending."""
         stays = np.zeros(len(self.flow), bool)
         pairs = self._pairs
         if pairs is not None:
-            previous, now, _ = pairs
-            stays[now] = True
+            previous, current, _ = pairs
+            stays[current] = True
             edges, old = self._edges
             column, old_column = self.flow.edge[edges], previous.flow.edge[old]
             differs = (self.counts.ef[column] != previous.counts.ef[old_column]) | (
@@ -90,36 +90,36 @@ class Reuse:
         return np.flatnonzero(~stays)
 
     def edges(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
-        """A number of each edge, to be filled in where the graph is to be solved.
+        """Return a number for each edge, to be filled in where the graph must be solved again.
 
         Parameters
         ----------
         old : ndarray, shape (edges of the flow before,), optional
-            What the solution before has for its edges.
+            The values of the previous solution's edges.
         kind : type
-            Of the numbers.
+            The type of the numbers.
 
         Returns
         -------
         ndarray, shape (edges of the flow,)
-            What still holds; 0 where the graph is to be solved.
+            The values that are still valid; 0 where the graph must be solved again.
         """
         return self._moved(old, len(self.flow.edge), self._edges, kind)
 
     def blocks(self, old: NDArray[ScalarT] | None, kind: type[ScalarT]) -> NDArray[ScalarT]:
-        """A number of each block, to be filled in where the graph is to be solved; see :meth:`edges`.
+        """Return a number for each block, to be filled in where the graph must be solved again; see :meth:`edges`.
 
         Parameters
         ----------
         old : ndarray, shape (blocks before,), optional
-            What the solution before has for its blocks.
+            The values of the previous solution's blocks.
         kind : type
-            Of the numbers.
+            The type of the numbers.
 
         Returns
         -------
         ndarray, shape (blocks,)
-            What still holds; 0 where the graph is to be solved.
+            The values that are still valid; 0 where the graph must be solved again.
         """
         return self._moved(old, self.flow.blocks, self._blocks, kind)
 
@@ -128,9 +128,9 @@ class Reuse:
     ) -> NDArray[ScalarT]:
         if old is not None and self._same_flow:
             return old.copy()
-        values, (now, then) = np.zeros(size, kind), places
-        if old is not None and len(now):
-            values[now] = old[then]
+        values, (new_places, old_places) = np.zeros(size, kind), places
+        if old is not None and len(new_places):
+            values[new_places] = old[old_places]
         return values
 
     @property
@@ -139,7 +139,9 @@ class Reuse:
 
     @cached_property
     def _pairs(self) -> tuple[Solution, Ints, Ints] | None:
-        """The solution before, graphs now, and the same graphs before; None where no graph is the same."""
+        """The previous solution, current graphs, and the same graphs in the previous flow; None where no graph is the
+        same.
+        """
         previous = self.previous
         if previous is None or (previous.counts.failed, previous.counts.passed) != (
             self.counts.failed,
@@ -147,15 +149,15 @@ class Reuse:
         ):
             return None
         if self._same_flow:
-            every = np.arange(len(self.flow))
-            return previous, every, every
-        place = {id(table.made or table): number for number, table in enumerate(previous.flow.tables)}
-        found = np.array([place.get(id(table.made or table), -1) for table in self.flow.tables], np.int64)
-        now = np.flatnonzero(found >= 0)
+            all_graphs = np.arange(len(self.flow))
+            return previous, all_graphs, all_graphs
+        old_number = {id(table.made or table): number for number, table in enumerate(previous.flow.tables)}
+        found = np.array([old_number.get(id(table.made or table), -1) for table in self.flow.tables], np.int64)
+        current = np.flatnonzero(found >= 0)
         first, old = self.flow.first_graph, previous.flow.first_graph
-        then = found[now]
-        graphs = ranges(first[now], first[now + 1])
-        return (previous, graphs, ranges(old[then], old[then + 1])) if len(graphs) else None
+        old_tables = found[current]
+        graphs = ranges(first[current], first[current + 1])
+        return (previous, graphs, ranges(old[old_tables], old[old_tables + 1])) if len(graphs) else None
 
     @cached_property
     def _edges(self) -> tuple[Ints, Ints]:
@@ -168,6 +170,6 @@ class Reuse:
     def _spans(self, first: Callable[[ControlFlow], Ints]) -> tuple[Ints, Ints]:
         if self._pairs is None:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        previous, now, then = self._pairs
+        previous, current, old_graphs = self._pairs
         starts, old = first(self.flow), first(previous.flow)
-        return ranges(starts[now], starts[now + 1]), ranges(old[then], old[then + 1])
+        return ranges(starts[current], starts[current + 1]), ranges(old[old_graphs], old[old_graphs + 1])

@@ -1,9 +1,9 @@
 """SBBFL: suspicious subgraphs of the dynamic control flow (Henderson & Podgurski 2018).
 
-A *behaviour* is a connected part of the control flow; a test shows it when it traverses all its edges. Behaviours are
-found by random walks up the lattice of subgraphs: from a block, edge by edge, to a child whose score is higher (the
-higher the likelier), until none is. Where no passed test shows a behaviour any more, an edge that leaves the score as
-it is may come in, too, so that all of what goes wrong together is reported together.
+A *behaviour* is a connected part of the control flow; a test exhibits it when it traverses all its edges. Behaviours
+are found by random walks up the lattice of subgraphs. A walk starts at a block and adds edge after edge while a larger
+subgraph has a higher score; the higher, the likelier it is chosen. Once no passed test exhibits the behaviour, edges
+that leave the score equal may be added too, so that the whole region is reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from suspectra.techniques.formulas import FORMULAS, Four, in_words, require_fail
 from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import own_report
 
-# for each test and edge, and for each edge that a test took (benchmarks/effort.py)
+# per test and edge, and per edge that a test traversed; measured by benchmarks/effort.py
 _BIT_SECONDS, _HIT_SECONDS = 1e-9, 5e-8
 _ONES = np.array([number.bit_count() for number in range(256)], np.uint8)
 MEASURES = ("relative-f1", "relative-ochiai", "relative-jaccard", "f1", "ochiai", "jaccard")
@@ -44,11 +44,11 @@ class SBBFL(Staged):
     walks : int
         How many random walks are taken.
     min_fails : int
-        The least number of failing tests that must show a subgraph.
+        The least number of failing tests that must exhibit a subgraph.
     max_edges : int
-        A walk ends at so many edges.
+        The number of edges at which a walk ends.
     seed : int
-        The same seed gives the same subgraphs.
+        Seed of the random walks; the same seed gives the same subgraphs.
 
     Raises
     ------
@@ -91,7 +91,7 @@ class SBBFL(Staged):
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> SubgraphReport:
-        """Walk, and rank what was found; an element stands where the best subgraph that holds it does.
+        """Rank the subgraphs that random walks find; an element has the rank of its best subgraph.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class SBBFL(Staged):
         )
 
     def effort(self, spectrum: Spectrum) -> Effort:
-        """What it takes to know who traverses which edge of the files that failing tests enter.
+        """Estimate the effort of finding the tests that traverse each edge of the files that failing tests enter.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class SBBFL(Staged):
         Returns
         -------
         Effort
-            An estimate from measured costs of one step; nothing where edges are not known.
+            Estimated from the measured cost of one step; 0 where edges are not known.
 
         Examples
         --------
@@ -155,18 +155,18 @@ class SBBFL(Staged):
         return Effort(bits * _BIT_SECONDS + hits_of_edges(spectrum) * _HIT_SECONDS, bits / 8 / 2**30)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """The best subgraph that holds the element, and the measure with its numbers."""
+        """The best subgraph that contains the element, and the measure with its numbers."""
         suspect, counts = report.suspect(position), report.spectrum.counts
         sentences = [in_words(suspect.ef, suspect.ep, counts)]
         formula = FORMULAS[self.measure].info.formula
         substituted = ""
         behaviours = own_report(report, SubgraphReport)
-        holding = behaviours.subgraphs_of(suspect.element)
-        if holding:
-            graph = behaviours.subgraphs[holding[0]]
+        containing = behaviours.subgraphs_of(suspect.element)
+        if containing:
+            graph = behaviours.subgraphs[containing[0]]
             sentences.insert(
                 0,
-                f"It is part of subgraph {holding[0] + 1} of {len(behaviours.subgraphs)}: {len(graph.elements)}"
+                f"It is part of subgraph {containing[0] + 1} of {len(behaviours.subgraphs)}: {len(graph.elements)}"
                 f" statements and {len(graph.edges)} edges, all of which {graph.ef} of {counts.failed} failing and"
                 f" {graph.ep} of {counts.passed} passing tests traverse.",
             )
@@ -192,18 +192,18 @@ class SBBFL(Staged):
     def _score(self, counts: Counts) -> Callable[[int, int], float]:
         """The measure as a function of ef and ep."""
         spec = FORMULAS[self.measure]
-        known: dict[tuple[int, int], float] = {}
+        cache: dict[tuple[int, int], float] = {}
 
         def score(ef: int, ep: int) -> float:
-            if (ef, ep) not in known:
+            if (ef, ep) not in cache:
                 pair = Counts(np.array([ef]), np.array([ep]), counts.failed, counts.passed)
-                known[ef, ep] = round(float(spec.score(Four.from_counts(pair), **spec.parameters)[0]), 12)
-            return known[ef, ep]
+                cache[ef, ep] = round(float(spec.score(Four.from_counts(pair), **spec.parameters)[0]), 12)
+            return cache[ef, ep]
 
         return score
 
 
-# a block to start from, and the arcs that were added
+# the first block, and the edges that were added
 _Behaviour = tuple[int, frozenset[int]]
 
 
@@ -231,7 +231,7 @@ class _Lattice:
         self.starts: list[int] = starts.tolist()
         pairs = zip(fails[starts].tolist(), passes[starts].tolist(), strict=True)
         chances = [score(ef, ep) for ef, ep in checked(pairs)]
-        # what every test executes scores lowest, yet it is where ways part: a tenth of the best chance at least
+        # blocks that every test executes score lowest, but branches start there, so they get a tenth of the best chance
         lowest, highest = min(chances, default=0), max(chances, default=0)
         self._upto = np.cumsum(np.array(chances) - lowest + (highest - lowest) / 10)
 
@@ -241,13 +241,13 @@ class _Lattice:
         return edges
 
     def _of(self, edge: int) -> tuple[int, int]:
-        """The failed and the passed tests that traverse an edge."""
+        """The failed and the passed tests that traverse an edge, as bits."""
         if edge not in self._fails:
             self._fails[edge], self._passes[edge] = self._tests.count(edge)
         return self._fails[edge], self._passes[edge]
 
     def _block(self, block: int) -> tuple[int, int]:
-        """The tests that execute a block."""
+        """The failed and the passed tests that execute a block, as bits."""
         fails = passes = 0
         for k in self._at(block):
             failing, passing = self._of(k)
@@ -256,14 +256,14 @@ class _Lattice:
         return fails, passes
 
     def walk(self, random: np.random.Generator, max_edges: int) -> _Behaviour:
-        """One random walk, from a block up to a subgraph that no edge makes more suspicious."""
+        """Take one random walk, from a block up to a subgraph that no edge makes more suspicious."""
         start = self.starts[_draw(random, self._upto)]
         fails, passes = self._block(start)
         blocks: set[int] = {start}
         arcs: set[int] = set()
         frontier = set(self._at(start))
         while len(arcs) < max_edges:
-            now = self.score(fails.bit_count(), passes.bit_count())
+            current_score = self.score(fails.bit_count(), passes.bit_count())
             children: list[int] = []
             scores: list[float] = []
             for k in sorted(frontier):
@@ -272,24 +272,24 @@ class _Lattice:
                 if ef < self._min_fails:
                     continue
                 score = self.score(ef, ep)
-                if score > now or (score == now and not ep):
+                if score > current_score or (score == current_score and not ep):
                     children.append(k)
                     scores.append(score)
             if not children:
                 break
-            taken = children[_draw(random, np.cumsum(np.array(scores) - min(now, 0)))]
-            arcs.add(taken)
-            fails, passes = fails & self._fails[taken], passes & self._passes[taken]
-            for block in self._ends[taken].tolist():
+            added = children[_draw(random, np.cumsum(np.array(scores) - min(current_score, 0)))]
+            arcs.add(added)
+            fails, passes = fails & self._fails[added], passes & self._passes[added]
+            for block in self._ends[added].tolist():
                 if block not in blocks:
                     blocks.add(block)
                     frontier.update(self._at(block))
             frontier -= arcs
-        # where arcs say which blocks there are, the start is no part of what was found
+        # once there are edges, they determine the blocks, and the start is irrelevant
         return (-1, frozenset(arcs)) if arcs else (start, frozenset())
 
     def subgraph(self, behaviour: _Behaviour) -> Subgraph:
-        """What a walk found, in terms of the spectrum."""
+        """Convert a behaviour to elements and edges of the spectrum."""
         start, arcs = behaviour
         if arcs:
             fails = passes = -1
@@ -301,21 +301,23 @@ class _Lattice:
             blocks = [start]
         flow = self._flow
         first, last = np.searchsorted(flow.member_block, blocks), np.searchsorted(flow.member_block, blocks, "right")
-        held = [flow.member_element[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
-        elements = np.unique(np.concatenate(held)).astype(np.int32)
+        of_blocks = [flow.member_element[a:b] for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+        elements = np.unique(np.concatenate(of_blocks)).astype(np.int32)
         edges = np.unique(flow.edge[self._edge[sorted(arcs)]]).astype(np.int32)
         return Subgraph(elements[self._candidate[elements]], edges, fails.bit_count(), passes.bit_count())
 
 
 def _draw(random: np.random.Generator, upto: Floats) -> int:
-    """An index, as likely as its share of the running sum; the same for each where they are all zero."""
+    """Draw an index with probability proportional to its weight, given cumulative weights; uniformly if all are
+    zero.
+    """
     if upto[-1] <= 0:
         return int(random.integers(len(upto)))
     return min(int(np.searchsorted(upto, random.random() * upto[-1], side="right")), len(upto) - 1)
 
 
 def _used(flow: ControlFlow, spectrum: Spectrum) -> tuple[Ints, _TestsByEdge]:
-    """The edges of functions that failing tests enter, as far as tests traverse them, and who does."""
+    """The traversed edges of functions that failing tests enter, and the tests that traverse each."""
     counts = spectrum.edge_hit_counts
     hit = np.append(counts.ef + counts.ep > 0, False)[flow.edge]
     entered = np.zeros(len(flow), bool)
@@ -325,7 +327,7 @@ def _used(flow: ControlFlow, spectrum: Spectrum) -> tuple[Ints, _TestsByEdge]:
 
 
 class _TestsByEdge:
-    """For some edges the failed and the passed tests that traverse them, a bit each.
+    """The failed and the passed tests that traverse each of some edges, one bit for each test.
 
     Parameters
     ----------
@@ -340,7 +342,7 @@ class _TestsByEdge:
         edges, _ = spectrum.require_edges()
         place = np.full(len(edges), -1, np.int32)
         place[distinct] = np.arange(len(distinct), dtype=np.int32)
-        # eight tests a row: the edges of one test are near one another
+        # eight tests in one row of bytes, since the edges of one test are close together
         failed = int(np.count_nonzero(spectrum.failed))
         sizes = [-(-tests // 8) for tests in (failed, len(spectrum.failed) - failed)]
         self._bits = [np.zeros((size, len(distinct)), np.uint8) for size in sizes]
@@ -356,7 +358,7 @@ class _TestsByEdge:
         return failed, passed
 
     def count_groups(self, edges: Ints, first: Ints) -> tuple[Ints, Ints]:
-        """How many failed and how many passed tests traverse some edge of each group.
+        """Count the failed and the passed tests that traverse any edge of each group.
 
         Parameters
         ----------

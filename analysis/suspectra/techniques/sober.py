@@ -1,4 +1,4 @@
-"""SOBER: decisions that are taken another number of times in failing runs."""
+"""SOBER: decisions whose outcome is true more or less often in failing runs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from suspectra.techniques.formulas import require_failure
 from suspectra.techniques.predicates import PredicateDetails, Predicates
 from suspectra.techniques.staged import Staged
 
-_HIT_SECONDS = 3e-7  # of SOBER for each edge that a test took (benchmarks/effort.py)
+_HIT_SECONDS = 3e-7  # per edge that a test traversed; measured by benchmarks/effort.py
 
 
 @dataclass(frozen=True, eq=False)
 class SoberDetails(PredicateDetails):
-    """What SOBER keeps to explain a report.
+    """The data with which SOBER explains a report.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class SoberDetails(PredicateDetails):
 
 @dataclass(frozen=True)
 class Sober(Staged):
-    """Compare how often predicates are true in failed runs with how often in passed ones (Liu et al. 2006).
+    """Compare how often predicates are true in failed and in passed runs (Liu et al. 2006).
 
-    A run that does not evaluate a predicate speaks neither for true nor for false: its bias is one half.
+    In a run that does not evaluate a predicate, its bias is one half.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Sober(Staged):
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> RankedReport:
-        """Rank by how unlikely the failed runs' biases are, if they were those of passed runs."""
+        """Rank by how unlikely the biases of the failed runs would be among passed runs."""
         require_failure(spectrum)
         require_counts(SOBER_INFO.title, spectrum)
         self.effort(spectrum).require(
@@ -100,7 +100,7 @@ class Sober(Staged):
         return predicates.rank(self, spectrum, scores, lean, lambda best: SoberDetails(predicates, best, numbers))
 
     def effort(self, spectrum: Spectrum) -> Effort:
-        """What the biases of all tests take; they are made for some tests at a time.
+        """Estimate the effort of the biases of all tests, which are computed in batches.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class Sober(Staged):
         Returns
         -------
         Effort
-            An estimate from measured costs of one step.
+            Estimated from the measured cost of one step.
 
         Examples
         --------
@@ -120,16 +120,16 @@ class Sober(Staged):
         return Effort(hits_of_edges(spectrum) * _HIT_SECONDS, 0.5)
 
     def score(self, biases: Iterable[tuple[bool, FloatMatrix]], predicates: int) -> tuple[Floats, Floats]:
-        """Fault relevance of each predicate, and (mean of failed, mean of passed, σ of passed) in three rows.
+        """Compute the fault relevance of each predicate, and the means and σ it follows from.
 
         The relevance is log(σ / (√m·φ(Z))) over the m failed runs (Liu, Fei, Yan, Han & Midkiff 2006).
 
         Parameters
         ----------
         biases : iterable of (bool, csr_array of float64)
-            Whether some runs failed, and their evaluation biases less one half; shape (runs, predicates).
+            Whether some runs failed, and their evaluation biases minus one half; shape (runs, predicates).
         predicates : int
-            How many there are.
+            The number of predicates.
 
         Returns
         -------
@@ -166,7 +166,7 @@ class Sober(Staged):
         with np.errstate(divide="ignore", invalid="ignore"):
             z = difference / (sigma / np.sqrt(m))
             relevance = np.log(sigma) - np.log(m) / 2 + z**2 / 2 + np.log(2 * np.pi) / 2
-        relevance[sigma == 0] = np.where(difference[sigma == 0] == 0, -np.inf, np.inf)  # its limits
+        relevance[sigma == 0] = np.where(difference[sigma == 0] == 0, -np.inf, np.inf)  # the limits for σ → 0
         return relevance, np.stack([mean_failed + 0.5, mean + 0.5, sigma])
 
     def explain(self, report: RankedReport, position: int) -> Explanation:

@@ -1,4 +1,4 @@
-"""Techniques that take a while, and what is shown until they are done."""
+"""Techniques that take a while; a quick ranking is shown until they are done."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from suspectra.techniques.formulas import make_formula
 from suspectra.techniques.technique import Technique
 
 QUICK = "ochiai"
-"""The formula whose ranking comes first."""
+"""The formula of the quick ranking."""
 
 
 class Staged(Technique):
-    """A technique of more than the lines: reading control flow alone takes longer than a ranking by a formula.
+    """A technique that needs more than lines: even reading control flow takes longer than a ranking by a formula.
 
     Examples
     --------
@@ -21,5 +21,5 @@ class Staged(Technique):
 
     @property
     def stages(self) -> tuple[Technique, ...]:
-        """A formula first."""
+        """The quick formula, then this technique."""
         return make_formula(QUICK, {}), self

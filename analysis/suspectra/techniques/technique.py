@@ -1,4 +1,4 @@
-"""What every localization technique is: hyper-parameters, a name, and `localize`."""
+"""The base class of localization techniques."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suspectra.technique_info import TechniqueInfo
 
 
 class Technique(ABC):
-    """A frozen object of hyper-parameters. Data comes in the call, so one object serves any spectrum.
+    """A localization technique with its hyper-parameters. It is immutable, so one object serves any spectrum.
 
     Examples
     --------
@@ -29,11 +29,11 @@ class Technique(ABC):
     @property
     @abstractmethod
     def info(self) -> TechniqueInfo:
-        """What a user wants to know of it."""
+        """A description for users."""
 
     @property
     def name(self) -> str:
-        """The name it is selected by."""
+        """The name by which it is selected."""
         return self.info.name
 
     @property
@@ -43,15 +43,15 @@ class Technique(ABC):
 
     @property
     def stages(self) -> tuple[Technique, ...]:
-        """Techniques whose rankings are shown one after the other, each better than the one before.
+        """Techniques whose rankings are shown one after the other, each better than the previous one.
 
-        The last one is this technique. One that takes long on large programs names a quick one first, so that nobody
-        has to wait for it; one whose result is refined step by step names itself with rising hyper-parameters.
+        The last one is this technique. A technique that takes long on large programs has a quick one as first stage, so
+        that nobody has to wait. One whose result is refined step by step has itself with increasing hyper-parameters.
 
         Returns
         -------
         tuple of Technique
-            The first one needs lines alone, if there is more than one. This technique alone unless overridden.
+            If there are several, the first one needs only lines. By default, only this technique.
         """
         return (self,)
 
@@ -68,8 +68,8 @@ class Technique(ABC):
         program : Program, optional
             The flow graphs and sources, for techniques that need more than the spectrum.
         previous : RankedReport, optional
-            Any report of a state before a change. It changes nothing but the time this takes: what a technique can
-            take over from its own last report it does.
+            A report of the state before a change. It has no influence on the result: a technique may reuse parts of its
+            own last report to save time.
 
         Returns
         -------
@@ -84,24 +84,24 @@ class Technique(ABC):
 
     @abstractmethod
     def explain(self, report: RankedReport, position: int) -> Explanation:
-        """Say why the entry at a position of this technique's report stands there.
+        """Explain the rank of the entry at a position of this technique's report.
 
         Parameters
         ----------
         report : RankedReport
-            One that :meth:`localize` returned.
+            A result of :meth:`localize`.
         position : int
             Counted from 0, in the order of the report.
 
         Returns
         -------
         Explanation
-            In words and numbers.
+            Sentences and numbers.
         """
 
 
 def own_report(report: RankedReport, kind: type[ReportT]) -> ReportT:
-    """A report as the kind that a technique makes, for explaining it.
+    """Check that a report is of the class that a technique makes.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def own_report(report: RankedReport, kind: type[ReportT]) -> ReportT:
     Raises
     ------
     TypeError
-        When another technique made it.
+        When it is of another class.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def own_report(report: RankedReport, kind: type[ReportT]) -> ReportT:
 
 
 def headline(report: RankedReport, suspect: Suspect) -> str:
-    """Rank, tie and score in one line.
+    """Say rank, tie and score in one line.
 
     Parameters
     ----------

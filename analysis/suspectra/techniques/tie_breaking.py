@@ -1,4 +1,4 @@
-"""Breaking the ties of one technique by another, as paper 000 (§4) invites to do."""
+"""Breaking the ties of one technique by another, as paper 000 (§4) suggests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suspectra.techniques.technique import Technique, own_report
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TieBrokenReport(RankedReport):
-    """A ranking whose ties follow another.
+    """A ranking whose ties are broken by another ranking.
 
     Parameters
     ----------
@@ -37,16 +37,16 @@ class TieBrokenReport(RankedReport):
 
 @dataclass(frozen=True)
 class TieBroken(Technique):
-    """One technique's ranking, its ties in the order of another's.
+    """Rank by one technique, and break its ties by another.
 
-    Scores stay those of the first technique. Statements that no test executes stay one group.
+    Scores are those of the first technique. Statements that no test executes remain tied.
 
     Parameters
     ----------
     technique : Technique
-        Whose scores are shown.
+        The technique whose scores are shown.
     breaker : Technique
-        What orders statements of equal score.
+        The technique that orders statements of equal score.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class TieBroken(Technique):
 
     @property
     def info(self) -> TechniqueInfo:
-        """The first technique's description, by a name that tells both."""
+        """The first technique's description, with the names of both."""
         own, other = self.technique.info, self.breaker.info
         return replace(
             own,
@@ -80,13 +80,13 @@ class TieBroken(Technique):
 
     @property
     def stages(self) -> tuple[Technique, ...]:
-        """The ranking with its ties first."""
+        """The stages of the first technique, then this one."""
         return (*self.technique.stages, self)
 
     def localize(
         self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
     ) -> TieBrokenReport:
-        """Rank by both."""
+        """Rank by both techniques."""
         own = other = previous
         if isinstance(previous, TieBrokenReport) and previous.technique == self:
             own, other = previous.first, previous.second
@@ -95,7 +95,7 @@ class TieBroken(Technique):
         )
 
     def order(self, report: RankedReport, breaker: RankedReport) -> TieBrokenReport:
-        """The first report with the levels of the second inside its own.
+        """Break the ties of the first report by the second.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class TieBroken(Technique):
         Returns
         -------
         TieBrokenReport
-            With the scores of the first.
+            The first ranking, with its scores, and fewer ties.
 
         Examples
         --------
@@ -139,9 +139,9 @@ class TieBroken(Technique):
         shared = own.suspect_of(element).tied
         broken: tuple[str, ...] = ()
         if shared > 1:
-            did = "orders them" if suspect.tied < shared else "can't tell them apart either"
-            said = f"{shared} statements share this score; {self.breaker.info.title} {did}."
-            broken = (said, *second.sentences[1:])
+            result = "orders them" if suspect.tied < shared else "can't tell them apart either"
+            sentence = f"{shared} statements share this score; {self.breaker.info.title} {result}."
+            broken = (sentence, *second.sentences[1:])
         return Explanation(
             f"Suspect {suspect.rank_best} of {len(report)}{tie}: {self.technique.info.title} {suspect.score:.4g}",
             (*first.sentences, *broken),
