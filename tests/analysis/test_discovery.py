@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+import coverage
 import pytest
 
 from suspectra.errors import EvidenceError
@@ -39,6 +40,21 @@ def test_the_newest_is_taken(tmp_path):
     covered(tmp_path, age=20)
     assert isinstance(find_source(tmp_path), RecordingSource)
     covered(tmp_path, age=5)
+    assert isinstance(find_source(tmp_path), CoverageSource)
+
+
+def test_coverage_without_contexts_does_not_replace_a_recording(tmp_path):
+    recorded(tmp_path, age=10)
+    place(tmp_path / "results.xml", REPORT)
+    data = coverage.CoverageData(str(tmp_path / ".coverage"))
+    data.add_lines({str(tmp_path / "app.py"): [1]})
+    data.write()
+    os.utime(tmp_path / ".coverage", (2_000_000_000,) * 2)
+    assert isinstance(find_source(tmp_path), RecordingSource)
+    data.set_context("tests/test_app.py::test_it|run")
+    data.add_lines({str(tmp_path / "app.py"): [2]})
+    data.write()
+    os.utime(tmp_path / ".coverage", (2_000_000_000,) * 2)
     assert isinstance(find_source(tmp_path), CoverageSource)
 
 

@@ -84,6 +84,25 @@ class CoverageSource:
         """
         return list(self._watched)
 
+    def names_tests(self) -> bool:
+        """Whether the data says which test executed a line; without contexts it can't.
+
+        Returns
+        -------
+        bool
+            True as well for a file that can't be read, since reading it says why.
+
+        Examples
+        --------
+        >>> CoverageSource(folder, Path(".coverage"), Path("results.xml")).names_tests()
+        True
+        """
+        try:
+            with CoverageData(self.coverage, self.name) as data:
+                return bool(_Contexts(data.contexts).tests)
+        except EvidenceError:
+            return True
+
     def read(self) -> Evidence:
         """Read both files, and the statements of the sources they speak of.
 

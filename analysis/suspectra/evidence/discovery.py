@@ -6,10 +6,14 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary, shown
 from suspectra.evidence.evidence import EvidenceSource
+
+if TYPE_CHECKING:
+    from suspectra.evidence.coverage_source import CoverageSource
 
 RECORDING = Path(".suspectra", "recording")
 RECORDING_C = Path(".suspectra", "recording-c")
@@ -80,7 +84,10 @@ def find_source(
     if covered > max(recorded, recorded_c):
         found = find_junit(workspace)
         if found:
-            return _coverage_source(workspace, coverage, found)
+            source = _coverage_source(workspace, coverage, found)
+            # pytest-cov in pytest's own options writes data without contexts at the end of each recorded run
+            if not (recorded or recorded_c) or source.names_tests():
+                return source
     if recorded_c > recorded:
         return _c_recording_source(workspace, None)
     if recorded:
@@ -210,7 +217,7 @@ def _c_recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:
     return CRecordingSource(workspace, folder)
 
 
-def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> EvidenceSource:
+def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path | str | None) -> CoverageSource:
     from suspectra.evidence.coverage_source import CoverageSource
 
     coverage = coverage or Boundary(workspace).real(COVERAGE)
@@ -223,7 +230,7 @@ def _coverage_source(workspace: Path, coverage: Path | str | None, junit: Path |
         cure = "name a coverage.py data file; `pytest --cov --cov-context=test` makes one"
         raise EvidenceError(Problem(shown(workspace, workspace / coverage), "", "there is no such file", cure))
     if junit is None:
-        cause = "it says what each test executed, but there is not JUnit XML beside it that says how the tests ended"
+        cause = "it says what each test executed, but there is no JUnit XML beside it that says how the tests ended"
         cure = (
             "run `pytest --cov --cov-context=test --junit-xml=results.xml`, or name the report with --junit;"
             " `suspectra record -- pytest` needs neither"
