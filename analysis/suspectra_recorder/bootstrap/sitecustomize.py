@@ -13,7 +13,7 @@ the module of this name run that it hides. The environment says what to do besid
 import os
 import sys
 from _frozen_importlib import module_from_spec  # which is there already, whatever the path says
-from _frozen_importlib_external import PathFinder, SourceFileLoader, spec_from_file_location
+from _frozen_importlib_external import PathFinder, SourceFileLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +34,17 @@ customized_with: "frozenset[str]" = frozenset()
 """Those that were there when the hidden ``sitecustomize`` had run, too."""
 
 
+def _import_from(folders: "list[str]", name: str) -> None:
+    """Import a module, if there is one, from folders that need not be on the path."""
+    spec = PathFinder.find_spec(name, folders)
+    if spec is not None and spec.loader is not None:
+        sys.modules[name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+
+
 def _run_hidden() -> None:
     """Import the ``sitecustomize`` that would have been found without this one."""
-    spec = PathFinder.find_spec("sitecustomize", _others_on_path())
-    if spec is not None and spec.loader is not None:
-        sys.modules["sitecustomize"] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+    _import_from(_others_on_path(), "sitecustomize")
 
 
 def _others_on_path() -> "list[str]":
@@ -47,15 +52,9 @@ def _others_on_path() -> "list[str]":
 
 
 def _standard_library() -> "StandardLibrary":
-    """What the recorder is imported under; it is found by its path, and nothing else of where it lives."""
+    """What the recorder is imported under. The recorder is found, and no other package beside it."""
     if "suspectra_recorder" not in sys.modules:
-        package = os.path.dirname(_HERE)
-        init = os.path.join(package, "__init__.py")
-        spec = spec_from_file_location("suspectra_recorder", init, submodule_search_locations=[package])
-        assert spec is not None  # it has the name of a Python file
-        assert spec.loader is not None
-        sys.modules["suspectra_recorder"] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        _import_from([os.path.dirname(os.path.dirname(_HERE))], "suspectra_recorder")
     from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 
     return StandardLibrary()

@@ -1,32 +1,29 @@
-"""A pytest plugin that loads the recorder by its path.
+"""A pytest plugin that registers the recorder's.
 
 The interpreter that runs the tests need not have Suspectra installed. This folder alone is put on its path, so
 nothing else of the environment Suspectra lives in becomes visible to the tests.
+
+``sitecustomize.py`` has imported the recorder already, except with ``python -S``, or when another ``sitecustomize.py``
+comes first on the path. It can't be called then, so the import is written a second time below.
 """
 
 import os
 import sys
 from _frozen_importlib import module_from_spec
-from _frozen_importlib_external import spec_from_file_location
+from _frozen_importlib_external import PathFinder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import pytest
 
 
-def _load_package() -> None:
-    package = os.path.abspath(os.path.join(os.path.dirname(__file__), ".."))
-    init = os.path.join(package, "__init__.py")
-    spec = spec_from_file_location("suspectra_recorder", init, submodule_search_locations=[package])
-    assert spec is not None  # it has the name of a Python file
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules["suspectra_recorder"] = module
-    spec.loader.exec_module(module)
-
-
 if "suspectra_recorder" not in sys.modules:
-    _load_package()
+    _above = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    _spec = PathFinder.find_spec("suspectra_recorder", [_above])
+    assert _spec is not None
+    assert _spec.loader is not None
+    sys.modules["suspectra_recorder"] = _module = module_from_spec(_spec)
+    _spec.loader.exec_module(_module)
 
 from suspectra_recorder import pytest_plugin  # noqa: E402
 
