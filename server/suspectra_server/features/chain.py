@@ -11,8 +11,9 @@ from suspectra.location import Location
 from suspectra.output.chain_svg import Picture
 from suspectra_server.features.locations import to_protocol
 from suspectra_server.protocol import CHAIN
-from suspectra_server.session.folder import Folder, Statement
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
+from suspectra_server.session.statement import Statement
 from suspectra_server.state.documents import Placement, Reading
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.ranking import Ranking
@@ -43,7 +44,7 @@ def register(session: Session) -> None:
         if answer is None:
             return None
         picture, reading = answer
-        folder.take(reading)
+        folder.sources.take(reading)
         return _answer(session, folder, snapshot.ranking, picture)
 
 
@@ -66,7 +67,7 @@ class _Texts:
         """Read the files of statements, in whatever worker thread this is."""
         files = self._ranking.files
         paths = {self._ranking.recorded_line(element)[0] for element in elements}
-        reading = self._folder.read_in_worker(path for path in paths if path in files)
+        reading = self._folder.sources.read_in_worker(path for path in paths if path in files)
         for path, source in reading.found.items():
             if path not in self._placements and source is not None and files[path].digest in (None, source.digest):
                 self._placements[path] = Placement(source.lines, source.lines, path)

@@ -21,8 +21,9 @@ from suspectra_server.features.arguments import are_names, checked, parse_cursor
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
-from suspectra_server.session.folder import Folder, Statement
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
+from suspectra_server.session.statement import Statement
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
@@ -96,7 +97,7 @@ class Commands:
             None,
         )
         if reading is not None:
-            folder.take(reading)
+            folder.sources.take(reading)
         found = [(move, Statement(folder, ranking, move.element)) for move in moves]
         offered = [(move, one, where) for move, one in found if (where := to_protocol(self._session, one))]
         target = None
@@ -122,7 +123,7 @@ class Commands:
         trail = self._session.trail
         while stop := trail.back():
             folder = self._session.folders.get(stop.folder)
-            statement = folder.statement_at(stop.line) if folder else None
+            statement = Statement.for_line(folder, stop.line) if folder else None
             if folder and statement and (location := current_location(self._session, statement)):
                 folder.navigation.move_to(statement)
                 return self._show(statement, location)
@@ -288,7 +289,7 @@ class Commands:
         if element is not None:
             return Statement(folder, snapshot.ranking, element)
         origin = placement.origin(line) if (placement := folder.placement(path)) else None
-        return folder.statement_at((path, origin)) if origin else None
+        return Statement.for_line(folder, (path, origin)) if origin else None
 
     def _at_reader(self, cursor: Any) -> Statement | None:
         """Where the reader is: the statement at the cursor, else where they went last."""
@@ -296,7 +297,7 @@ class Commands:
             return found
         stop = self._session.trail.here
         folder = self._session.folders.get(stop.folder) if stop else None
-        return folder.statement_at(stop.line) if stop and folder else None
+        return Statement.for_line(folder, stop.line) if stop and folder else None
 
     def _first(self) -> Statement | None:
         found = next(iter(self._unexamined()), None)
@@ -464,7 +465,7 @@ def _moves(here: Statement, navigation: NavigationModel, limit: int) -> tuple[li
     moves = navigation.model.next_moves(here.element, limit)
     ranking = here.ranking
     paths = {ranking.recorded_line(one)[0] for one in (here.element, *(move.element for move in moves))}
-    return moves, here.folder.read_in_worker(path for path in paths if path in ranking.files)
+    return moves, here.folder.sources.read_in_worker(path for path in paths if path in ranking.files)
 
 
 def _stop(found: Found) -> Stop:

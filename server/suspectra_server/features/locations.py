@@ -6,8 +6,8 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from suspectra_server.session.folder import Statement
 from suspectra_server.session.session import Session
+from suspectra_server.session.statement import Statement
 from suspectra_server.text import plain
 
 

@@ -12,8 +12,9 @@ from pygls.exceptions import JsonRpcInvalidParams
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra_server.features.locations import to_protocol
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
-from suspectra_server.session.folder import Folder, Statement
+from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
+from suspectra_server.session.statement import Statement
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import is_count, number, plain
@@ -61,7 +62,7 @@ def register(session: Session) -> None:
         if found is None:
             return []
         folder, path = found
-        await folder.read([path])
+        await folder.sources.read([path])
         return _coverage(folder, path, test)
 
 

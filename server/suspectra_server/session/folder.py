@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
-from suspectra.cancellation import Token
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import C_LOG, COVERAGE, RECORDING, RECORDING_C
 from suspectra.markov.learning import JumpHabit
-from suspectra.report import Suspect
-from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
 from suspectra_server.session.evidence_files import EvidenceFiles
 from suspectra_server.session.improvement import Improvement
 from suspectra_server.session.jobs import Jobs
-from suspectra_server.session.moved_lines import MovedLines
+from suspectra_server.session.moved_lines import LineHistory, MovedLines
 from suspectra_server.session.navigation_service import NavigationService
 from suspectra_server.session.project_tests import test_arguments
-from suspectra_server.session.ranker import Ranked, Ranker, Wanted, texts_of, texts_to_compare_with, with_technique
+from suspectra_server.session.ranker import Ranked, Ranker, Wanted, with_technique
 from suspectra_server.session.reader_marks import ReaderMarks, Reason
-from suspectra_server.session.watching import Debouncer, Watcher, state_of
+from suspectra_server.session.source_files import SourceFiles
+from suspectra_server.session.watching import Debouncer, Watcher
 from suspectra_server.settings import Settings
-from suspectra_server.state.documents import Disk, Document, Placement, Reading, Texts, Version
-from suspectra_server.state.marks import ErrorMark, Mark
+from suspectra_server.state.documents import Disk, Document, Placement, Texts, Version
+from suspectra_server.state.marks import ErrorMark
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking, RecordedLine
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.timing import EDIT_DEBOUNCE_S, RANKING_NOTICE_S
-
-log = logging.getLogger(__name__)
-
-
-Moved = Callable[[RecordedLine], "RecordedLine | None"]
 
 
 class Folder:
@@ -94,7 +84,7 @@ class Folder:
         changed: Callable[[Folder], None],
         working: Callable[[], None],
         habit: Callable[[], JumpHabit],
-        lines_moved: Callable[[Folder, Moved], None],
+        lines_moved: Callable[[Folder, MovedLines], None],
     ):
         self.uri = uri
         self.root = root
@@ -114,10 +104,12 @@ class Folder:
         self._habit = habit
         self._lines_moved = lines_moved
         self._boundary = Boundary(root)
-        self._disk = Disk(root)
-        self._ranker = Ranker(root, self._disk)
-        # for each ranking that somebody still knows, the one after it and where its lines are there
-        self._next: WeakKeyDictionary[Ranking, tuple[Ranking, Moved]] = WeakKeyDictionary()
+        disk = Disk(root)
+        self._ranker = Ranker(root, disk)
+        self.sources = SourceFiles(
+            uri, files, watcher, self._boundary, disk, self.texts, lambda: self.snapshot.ranking, self._lay_out
+        )
+        self._history = LineHistory()
         self.navigation = NavigationService(
             uri, long_jobs, NavigationModels(self._ranker.edged), self._basis, self._lay_out
         )
@@ -161,12 +153,7 @@ class Folder:
     def sources_changed(self) -> None:
         """A source file changed on disk: read it again, and move the marks."""
         if not self.removed:
-            ranking, others = self.snapshot.ranking, self._texts_wanted()
-            self._files.submit(
-                ("load", self.uri),
-                lambda token: _load(self._disk, self._boundary, ranking, others, token),
-                self._loaded,
-            )
+            self.sources.load(self._texts_wanted())
 
     def _texts_wanted(self) -> tuple[str, ...]:
         """Files whose texts are needed, suspects in them or not."""
@@ -209,8 +196,7 @@ class Folder:
         self._edits.stop()
         self.navigation.close()
         self._drop_rankings()
-        self._files.cancel(("load", self.uri))
-        self._watcher.watch(("sources", self.uri), ())
+        self.sources.close()
 
     # documents and reading marks
 
@@ -229,7 +215,7 @@ class Folder:
         self.texts.opened(path, document)
         if self._shows(path):
             self._lay_out()
-            self._files.submit(("open", self.uri, path), lambda token: self._disk.read([path]), self._opened)
+            self.sources.load_one(path)
 
     def edited(self, path: str) -> None:
         """A document of this folder changed."""
@@ -263,23 +249,9 @@ class Folder:
         """The element of the present ranking on a line."""
         return self.snapshot.ranking.element_of(line)
 
-    def statement_at(self, line: RecordedLine) -> Statement | None:
-        """The statement of the present ranking on a line."""
-        element = self.element_of(line)
-        return None if element is None else Statement(self, self.snapshot.ranking, element)
-
-    def follow(self, statement: Statement) -> Statement | None:
-        """A statement of this or an earlier ranking in the present one; None where it is gone or was edited."""
-        ranking = statement.ranking
-        if ranking is self.snapshot.ranking:
-            return statement
-        line: RecordedLine | None = statement.recorded_line
-        while ranking is not self.snapshot.ranking:
-            if line is None or ranking not in self._next:
-                return None
-            ranking, moved = self._next[ranking]
-            line = moved(line)
-        return self.statement_at(line) if line else None
+    def follow(self, line: RecordedLine, ranking: Ranking) -> RecordedLine | None:
+        """Where a line of an earlier ranking's run is in the present one; None where it is gone or was edited."""
+        return self._history.follow(line, ranking, self.snapshot.ranking)
 
     def placement(self, path: str) -> Placement | None:
         """Where the lines of a file stand, whether it holds suspects or not; None where its text was never seen."""
@@ -318,25 +290,6 @@ class Folder:
             ranking, frozenset(element for element in done if element is not None), settings.jump_model(learned)
         )
 
-    async def read(self, paths: Iterable[str]) -> None:
-        """Read measured files, so that their statements can be placed."""
-        files = self.snapshot.ranking.files
-        wanted = [path for path in paths if path in files]
-        if wanted:
-            self.take(await self._files.run(lambda: self._disk.read(wanted)))
-
-    def read_in_worker(self, paths: Iterable[str]) -> Reading:
-        """Read files in whatever worker thread this is; the loop takes them afterwards."""
-        return self._disk.read(paths)
-
-    def take(self, reading: Reading) -> None:
-        """Take over what a worker thread read."""
-        self._take(self.snapshot.ranking, reading)
-
-    def _take(self, ranking: Ranking, reading: Reading) -> None:
-        measured = [ranking.files[path] for path in reading.found if path in ranking.files]
-        self.texts.take([*measured, *map(_failed, ranking.collection_errors)], reading)
-
     # back in the loop
 
     def _ranked(self, result: Ranked | Exception, wanted: Wanted) -> None:
@@ -367,9 +320,9 @@ class Folder:
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
             ranking = last.with_trouble(ranking)
-        self.texts.forget_except([*ranking.files.values(), *map(_failed, ranking.collection_errors)])
+        self.texts.forget_except([*ranking.files.values(), *map(Version.for_error, ranking.collection_errors)])
         if result.reading is not None:
-            self._take(ranking, result.reading)
+            self.sources.take(result.reading, ranking)
         self._remap_lines(ranking)
         self._lay_out(ranking)
         self.navigation.follow()
@@ -380,19 +333,6 @@ class Folder:
         """Do what a ranking is followed by."""
         self.sources_changed()
         self.navigation.renew()
-
-    def _opened(self, reading: Reading | Exception) -> None:
-        if isinstance(reading, Reading):
-            self.take(reading)
-            self._lay_out()
-
-    def _loaded(self, result: tuple[Reading, dict[str, object]] | Exception) -> None:
-        if isinstance(result, Exception) or self.removed:
-            return
-        reading, states = result
-        self.take(reading)
-        self._lay_out()
-        self._watcher.watch(("sources", self.uri), states, states, self._boundary)
 
     def _lay_out(self, ranking: Ranking | None = None) -> None:
         """Make the snapshot of this moment, and say so if it differs."""
@@ -410,7 +350,7 @@ class Folder:
         }
         navigation, by_steps = self.navigation.model_for(ranking), self.settings.order == "steps"
         errors = tuple(
-            ErrorMark.for_error(error, self.texts.placement(_failed(error)) if error.file else None)
+            ErrorMark.for_error(error, self.texts.placement(Version.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
         )
         after = Snapshot(ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors)
@@ -421,71 +361,10 @@ class Folder:
     def _remap_lines(self, ranking: Ranking) -> None:
         """Follow lines into a new run, as they may have moved."""
         moved = MovedLines(self.snapshot, ranking, self.texts)
-        self._next[self.snapshot.ranking] = ranking, moved
+        self._history.add(self.snapshot.ranking, ranking, moved)
         self._lines_moved(self, moved)
 
     def _candidates(self) -> frozenset[str]:
         """Where evidence may appear."""
         given = [path for path in (self.settings.coverage, self.settings.junit) if path]
         return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
-
-
-@dataclass(frozen=True)
-class Statement:
-    """An element of a ranking.
-
-    Elements are numbered anew by each ranking. A bare number that is kept while something else runs may therefore name
-    another line by then. Whatever outlives one turn of the loop carries a `Statement`, or a line of the run, instead.
-
-    Parameters
-    ----------
-    folder : Folder
-        Whose ranking it is.
-    ranking : Ranking
-        Which gives the number its meaning.
-    element : int
-    """
-
-    folder: Folder
-    ranking: Ranking
-    element: int
-
-    @classmethod
-    def for_mark(cls, folder: Folder, mark: Mark) -> Statement:
-        """The statement of a mark that the folder has now."""
-        return cls(folder, folder.snapshot.ranking, mark.suspect.element)
-
-    @property
-    def recorded_line(self) -> RecordedLine:
-        """Where it stands, in the lines of the run."""
-        return self.ranking.recorded_line(self.element)
-
-    @property
-    def suspect(self) -> Suspect | None:
-        """What is said of it as a suspect; None where it is not ranked."""
-        report = self.ranking.report
-        return report.suspect_of(self.element) if report is not None and report.level[self.element] >= 0 else None
-
-    def now(self) -> Statement | None:
-        """The same statement in the present ranking of its folder; None where it is gone or was edited."""
-        return self.folder.follow(self)
-
-
-def _load(
-    disk: Disk, boundary: Boundary, ranking: Ranking, others: Iterable[str], token: Token
-) -> tuple[Reading, dict[str, object]]:
-    """In a worker thread: the texts that marks need and those that edits are compared with, and what to watch."""
-    shown = dict.fromkeys(
-        [
-            *(suspect.location.file for suspect in ranking.suspects),
-            *(error.file for error in ranking.collection_errors if error.file),
-        ]
-    )
-    states = {path: state_of(path, boundary) for path in (os.path.join(boundary.workspace, file) for file in shown)}
-    wanted = dict.fromkeys([*texts_of(ranking, others), *texts_to_compare_with(ranking)])
-    return disk.read(wanted, token), states
-
-
-def _failed(error: CollectionError) -> Version:
-    """The text in which an error stands."""
-    return Version(error.file, error.digest)

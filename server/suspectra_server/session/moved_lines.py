@@ -1,6 +1,8 @@
-"""Where the lines of one run are in the next."""
+"""Where the lines of one run are in later ones."""
 
 from __future__ import annotations
+
+from weakref import WeakKeyDictionary
 
 from suspectra_server.state.documents import Texts, moved_code
 from suspectra_server.state.ranking import Ranking, RecordedLine
@@ -13,7 +15,7 @@ class MovedLines:
     Parameters
     ----------
     snapshot : Snapshot
-        The present one. Its ranking is not kept: it goes when nobody else knows it.
+        The present one. Its ranking is not kept: it may be freed.
     ranking : Ranking
         The next one.
     texts : Texts
@@ -42,3 +44,24 @@ class MovedLines:
             return None
         new = self._texts.as_run(after)
         return moved_code(placement.run, new, after.path) if placement and new else []
+
+
+class LineHistory:
+    """For each ranking that is still in use, the one after it, and where its lines are there."""
+
+    def __init__(self) -> None:
+        self._next: WeakKeyDictionary[Ranking, tuple[Ranking, MovedLines]] = WeakKeyDictionary()
+
+    def add(self, ranking: Ranking, after: Ranking, moved: MovedLines) -> None:
+        """Remember how lines lead from one ranking to the one after it."""
+        self._next[ranking] = after, moved
+
+    def follow(self, line: RecordedLine, ranking: Ranking, present: Ranking) -> RecordedLine | None:
+        """Where a line of a ranking's run is in the present one; None where it is gone or was edited."""
+        found: RecordedLine | None = line
+        while ranking is not present:
+            if found is None or ranking not in self._next:
+                return None
+            ranking, moved = self._next[ranking]
+            found = moved(found)
+        return found

@@ -24,6 +24,7 @@ from suspectra.cancellation import Token
 from suspectra.evidence.sources import Sources, SourceText, SourceUnreadable
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
+from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.state.code_lines import code_lines
 
 log = logging.getLogger(__name__)
@@ -208,6 +209,11 @@ class Version:
 
     path: str
     digest: str | None
+
+    @classmethod
+    def for_error(cls, error: CollectionError) -> Version:
+        """The version of a file in which something kept tests from being collected."""
+        return cls(error.file, error.digest)
 
 
 @dataclass(frozen=True)
