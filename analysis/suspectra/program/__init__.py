@@ -1,4 +1,4 @@
-"""The structure of the program under test: what techniques beyond the formulas need to know of it."""
+"""The structure of the program under test, for techniques that need more than the spectrum."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """The measured files; flow graphs the evidence does not hold are built when a technique asks for them.
+    """The measured files and their flow graphs. Graphs that are not in the evidence are built on demand.
 
     Parameters
     ----------
     files : tuple of MeasuredFile
         In the order of the spectrum's element table.
     graphs : tuple of FlowGraph
-        Flow graphs, where the evidence holds them.
+        Flow graphs, where the evidence has them.
     source_of : callable, optional
-        The bytes of a source file as it is now, None where it can't be read.
+        Given a path, returns the current bytes of the source file, or None if it can't be read.
 
     Examples
     --------

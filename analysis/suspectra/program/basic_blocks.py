@@ -1,4 +1,6 @@
-"""Basic blocks of Python code: lines that always follow one another are joined, for all scopes of a file at once."""
+"""Basic blocks of Python code: lines that always follow one another are joined. All scopes of a file are done at
+once.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,23 @@ from suspectra.program.file_parts import FilePart
 from suspectra.program.flow_graph import ENTRY, EXIT, GraphTable
 from suspectra.program.python_flow import PythonFlow
 
-_FIRST = 2  # the number of the first block that holds lines
+_FIRST = 2  # the number of the first block with lines
 
 
 def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
-    r"""The graphs of the scopes of a file that tests entered, in numbers of the file.
+    r"""Build the flow graphs of the scopes of a file that tests entered, with indices within the file.
 
     Parameters
     ----------
     flow : PythonFlow
-        Of the file's source.
+        The flow of the file's source.
     part : FilePart
-        What the evidence knows of the file.
+        The file's statements and arcs in the evidence.
 
     Returns
     -------
     GraphTable
-        Arcs that a test can't tell from an error (`rare`) are there only where one was taken.
+        Rare arcs are included only where a test took them.
 
     Examples
     --------
@@ -40,17 +42,17 @@ def scope_graphs(flow: PythonFlow, part: FilePart) -> GraphTable:
     >>> [graph.elements_of(block).tolist() for block in range(graph.blocks)]
     [[], [], [1], [2], [3]]
     """
-    number = part.numbers_of(flow.ends)
+    column = part.numbers_of(flow.ends)
     entered = np.zeros(len(flow.scopes), bool)
-    entered[flow.scope_of_arc[number >= 0]] = True
-    kept = (~flow.rare | (number >= 0)) & entered[flow.scope_of_arc]
+    entered[flow.scope_of_arc[column >= 0]] = True
+    kept = (~flow.rare | (column >= 0)) & entered[flow.scope_of_arc]
     scopes = np.flatnonzero(entered)
     graph = np.cumsum(entered) - 1
     known = part.function_of_line
     chosen = [flow.scopes[scope] for scope in scopes.tolist()]
     function = np.array([known.get(s.line, -1) if s.is_function else -1 for s in chosen], np.int32)
     header = np.array([s.header for s in chosen], np.int32)
-    return join_blocks(function, header, graph[flow.scope_of_arc[kept]], flow.ends[kept], number[kept], part)
+    return join_blocks(function, header, graph[flow.scope_of_arc[kept]], flow.ends[kept], column[kept], part)
 
 
 def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: Ints, part: FilePart) -> GraphTable:
@@ -59,15 +61,15 @@ def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: I
     Parameters
     ----------
     function, header : ndarray of int32, shape (graphs,)
-        Of each graph; lines up to the header hold no statement of it.
+        Function and header line of each graph; lines up to the header are not part of it.
     graph : ndarray of int, shape (k,)
-        The graph each arc is of, ascending.
+        The graph of each arc, ascending.
     ends : ndarray of int32, shape (k, 2)
-        The arcs, each once in its graph.
+        The arcs of the graphs, without repetition.
     number : ndarray of int32, shape (k,)
-        Of each arc in the file, -1 for none.
+        The index of each arc within the file, -1 for none.
     part : FilePart
-        The file's statements, which the blocks are given.
+        The file's statements, which are assigned to blocks.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: I
     ([0, 2], [2, 1], [0, 1, 2])
     """
     graphs = len(function)
-    # places are lines of a graph, numbered through; negative lines are entries and exits
+    # a place is a line of a graph, numbered over all graphs; negative lines are entries and exits
     inner = ends > 0
     keys = graph[:, None].astype(np.int64) << 32 | np.where(inner, ends, 0)
     places, at = np.unique(keys[inner], return_inverse=True)
@@ -102,11 +104,11 @@ def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: I
     follows[follows] = (ways_out[source[follows]] == 1) & (ways_in[target[follows]] == 1)
     head = _heads(source[follows], target[follows], count)
     is_head = head == np.arange(count)
-    circles = np.zeros(count, bool)
-    circles[target[follows]] = True
-    circles &= is_head
-    # heads in the order of their lines, and behind them the circles that nothing enters
-    order = np.lexsort((line, circles, of_graph))
+    is_cycle = np.zeros(count, bool)
+    is_cycle[target[follows]] = True
+    is_cycle &= is_head
+    # heads sorted by line, followed by the cycles that nothing enters
+    order = np.lexsort((line, is_cycle, of_graph))
     order = order[is_head[order]]
     sizes = np.bincount(of_graph[is_head], minlength=graphs)
     block = np.empty(count, np.int64)
@@ -114,41 +116,41 @@ def join_blocks(function: Ints, header: Ints, graph: Ints, ends: Ints, number: I
     block = block[head]
     blocks = sizes + _FIRST
     first_block = np.concatenate([[0], np.cumsum(blocks)])
-    stays = ~follows
-    graph_of_edge = graph[stays]
+    remains = ~follows
+    graph_of_edge = graph[remains]
     element = part.elements_at(line)
-    held = (element >= 0) & (line > header[of_graph])
-    owner = (first_block[of_graph] + block)[held]
-    element = element[held]
+    is_member = (element >= 0) & (line > header[of_graph])
+    owner = (first_block[of_graph] + block)[is_member]
+    element = element[is_member]
     members = np.lexsort((element, owner))
     return GraphTable(
         function,
         first_block,
         np.searchsorted(graph_of_edge, np.arange(graphs + 1)),
-        np.where(source >= 0, block[source] if count else 0, ENTRY)[stays].astype(np.int32),
-        np.where(target >= 0, block[target] if count else 0, EXIT)[stays].astype(np.int32),
-        number[stays].astype(np.int32),
+        np.where(source >= 0, block[source] if count else 0, ENTRY)[remains].astype(np.int32),
+        np.where(target >= 0, block[target] if count else 0, EXIT)[remains].astype(np.int32),
+        number[remains].astype(np.int32),
         np.searchsorted(owner[members], np.arange(first_block[-1] + 1)).astype(np.int32),
         element[members],
     )
 
 
 def _heads(source: Ints, target: Ints, count: int) -> Ints:
-    """Where the chain that each place belongs to begins; in a circle that is its first place."""
+    """The first place of the chain of each place; for a cycle its place with the lowest number."""
     head = np.arange(count)
     head[target] = source
     follows = np.zeros(count, bool)
     follows[target] = True
     reach = 1
-    while reach < count and follows[head].any():  # each round doubles how far back it is followed
+    while reach < count and follows[head].any():  # each round doubles the number of steps back
         head = head[head]
         reach *= 2
-    in_circle = follows[head]
-    if in_circle.any():
+    in_cycle = follows[head]
+    if in_cycle.any():
         after = dict(zip(source.tolist(), target.tolist(), strict=True))
-        for first in np.flatnonzero(in_circle).tolist():
-            at = first
-            while in_circle[at]:
-                head[at], in_circle[at] = first, False
-                at = after[at]
+        for first in np.flatnonzero(in_cycle).tolist():
+            current = first
+            while in_cycle[current]:
+                head[current], in_cycle[current] = first, False
+                current = after[current]
     return head

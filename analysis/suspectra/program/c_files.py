@@ -2,7 +2,7 @@
 
 ``gcc --coverage`` and ``clang --coverage`` write both. The *notes* describe the control flow of one object when it is
 compiled; the *profile* holds the counters of its arcs when a program ends. This module turns the bytes of both into
-plain Python values and judges whether they belong together. It opens no file.
+plain Python values and checks whether they belong together. It opens no files.
 
 References
 ----------
@@ -35,7 +35,7 @@ def parse_notes(data: bytes, name: str) -> CObject:
     data : bytes
         The whole file.
     name : str
-        How the user would name the file, for messages.
+        The file's name in messages.
 
     Returns
     -------
@@ -45,7 +45,7 @@ def parse_notes(data: bytes, name: str) -> CObject:
     Raises
     ------
     EvidenceError
-        The file is empty, cut off, not a notes file, or of a compiler that is not known.
+        When the file is empty, truncated, not a notes file, or of an unknown compiler.
 
     Examples
     --------
@@ -69,26 +69,26 @@ def parse_notes(data: bytes, name: str) -> CObject:
 
 
 def written_by(data: bytes, name: str) -> tuple[Compiler, str]:
-    """Who wrote a ``.gcno`` file, whether or not the rest of it can be read.
+    """Return which compiler wrote a ``.gcno`` file, even if the rest of it can't be read.
 
     Parameters
     ----------
     data : bytes
         The file, or its first kilobytes.
     name : str
-        How the user would name the file, for messages.
+        The file's name in messages.
 
     Returns
     -------
     compiler : Compiler
-        Known or not.
+        May be one whose files are not supported.
     folder : str
-        Where it ran; empty where the file does not say.
+        The folder in which it ran; empty where the file does not say.
 
     Raises
     ------
     EvidenceError
-        It is no notes file.
+        When it is not a notes file.
 
     Examples
     --------
@@ -100,16 +100,16 @@ def written_by(data: bytes, name: str) -> tuple[Compiler, str]:
     try:
         folder = _start_of_functions(records)
     except (struct.error, IndexError, ValueError):
-        folder = ""  # cut off, or of a layout that is not known
+        folder = ""  # truncated, or of an unknown layout
     return records.compiler, folder
 
 
 def _start_of_functions(records: _Records) -> str:
-    """Read what stands before the functions, and tell clang from the gcc whose format it writes; returns the folder."""
+    """Read what precedes the functions, tell clang from the gcc whose format it writes, and return the folder."""
     compiler = records.compiler
     folder = records.string() if compiler.major >= 9 else ""
     if compiler.major >= 8:
-        records.word()  # whether blocks that no test reached are told apart
+        records.word()  # whether unexecuted blocks are marked
     if folder in ("", ".") and compiler.major >= 9 and not _first_column(records):
         records.compiler = Compiler("clang", compiler.major, compiler.minor)
         return ""
@@ -117,7 +117,7 @@ def _start_of_functions(records: _Records) -> str:
 
 
 def _first_column(records: _Records) -> int:
-    """The column in which the first function starts, which gcc gives and clang does not; 1 if there is no function."""
+    """The start column of the first function, which is 0 in files of clang; 1 if there is no function."""
     start = records.at
     try:
         if records.word() != _FUNCTION:
@@ -142,19 +142,19 @@ def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
     data : bytes
         The whole file.
     notes : CObject
-        What :func:`parse_notes` read from the object's ``.gcno``.
+        The result of :func:`parse_notes` for the object's ``.gcno``.
     name : str
-        How the user would name the file, for messages.
+        The file's name in messages.
 
     Returns
     -------
     Profile
-        A file that breaks off gives the counters before the break, and a problem.
+        For a truncated file, the counters before its end, and a problem.
 
     Raises
     ------
     EvidenceError
-        Nothing of the file can be used: it is empty, of another build or of another compiler.
+        When the file can't be used: it is empty, of another build or of another compiler.
 
     Examples
     --------
@@ -186,9 +186,9 @@ def parse_profile(data: bytes, notes: CObject, name: str) -> Profile:
 
 
 def _fill(counters: bytearray, records: _Records, notes: CObject) -> None:
-    """Put the counters of every function into their places, 64-bit in this machine's byte order.
+    """Copy the counters of every function to their offsets, as 64-bit integers in this machine's byte order.
 
-    A profile is one pair of records a function, and a test suite has millions of them: a pair is read at once.
+    A profile has two records for each function, and a test suite has millions of them, so both are read at once.
     """
     data, size, at = records.data, len(records.data), records.at
     unit = 1 if records.compiler.bytewise else 4
@@ -227,11 +227,11 @@ def _fill(counters: bytearray, records: _Records, notes: CObject) -> None:
         if length > 0:  # a negative length stands for counters that are all zero
             counters[slot[1] : slot[1] + length] = data[start:at] if plain else _turned(records, start, length // 8)
     if not notes.compiler.is_clang:
-        raise IndexError(at)  # the mark of the end is missing
+        raise IndexError(at)  # the end marker is missing
 
 
 def _turned(records: _Records, start: int, count: int) -> bytes:
-    """Counters of another byte order: two words each, the lower one first in either order."""
+    """Convert counters of another byte order: two words each, the lower one always first."""
     words = records.words_at(start, 2 * count)
     pairs = zip(words[::2], words[1::2], strict=True)
     return array("q", [low | (high - (high >> 31 << 32)) << 32 for low, high in pairs]).tobytes()
@@ -268,7 +268,7 @@ class _Draft:
 
 
 class _Records:
-    """The header of a file, and its records one after another."""
+    """Reads the header of a file, then its records one by one."""
 
     def __init__(self, data: bytes, name: str, kind: int):
         self.data, self.name, self.at = data, name, 0
@@ -312,7 +312,7 @@ class _Records:
 
 
 def _drafts(records: _Records) -> Sequence[_Draft]:
-    """The functions of a notes file."""
+    """Read the functions of a notes file."""
     drafts: list[_Draft] = []
     file = ""
     unit = 1 if records.compiler.bytewise else 4
@@ -332,7 +332,7 @@ def _drafts(records: _Records) -> Sequence[_Draft]:
             drafts[-1].arcs += [(words[0], target, flags & 7) for target, flags in pairs]
         elif tag == _LINES and drafts:
             file = _lines(records, end, drafts[-1], file)
-        records.at = end  # what is not known (conditions, paths) is skipped by its length
+        records.at = end  # unknown records (conditions, paths) are skipped by their length
     return drafts
 
 
@@ -350,7 +350,7 @@ def _function(records: _Records) -> _Draft:
 
 
 def _lines(records: _Records, end: int, draft: _Draft, file: str) -> str:
-    """Read the lines of one block; returns the source file that was named last."""
+    """Read the lines of one block; return the source file that was named last."""
     block = records.word()
     while records.at < end:
         line = records.word()
@@ -365,7 +365,7 @@ def _lines(records: _Records, end: int, draft: _Draft, file: str) -> str:
 
 
 def _check_graph(function: CFunction, name: str, size: int) -> None:
-    """Refuse more blocks than the file has room for, and arcs of blocks that do not exist: only damage explains it."""
+    """Refuse more blocks than fit into the file, and arcs of blocks that do not exist: the file must be damaged."""
     if function.blocks > size:
         cause = f"it says it has {function.blocks} blocks: the file is damaged"
         raise _error(name, f"function {function.name}", cause, "build the object again")
@@ -380,7 +380,7 @@ def _check_graph(function: CFunction, name: str, size: int) -> None:
 
 
 def _compiler(word: int, name: str) -> Compiler:
-    """The version word: ``B22*`` is gcc 12.2 (the letter counts tens), ``408*`` what clang writes."""
+    """Read the version word: ``B22*`` is gcc 12.2 (the letter counts tens), clang writes ``408*``."""
     text = word.to_bytes(4, "big").decode("ascii", "replace")
     if text[0] in "4" and text[1:3].isdigit():
         compiler = Compiler("clang", 4, int(text[1:3]))

@@ -1,10 +1,10 @@
-"""Counts of arcs and lines of compiled functions, from the counters of any number of runs at once.
+"""Counts of arcs and lines of compiled functions, computed from the counters of many runs at once.
 
-A compiler counts only the arcs that are off a spanning tree of a function's graph. What enters a block leaves it, so
-the counts of the tree's arcs follow: cut the tree at an arc, and the flow through that arc is what the counted arcs
-carry into the part cut off, less what they carry out. With the blocks in depth-first order such a part is a range,
-and the sum over a range is the difference of two running sums. Every count is thus a linear function of the
-counters, and one pass over a matrix solves all functions in all runs, exactly, in integers.
+A compiler counts only the arcs outside a spanning tree of a function's graph. Control that enters a block leaves it, so
+the counts of the tree's arcs follow. Removing one of its arcs cuts the tree into two parts; the flow through this arc
+balances the flow of the counted arcs between the parts. With the blocks in depth-first order such a part is a range,
+and the sum over a range is the difference of two cumulative sums. So every count is a linear function of the counters,
+and one pass over a matrix solves all functions in all runs exactly, in integers.
 """
 
 from __future__ import annotations
@@ -27,35 +27,34 @@ LineKey = tuple[int, str, int]
 class CFlow:
     """The flow through the functions of one or more objects.
 
-    Functions stand one after another: blocks, arcs and counters are numbered through.
+    Blocks, arcs and counters are numbered over all functions, one function after the other.
 
     Parameters
     ----------
     functions : sequence of CFunction
-        As :func:`~suspectra.program.c_files.parse_notes` gives them.
+        From :func:`~suspectra.program.c_files.parse_notes`.
     objects : sequence of int, optional
-        For each function the object it is of; functions of different objects own their lines apart. One object if
-        left out.
+        The object of each function; each object has its own lines. One object unless given.
     clang : collection of int
-        Objects that follow clang's rule, by which a block counts for each of its lines and not for the last alone.
+        Objects that follow clang's rule: a block counts for each of its lines, not only for the last one.
 
     Attributes
     ----------
     first_block, first_arc, first_counter : ndarray of int64, shape (functions + 1,)
-        Where each function begins.
+        The first block, arc and counter of each function, then their total number.
     source, target, flags : ndarray of int32, shape (arcs,)
-        Blocks at the ends of each arc, numbered through all functions, and its flags.
+        Blocks at the ends of each arc, numbered over all functions, and the flags of the arc.
     lines : tuple of (object, file, line)
         The executable lines.
 
     Raises
     ------
     EvidenceError
-        A function's uncounted arcs form a circle, so that its counts can't be known: the file is damaged.
+        When the uncounted arcs of a function form a cycle, so that counts can't be computed: the file is damaged.
 
     Examples
     --------
-    A loop that was entered once and went round six times; the arcs 0→2 and 3→2 are counted.
+    A loop that was entered once and repeated six times; the arcs 0→2 and 3→2 are counted.
 
     >>> loop = CFunction(1, 1, "loop", False, "a.c", 1, 4, 4,
     ...     ((0, 2, 0), (2, 3, 1), (2, 1, 1), (3, 2, 0)), ((2, "a.c", 2), (3, "a.c", 3)))
@@ -93,19 +92,19 @@ class CFlow:
         return len(self.counted)
 
     def arc_counts(self, counters: Ints) -> Ints:
-        """How often each arc was taken.
+        """Compute how often each arc was taken.
 
         Parameters
         ----------
         counters : ndarray of int64, shape (runs, counters)
-            What each run's profile holds, function after function.
+            The counters of each run's profile, function by function.
 
         Returns
         -------
         ndarray of int64, shape (arcs, runs)
             A count can be negative where flow is not conserved: after ``longjmp``, in a run that was killed, or in
-            a profile that threads wrote without ``-fprofile-update=atomic``. gcov prints it as it is; to ask
-            whether an arc was taken, compare with zero.
+            a profile that threads wrote without ``-fprofile-update=atomic``. gcov prints it unchanged. An arc was taken
+            if its count is above 0.
         """
         given = np.ascontiguousarray(np.asarray(counters, np.int64).T)
         counts = np.empty((len(self.source), given.shape[1]), np.int64)
@@ -116,12 +115,12 @@ class CFlow:
         return counts
 
     def block_counts(self, arcs: Ints) -> Ints:
-        """How often each block was entered.
+        """Compute how often each block was entered.
 
         Parameters
         ----------
         arcs : ndarray of int, shape (arcs, runs)
-            What :meth:`arc_counts` returned.
+            The result of :meth:`arc_counts`.
 
         Returns
         -------
@@ -131,15 +130,15 @@ class CFlow:
         return dense_product(self._entering, arcs)
 
     def lines_executed(self, arcs: Ints) -> Bools:
-        """Whether each line was executed.
+        """Compute whether each line was executed.
 
-        A line is executed when one of its blocks is: what flows through a block either entered the line's blocks from
-        elsewhere or goes round inside them, and gcov's count adds up both.
+        A line is executed when one of its blocks is. Control that enters a block comes either from blocks of other
+        lines or from a cycle inside the line, and gcov's count is the sum of both.
 
         Parameters
         ----------
         arcs : ndarray of int, shape (arcs, runs)
-            What :meth:`arc_counts` returned.
+            The result of :meth:`arc_counts`.
 
         Returns
         -------
@@ -160,15 +159,15 @@ class CFlow:
         return np.greater(dense_product(self._owner, entered.astype(np.int32)), 0)
 
     def line_counts(self, arcs: Ints) -> Ints:
-        """How often each line was executed, by gcov's rule.
+        """Compute how often each line was executed, by gcov's rule.
 
-        The count of a line is what enters its blocks from blocks of other lines, plus the circles that stay inside the
-        line. A line without blocks of its own has the sum of its blocks' counts.
+        The count of a line is the flow into its blocks from blocks of other lines, plus the flow around cycles inside
+        the line. A line without blocks of its own has the sum of its blocks' counts.
 
         Parameters
         ----------
         arcs : ndarray of int, shape (arcs, runs)
-            What :meth:`arc_counts` returned.
+            The result of :meth:`arc_counts`.
 
         Returns
         -------
@@ -189,12 +188,12 @@ class CFlow:
 
     @cached_property
     def visible(self) -> Ints:
-        """The arcs that are control flow, in their order: those of calls that may not return are left out."""
+        """The arcs that are control flow, without those of calls that may not return; ascending."""
         return np.flatnonzero((self.flags & FAKE) == 0)
 
     @cached_property
     def block_lines(self) -> tuple[Ints, Ints]:
-        """(block, index into `lines`) of every line a block holds, without repetition, sorted by block."""
+        """Pairs of a block and one of its lines, as an index into `lines`; without repetition, sorted by block."""
         index = {key: i for i, key in enumerate(self.lines)}
         pairs = {
             (int(base) + block, index[(owner, file, line)])
@@ -206,7 +205,7 @@ class CFlow:
         return table[:, 0], table[:, 1]
 
     def _order_blocks(self) -> None:
-        """Lay the blocks in depth-first order of the spanning trees, and each tree arc's cut as a range of it."""
+        """Put the blocks in depth-first order of the spanning trees, in which the cut of each tree arc is a range."""
         tree = np.flatnonzero(self.flags & ON_TREE)
         neighbours: list[list[tuple[int, int]]] = [[] for _ in range(self.blocks)]
         for arc, source, target in zip(
@@ -214,18 +213,18 @@ class CFlow:
         ):
             neighbours[source].append((target, arc))
             neighbours[target].append((source, arc))
-        closing = -1  # the arc from exit to entry that makes a run of the function a circle
+        closing = -1  # stands for the arc from exit to entry, which closes a run of the function
         for function, base in zip(self.functions, self.first_block.tolist(), strict=False):
             if function.blocks > EXIT:
                 neighbours[base + ENTRY].append((base + EXIT, closing))
                 neighbours[base + EXIT].append((base + ENTRY, closing))
-        place, end, through = self._walk(neighbours)
-        below = np.array([arc for arc in through if arc >= 0], np.int64)
+        position, end, reached_by = self._walk(neighbours)
+        below = np.array([arc for arc in reached_by if arc >= 0], np.int64)
         if len(below) != len(tree):
             raise self._circular(np.setdiff1d(tree, below)[0])
-        head = np.flatnonzero(np.array(through, np.int64) >= 0)  # the block a cut's range starts with
-        self._tree, self._cut_start, self._cut_end = below, place[head], end[head]
-        # flow into the range through its arc makes up for what the counted arcs lack
+        head = np.flatnonzero(np.array(reached_by, np.int64) >= 0)  # the first block of a cut's range
+        self._tree, self._cut_start, self._cut_end = below, position[head], end[head]
+        # the flow through the cut's arc balances the flow of the counted arcs into the range
         self._cut_sign = np.where(self.target[below] == head, -1, 1)
         count = np.arange(self.counters)
         ones = np.ones(self.counters, np.int64)
@@ -233,7 +232,7 @@ class CFlow:
             (
                 np.concatenate([ones, -ones]),
                 (
-                    np.concatenate([place[self.target[self.counted]], place[self.source[self.counted]]]),
+                    np.concatenate([position[self.target[self.counted]], position[self.source[self.counted]]]),
                     np.concatenate([count, count]),
                 ),
             ),
@@ -241,9 +240,9 @@ class CFlow:
         )
 
     def _walk(self, neighbours: list[list[tuple[int, int]]]) -> tuple[Ints, Ints, list[int]]:
-        """Depth-first: each block's place, the end of its range, and the arc it was reached through (-2: a root)."""
-        place, end = np.full(self.blocks, -1, np.int64), np.zeros(self.blocks, np.int64)
-        through = [-2] * self.blocks
+        """Depth-first search: the position of each block, the end of its range, and the arc to it (-2 for a root)."""
+        position, end = np.full(self.blocks, -1, np.int64), np.zeros(self.blocks, np.int64)
+        reached_by = [-2] * self.blocks
         seen, order = [False] * self.blocks, 0
         for root in range(self.blocks):
             if seen[root]:
@@ -255,14 +254,14 @@ class CFlow:
                 if block < 0:
                     end[~block] = order
                     continue
-                place[block] = order
+                position[block] = order
                 order += 1
                 stack.append(~block)
                 for other, arc in neighbours[block]:
                     if not seen[other]:
-                        seen[other], through[other] = True, arc
+                        seen[other], reached_by[other] = True, arc
                         stack.append(other)
-        return place, end, through
+        return position, end, reached_by
 
     def _circular(self, arc: int) -> EvidenceError:
         function = self.functions[int(np.searchsorted(self.first_arc, arc, "right")) - 1]
@@ -272,7 +271,7 @@ class CFlow:
 
     @cached_property
     def _entering(self) -> IntMatrix:
-        """Blocks × arcs: the arcs that enter a block; for an entry those that leave it."""
+        """Blocks × arcs: the arcs that enter each block; for an entry block those that leave it."""
         entry = np.isin(self.source, self.first_block[:-1] + ENTRY)
         row = np.concatenate([self.target, self.source[entry]])
         column = np.concatenate([np.arange(len(self.target)), np.flatnonzero(entry)])
@@ -280,7 +279,7 @@ class CFlow:
 
     @cached_property
     def _ownership(self) -> tuple[tuple[LineKey, ...], list[tuple[int, int]], list[tuple[int, int]]]:
-        """The lines, the (line, block) pairs by which a line is counted, and those of lines that own no block."""
+        """The lines, the (line, block) pairs by which lines are counted, and the pairs of lines that own no block."""
         owned: set[tuple[LineKey, int, int]] = set()
         holding: list[tuple[LineKey, int, int]] = []
         groups = self._groups()
@@ -290,7 +289,7 @@ class CFlow:
             if function.artificial:
                 continue
             for block, located in _locations(function):
-                # an instance of a template has its lines for itself, -1 stands for all other functions
+                # each instance of a template counts its lines separately; -1 stands for all other functions
                 keys = [((owner, *at), number if number in groups and _within(function, at) else -1) for at in located]
                 holding += [(key, part, base + block) for key, part in keys]
                 if owner in self._clang and block:
@@ -307,7 +306,7 @@ class CFlow:
         )
 
     def _groups(self) -> set[int]:
-        """Functions that begin on the same line of an object's source as another: instances of one template."""
+        """Functions that begin on the same source line as another one of the object: instances of a template."""
         starts: dict[LineKey, list[int]] = {}
         for number, (function, owner) in enumerate(zip(self.functions, self.objects, strict=True)):
             if not function.artificial:
@@ -323,7 +322,7 @@ class CFlow:
 
     @cached_property
     def _owned_arcs(self) -> tuple[Ints, Ints, Bools]:
-        """(line, arc, whether the arc comes from a block of the same line) of every arc into a line's blocks."""
+        """For every arc into a line's blocks: the line, the arc, and whether it comes from a block of the same line."""
         _, owned, _ = self._ownership
         pairs = np.array(owned, np.int64).reshape(-1, 2)
         owner = _incidence(pairs[:, 0], pairs[:, 1], (len(self.lines), self.blocks))
@@ -338,7 +337,7 @@ class CFlow:
 
     @cached_property
     def _line_entries(self) -> IntMatrix:
-        """Lines × arcs: the arcs a line's count adds up, but for its inner circles."""
+        """Lines × arcs: the arcs whose sum is a line's count, without the cycles inside the line."""
         line, arc, inner = self._owned_arcs
         loose = np.array(self._ownership[2], np.int64).reshape(-1, 2)
         entering = _incidence(line[~inner], arc[~inner], (len(self.lines), len(self.source)))
@@ -347,18 +346,18 @@ class CFlow:
 
     @cached_property
     def _inner_arcs(self) -> list[tuple[int, Ints]]:
-        """Lines with arcs between their own blocks that can form a circle, and these arcs."""
+        """Lines whose own blocks can form a cycle, and the arcs between these blocks."""
         line, arc, inner = self._owned_arcs
         order = np.lexsort((arc[inner], line[inner]))
         line, arc = line[inner][order], arc[inner][order]
         starts = np.flatnonzero(np.diff(line, prepend=-1))
         groups = zip(line[starts].tolist(), np.split(arc, starts[1:]), strict=False) if len(line) else ()
-        # a circle needs an arc that goes back; without one the blocks' numbers only rise
+        # a cycle needs an arc back to an earlier block
         return [(at, arcs) for at, arcs in groups if _can_circle(self.source[arcs], self.target[arcs])]
 
 
 def _locations(function: CFunction) -> list[tuple[int, list[tuple[str, int]]]]:
-    """Each block's lines, a list for every stretch of one file, in ascending order."""
+    """The lines of each block, sorted, one list for each run of lines of one file."""
     stretches = groupby(function.lines, key=lambda line: line[:2])
     return [(block, sorted((file, line) for _, _, line in lines)) for (block, file), lines in stretches]
 
@@ -375,7 +374,7 @@ def _can_circle(source: Ints, target: Ints) -> bool:
 
 
 def _circles(source: list[int], target: list[int], count: list[int]) -> int:
-    """How often the flow goes round: circles are taken out one by one, each with the least count on it."""
+    """The flow around cycles: they are removed one by one, each with the smallest count on it."""
     leaving: dict[int, list[int]] = {}
     for arc, block in enumerate(source):
         leaving.setdefault(block, []).append(arc)
@@ -390,7 +389,7 @@ def _circles(source: list[int], target: list[int], count: list[int]) -> int:
 
 
 def _circle_through(root: int, leaving: dict[int, list[int]], target: list[int], count: list[int]) -> list[int]:
-    """A path of arcs with flow from a block back to itself, empty when there is none."""
+    """A path of arcs with flow from a block back to itself, empty if there is none."""
     seen = {root}
     path: list[int] = []
     trail = [iter(leaving[root])]
@@ -417,11 +416,11 @@ def _starts(sizes: Sequence[int]) -> Ints:
 
 
 def _incidence(row: Ints, column: Ints, shape: tuple[int, int]) -> IntMatrix:
-    """A matrix of ones; a pair that comes twice still gives one."""
+    """A matrix with 1 at each pair, also at repeated ones."""
     pairs = np.unique(np.stack([row, column]).astype(np.int64), axis=1)
     return sparse.csr_array((np.ones(pairs.shape[1], np.int64), (pairs[0], pairs[1])), shape=shape)
 
 
 def _summing(pairs: Ints, shape: tuple[int, int]) -> IntMatrix:
-    """A matrix of how often each pair comes."""
+    """A matrix with the number of occurrences of each pair."""
     return sparse.csr_array((np.ones(len(pairs), np.int64), (pairs[:, 0], pairs[:, 1])), shape=shape)

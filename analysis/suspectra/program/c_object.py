@@ -18,32 +18,32 @@ from functools import cached_property
 from suspectra.errors import Problem
 
 ON_TREE, FAKE, FALL_THROUGH = 1, 2, 4
-"""Flags of an arc: not counted, not control flow (a call that may not return), falls through."""
+"""Flags of an arc: on the spanning tree (not counted), not control flow (a call that may not return), fall-through."""
 
 ENTRY, EXIT = 0, 1
-"""Numbers of the blocks every function begins and ends with."""
+"""Numbers of the first and the last block of every function."""
 
 KNOWN_GCC = range(9, 16)
-"""Major versions of gcc whose files are read."""
+"""Major versions of gcc whose files can be read."""
 
 MAX_LINES = 1 << 30
-"""No source has more."""
+"""Larger line numbers mean that a file is damaged."""
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """Who wrote a file.
+    """The compiler that wrote a file.
 
-    clang up to 19 writes the format of gcc 4.8 unless told otherwise, so files of that version are taken for clang's.
-    Later ones write that of gcc 11, but neither the folder they ran in nor the columns of functions. The version is
-    then that of the format, not that of clang.
+    clang up to 19 writes the format of gcc 4.8 unless told otherwise, so files of that version are assumed to be
+    clang's. Later versions write the format of gcc 11, but without their working folder and the columns of functions.
+    The version is then that of the format, not that of clang.
 
     Parameters
     ----------
     name : {'gcc', 'clang'}
-        Whose rules the counts follow.
+        The compiler whose rules the counts follow.
     major, minor : int
-        Its version.
+        Version of the format.
 
     Examples
     --------
@@ -60,12 +60,12 @@ class Compiler:
 
     @property
     def is_clang(self) -> bool:
-        """Whether the file follows the old layout that clang writes."""
+        """Whether clang wrote the file."""
         return self.name == "clang"
 
     @property
     def known(self) -> bool:
-        """Whether this module reads what it writes."""
+        """Whether its files can be read."""
         return self.is_clang or self.major in KNOWN_GCC
 
     @property
@@ -83,17 +83,17 @@ class CFunction:
     ident, cfg_checksum : int
         The compiler's own number of the function, and the checksum of its control flow.
     name : str
-        As the linker knows it: mangled in C++.
+        The linker's name: mangled in C++.
     artificial : bool
-        Made by the compiler (an initializer of globals); gcov hides it.
+        Whether the compiler generated it (such as an initializer of globals); gcov hides it.
     file : str
-        The source file as the compiler was given it.
+        The source file as passed to the compiler.
     line, end_line : int
         First and last line; clang and old formats give only the first.
     blocks : int
         Number of basic blocks; 0 is the entry, 1 the exit.
     arcs : tuple of (source, target, flags)
-        Numbers of blocks, and bits: 1 on the spanning tree (not counted), 2 fake, 4 fallthrough.
+        Blocks at either end, and a combination of `ON_TREE`, `FAKE` and `FALL_THROUGH`.
     lines : tuple of (block, file, line)
         In the order of the file.
 
@@ -118,7 +118,7 @@ class CFunction:
 
     @cached_property
     def counted(self) -> tuple[int, ...]:
-        """The arcs that have a counter, in the order of the counters."""
+        """The arcs with a counter, in the order of the counters."""
         return tuple(i for i, (_, _, flags) in enumerate(self.arcs) if not flags & ON_TREE)
 
 
@@ -129,13 +129,14 @@ class CObject:
     Parameters
     ----------
     name : str
-        The ``.gcno`` file as the user would name it.
+        The name of the ``.gcno`` file in messages.
     compiler : Compiler
-        Who wrote it.
+        The compiler that wrote it.
     stamp : int
-        Tells builds apart; a profile carries the stamp of the object that wrote it.
+        Identifies the build; a profile has the stamp of the object that wrote it.
     folder : str
-        Where the compiler ran; relative source paths start there. Empty where the format does not say.
+        The folder in which the compiler ran, from which relative source paths start. Empty where the format does not
+        say.
     functions : tuple of CFunction
         In the order of the file.
 
@@ -156,7 +157,7 @@ class CObject:
 
     @cached_property
     def first_counter(self) -> dict[int, int]:
-        """Number of the first counter of each function, by its ident."""
+        """The index of each function's first counter, by the function's ident."""
         starts, total = {}, 0
         for function in self.functions:
             starts[function.ident] = total
@@ -170,7 +171,7 @@ class CObject:
 
     @cached_property
     def slots(self) -> dict[int, tuple[int, int, int, str]]:
-        """By the ident of each function: checksum, first byte and number of bytes of its counters, and its name."""
+        """Checksum, offset and size of the counters in bytes, and name of each function, by its ident."""
         return {
             function.ident: (
                 function.cfg_checksum,
@@ -183,21 +184,21 @@ class CObject:
 
     @cached_property
     def by_name(self) -> dict[str, CFunction]:
-        """The functions by their linker's name."""
+        """The functions by the linker's names."""
         return {function.name: function for function in self.functions}
 
     @cached_property
     def sources(self) -> tuple[str, ...]:
-        """Every source file that lines of this object belong to, sorted."""
+        """The source files of this object's lines, sorted."""
         named = {file for function in self.functions for _, file, _ in function.lines}
         return tuple(sorted(named | {function.file for function in self.functions}))
 
     @cached_property
     def inlined(self) -> tuple[str, ...]:
-        """Names of functions that hold lines which are not theirs.
+        """Names of functions with lines of other functions.
 
-        At ``-O0`` a function of C holds lines of its own only, and one of C++ none of another function's (a constructor
-        does hold the initializers that stand at the members); more says that the compiler moved code.
+        At ``-O0`` a C function has only its own lines, and a C++ function has none of another function (a constructor
+        also has the initializers of members). Otherwise the compiler moved code.
         """
         spans: dict[str, list[tuple[int, int]]] = {}
         for function in self.functions:
@@ -221,14 +222,14 @@ class CObject:
 
 @dataclass(frozen=True)
 class Profile:
-    """The counters one run left for one object.
+    """The counters of one run for one object.
 
     Parameters
     ----------
     counters : array of int64, length of the object's counters
-        Function after function, as :class:`~suspectra.program.c_flow.CFlow` takes them.
+        Function by function, as :class:`~suspectra.program.c_flow.CFlow` needs them.
     problems : tuple of Problem
-        What could not be read; the counters concerned are zero.
+        What could not be read; the counters affected are 0.
 
     Examples
     --------

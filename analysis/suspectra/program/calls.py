@@ -1,4 +1,4 @@
-"""Which statements call which functions, as far as Python's names and the tests tell."""
+"""Which statements call which functions, according to Python's names and the tests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import Elements, PerTest, Spectrum
 from suspectra_recorder.instrumentation.source import parse
 
-# a method of one of these may be meant whenever its name is called on something
+# a call of one of these names may be a call of the method of a built-in type
 _COMMON = frozenset(
     name
     for kind in (str, bytes, bytearray, list, tuple, dict, set, int, float, complex, object, type, slice, memoryview)
@@ -39,7 +39,7 @@ class Calls:
     Parameters
     ----------
     pairs : ndarray of int64, shape (k, 2)
-        Elements x, y where x calls the function whose first statement is y, in ascending order.
+        Elements x, y where x calls the function whose first statement is y; ascending.
 
     Examples
     --------
@@ -58,24 +58,24 @@ class Calls:
         progress: Callable[[float], object] = lambda fraction: None,
         previous: Calls | None = None,
     ) -> Calls:
-        """The calls of a program that tests made.
+        """Find the calls that tests made.
 
         Parameters
         ----------
         spectrum : Spectrum
-            Which statements ran.
+            The statements and the tests that executed them.
         program : Program, optional
-            Without its sources, or where they changed since the tests ran, there are no calls.
+            The sources. Without them, or where they changed since the tests ran, no calls are found.
         progress : callable
             Called with the finished fraction before each file; it may raise to cancel.
         previous : Calls, optional
-            The calls before a change. Sources are read again only when one of the files is another, and only the rows
-            of tests that ran again are looked at; where the calls are the same, so is the object.
+            The calls before a change. Sources are read again only if a file changed, and only rows of tests that ran
+            again are looked at. If the calls are the same, this object is returned.
 
         Returns
         -------
         Calls
-            Pairs of a calling statement and the first one of a function that it may call.
+            Pairs of a calling statement and the first statement of the called function.
         """
         elements = spectrum.elements
         if program is None or program.source_of is None or not len(elements):
@@ -92,7 +92,7 @@ class Calls:
 
 @dataclass(frozen=True, eq=False)
 class _Named:
-    """The calls that the sources name, made by a test or not."""
+    """The calls in the sources, whether a test made them or not."""
 
     elements: Elements
     source_of: SourcesAsRun
@@ -121,7 +121,7 @@ class _Named:
         return PerTest(self._met)
 
     def _met(self, spectrum: Spectrum, tests: list[int]) -> Iterator[Ints]:
-        """For each test the pairs of which it executed both ends."""
+        """The pairs of which each test executed both ends."""
         executed = np.zeros(len(self.elements), bool)
         for row in checked(spectrum.rows[test] for test in tests):
             executed[row] = True
@@ -129,7 +129,7 @@ class _Named:
             executed[row] = False
 
     def met(self, spectrum: Spectrum) -> Ints:
-        """The pairs of which some test executed both ends."""
+        """The pairs of which any test executed both ends."""
         if not len(self.pairs):
             return self.pairs
         some = np.zeros(len(self.pairs), bool)
@@ -156,7 +156,7 @@ def _by_unique_name(elements: Elements, begins: dict[int, int]) -> dict[str, int
 
 @Remembered
 def _callers(data: bytes, lines: bytes, end_lines: bytes) -> tuple[tuple[int, str], ...]:
-    """The innermost statement around each call, and the called name; none where the source can't be parsed.
+    """The innermost statement around each call, and the called name; empty if the source can't be parsed.
 
     Parameters
     ----------
@@ -166,9 +166,9 @@ def _callers(data: bytes, lines: bytes, end_lines: bytes) -> tuple[tuple[int, st
     first, last = np.frombuffer(lines, np.int32), np.frombuffer(end_lines, np.int32)
     found = []
     for line, name in _calls(data):
-        holding = np.flatnonzero((first <= line) & (line <= last))
-        if len(holding):
-            found.append((int(holding[np.argmax(first[holding])]), name))
+        containing = np.flatnonzero((first <= line) & (line <= last))
+        if len(containing):
+            found.append((int(containing[np.argmax(first[containing])]), name))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""The control flow of a whole program, as the techniques of edges need it."""
+"""The control flow of a whole program, for techniques that rank by edges."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum, ranges
 
 @dataclass(frozen=True, eq=False)
 class ControlFlow:
-    """Flow graphs side by side: blocks and edges are numbered through.
+    """The flow graphs of a program. Blocks and edges are numbered over all graphs.
 
     Parameters
     ----------
     tables : tuple of GraphTable
         One for each file, or one for all.
     problems : tuple of Problem
-        What is not known of the flow.
+        Gaps in what is known of the flow.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class ControlFlow:
 
     @cached_property
     def first_graph(self) -> Ints:
-        """Where the graphs of each table begin; shape (tables + 1,)."""
+        """The first graph of each table, then the number of graphs; shape (tables + 1,)."""
         return np.cumsum([0, *map(len, self.tables)])
 
     @cached_property
@@ -57,16 +57,16 @@ class ControlFlow:
 
     @cached_property
     def first_block(self) -> Ints:
-        """Where the blocks of each graph begin; shape (graphs + 1,)."""
+        """The first block of each graph, then the number of blocks; shape (graphs + 1,)."""
         return _starts(table.first_block for table in self.tables)
 
     def graph(self, number: int) -> FlowGraph:
-        """One of the graphs, in the numbers of the spectrum.
+        """Return one of the graphs, with edges and elements of the spectrum.
 
         Parameters
         ----------
         number : int
-            Counted through all tables.
+            Its index over all tables.
 
         Returns
         -------
@@ -77,12 +77,12 @@ class ControlFlow:
         return self.tables[table].graph(number - int(self.first_graph[table]))
 
     def elements_of(self, block: int) -> Ints:
-        """The elements a block holds.
+        """Return the elements of a block.
 
         Parameters
         ----------
         block : int
-            Counted through all graphs.
+            Its index over all graphs.
 
         Returns
         -------
@@ -106,22 +106,22 @@ class ControlFlow:
 
     @cached_property
     def graph_of_block(self) -> Ints:
-        """The graph each block is of; shape (blocks,)."""
+        """The graph of each block; shape (blocks,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.first_block))
 
     @cached_property
     def source(self) -> Ints:
-        """The block each edge leaves; shape (edges,)."""
+        """The block that each edge leaves; shape (edges,)."""
         return _joined(table.source for table in self.tables) + self._shift
 
     @cached_property
     def target(self) -> Ints:
-        """The block each edge enters; shape (edges,)."""
+        """The block that each edge enters; shape (edges,)."""
         return _joined(table.target for table in self.tables) + self._shift
 
     @cached_property
     def edge(self) -> Ints:
-        """Column of each edge in the spectrum, -1 for one that no evidence tells; shape (edges,)."""
+        """Column of each edge in the spectrum, -1 for an edge that is not in it; shape (edges,)."""
         return _joined(table.edge for table in self.tables)
 
     @cached_property
@@ -151,33 +151,33 @@ class ControlFlow:
 
     @cached_property
     def last_element(self) -> Ints:
-        """The last element of each block, where it decides; -1 in a block without elements; shape (blocks,)."""
+        """The last element of each block, -1 for a block without elements; shape (blocks,)."""
         last = np.full(self.blocks, -1)
-        last[self.member_block] = self.member_element  # ascending within a block, so the last one stays
+        last[self.member_block] = self.member_element  # ascending within a block, so the last one remains
         return last
 
     @cached_property
     def first_edge(self) -> Ints:
-        """Where the edges of each graph begin; shape (graphs + 1,)."""
+        """The first edge of each graph, then the number of edges; shape (graphs + 1,)."""
         return _starts(table.first_edge for table in self.tables)
 
     @cached_property
     def graph_of_edge(self) -> Ints:
-        """The graph each edge is of; shape (edges,)."""
+        """The graph of each edge; shape (edges,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.first_edge))
 
     def part(self, graphs: Ints) -> FlowPart:
-        """Some of the graphs.
+        """Select some of the graphs.
 
         Parameters
         ----------
         graphs : ndarray of int, shape (k,)
-            Ascending.
+            Their indices, ascending.
 
         Returns
         -------
         FlowPart
-            With where its blocks and edges stand in the whole.
+            The graphs, with their blocks numbered anew.
 
         Examples
         --------
@@ -196,19 +196,19 @@ class ControlFlow:
         return FlowPart(blocks, edges, self.source[edges] + of_edge, self.target[edges] + of_edge)
 
     def over_elements(self, scores: Floats, elements: int) -> Floats:
-        """The highest score of the blocks each element scored in; NaN scores do not count.
+        """Give each element the highest score of its blocks; NaN scores do not count.
 
         Parameters
         ----------
         scores : ndarray of float64, shape (blocks,)
             One for each block.
         elements : int
-            How many the spectrum has.
+            The number of elements of the spectrum.
 
         Returns
         -------
         ndarray of float64, shape (elements,)
-            NaN where no block has a score.
+            NaN for elements of which no block has a score.
 
         Examples
         --------
@@ -232,7 +232,7 @@ class ControlFlow:
 
 
 def _starts(of_tables: Iterable[Ints]) -> Ints:
-    """Where what each graph has begins, from where it begins within each table."""
+    """Join the first indices within each table to first indices over all tables."""
     return np.cumsum([0, *joined([np.diff(starts) for starts in of_tables])])
 
 
@@ -243,16 +243,16 @@ def _joined(of_tables: Iterable[Ints]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class FlowPart:
-    """Some graphs of a control flow, their blocks numbered through.
+    """Some graphs of a control flow, with their blocks numbered anew.
 
     Parameters
     ----------
     blocks : ndarray of int64, shape (blocks,)
-        Their numbers in the whole.
+        Their indices in the whole flow.
     edges : ndarray of int64, shape (edges,)
-        Their numbers in the whole.
+        Their indices in the whole flow.
     source, target : ndarray of int64, shape (edges,)
-        Ends of the edges in numbers of this part.
+        The blocks at the ends of each edge, numbered within this part.
 
     Examples
     --------
@@ -270,32 +270,32 @@ class FlowPart:
 
 
 def control_flow(technique: str, spectrum: Spectrum, program: Program | None) -> tuple[Spectrum, ControlFlow]:
-    r"""The control flow that a technique asks for, and the spectrum with all edges of it that were traversed.
+    r"""Return the control flow, and the spectrum with all traversed edges of it.
 
-    The graphs come from the evidence where it holds them (compiled objects do); for Python they are read from the
-    sources and the arcs, for arcs alone from these. Arcs that a recorder leaves out because they follow from the
-    statements are put in.
+    The graphs come from the evidence where it has them (for compiled objects). For Python they are built from the
+    sources and the arcs, without sources from the arcs alone. Arcs that a recorder leaves out because they follow from
+    the statements are added.
 
     Parameters
     ----------
     technique : str
-        Its title, for the message.
+        Its title, for messages.
     spectrum : Spectrum
-        With edges.
+        A spectrum with edges.
     program : Program or None
-        Graphs and sources, as far as the evidence holds them.
+        Graphs and sources, as far as the evidence has them.
 
     Returns
     -------
     spectrum : Spectrum
-        The one given, or one with more edges.
+        The given one, or one with more edges.
     flow : ControlFlow
-        Its `edge` are columns of that spectrum.
+        The control flow; its `edge` has columns of that spectrum.
 
     Raises
     ------
     NothingToRank
-        When the evidence holds no edges, or does not tell how they hang together.
+        When the evidence has no edges, or does not say which blocks they join.
 
     Examples
     --------

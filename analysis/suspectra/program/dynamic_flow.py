@@ -1,4 +1,4 @@
-"""The control flow that tests traversed, between elements: what ran just before what."""
+"""The control flow that tests traversed, as pairs of elements that ran one directly after the other."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
 
 @dataclass(frozen=True, eq=False)
 class DynamicFlow:
-    """Nodes that hold elements, and the traversed arcs between them: what is adjacent for paper 003, Definition 26.
+    """Nodes with elements, and the traversed arcs between them. They define adjacency for paper 003, Definition 26.
 
-    A node is a basic block where the evidence tells the blocks, and a single statement where it tells lines.
+    A node is a basic block where the evidence has blocks, else a single statement.
 
     Parameters
     ----------
     node_start : ndarray of int64, shape (nodes + 1,)
-        Where the elements of each node begin in `element`.
+        The first index of each node's elements in `element`, then their number.
     element : ndarray of int32, shape (members,)
-        Elements, node by node, in the order they run.
+        Elements, node by node, in the order of execution.
     source, target : ndarray of int64, shape (arcs,)
-        Nodes.
+        The nodes at the ends of each arc.
     edge : ndarray of int64, shape (arcs,)
         Column of each arc in the spectrum's edges.
 
@@ -49,21 +49,21 @@ class DynamicFlow:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self.node_start) - 1
 
     def elements_of(self, node: int) -> Ints:
-        """The elements a node holds.
+        """Return the elements of a node.
 
         Parameters
         ----------
         node : int
-            Its number.
+            Its index.
 
         Returns
         -------
         ndarray of int, shape (k,)
-            In the order they run.
+            In the order of execution.
         """
         return self.element[self.node_start[node] : self.node_start[node + 1]]
 
@@ -80,7 +80,7 @@ class DynamicFlow:
         first = self.element[self.node_start[self.target[joined]]]
         pairs = np.concatenate([inside[same_node], np.stack([last, first], axis=1)]).astype(np.int64)
         check()
-        # as one number each, which sorts many times faster than rows of two do
+        # one number for each pair sorts many times faster than rows of two
         both = np.unique(pairs[pairs[:, 0] != pairs[:, 1]] @ np.array([1 << 32, 1]))
         return np.stack([both >> 32, both & 0xFFFFFFFF], axis=1)
 
@@ -88,22 +88,22 @@ class DynamicFlow:
     def from_spectrum(
         cls, spectrum: Spectrum, graphs: Sequence[FlowGraph] = (), previous: DynamicFlow | None = None
     ) -> DynamicFlow:
-        """The flow of a spectrum: by blocks where a graph knows the edges, by lines elsewhere.
+        """Build the flow of a spectrum: by blocks where a graph has the edges, by lines elsewhere.
 
         Parameters
         ----------
         spectrum : Spectrum
             Without edges the flow is empty.
         graphs : sequence of FlowGraph
-            They tell which blocks the edges of the spectrum join. Arcs of a file of which no graph knows an edge join
+            They say which blocks the edges of the spectrum join. In a file of which no graph has an edge, arcs join
             lines; other edges are left out.
         previous : DynamicFlow, optional
-            The flow before a change: itself as long as tests traverse the same edges of the same tables.
+            The flow before a change. It is returned if tests traverse the same edges of the same tables.
 
         Returns
         -------
         DynamicFlow
-            Only arcs that some test traversed.
+            Only with arcs that a test traversed.
 
         Examples
         --------
@@ -130,7 +130,7 @@ class DynamicFlow:
 
     @classmethod
     def from_lines(cls, elements: Elements, edges: Edges, chosen: Bools | None = None) -> DynamicFlow:
-        """The flow of edges that join lines, each element its own node; entries and exits hold no element.
+        """Build the flow of edges that join lines. Each element is a node.
 
         Parameters
         ----------
@@ -139,12 +139,12 @@ class DynamicFlow:
         edges : Edges
             Arcs between lines.
         chosen : ndarray of bool, shape (edges,), optional
-            Which of them to take; all unless given.
+            The edges to include; all unless given.
 
         Returns
         -------
         DynamicFlow
-            An arc that begins or ends where no statement starts is left out.
+            Without arcs that begin or end where no statement is, such as entries and exits.
         """
         columns = np.flatnonzero(~edges.is_outcome if chosen is None else chosen & ~edges.is_outcome)
         source, target = (ends[columns] for ends in _ends(elements, edges))
@@ -155,7 +155,7 @@ class DynamicFlow:
 
 @dataclass(frozen=True, eq=False)
 class _Terms:
-    """What a flow follows from."""
+    """What a flow is computed from."""
 
     elements: Elements
     edges: Edges
@@ -230,14 +230,14 @@ def _elements_at(elements: Elements, file: Ints, line: Ints) -> Ints:
     order = np.argsort(key, kind="stable")
     wanted = file.astype(np.int64) * width + np.maximum(line, 0)
     check()
-    place = np.searchsorted(key[order], wanted)
+    position = np.searchsorted(key[order], wanted)
     check()
-    hit = place < len(order)
-    hit[hit] = key[order][place[hit]] == wanted[hit]
-    hit &= line > 0
+    found_there = position < len(order)
+    found_there[found_there] = key[order][position[found_there]] == wanted[found_there]
+    found_there &= line > 0
     found = np.full(len(line), -1, np.int64)
-    found[hit] = order[place[hit]]
-    for i in checked(np.flatnonzero(~hit & (line > 0)).tolist()):
+    found[found_there] = order[position[found_there]]
+    for i in checked(np.flatnonzero(~found_there & (line > 0)).tolist()):
         element = elements.at(elements.files[file[i]], int(line[i]))
         found[i] = -1 if element is None else element
     return found

@@ -1,6 +1,6 @@
-"""The part of each file in the tables of statements and edges, in the file's own numbers.
+"""The part of each file in the tables of statements and edges, with indices within the file.
 
-What is worked out for a file in its own numbers holds as long as the file stays as it is, wherever its columns stand.
+Results with indices within the file are valid as long as the file does not change, wherever its columns are.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from suspectra.spectrum import Edges, Elements
 
 @dataclass(frozen=True)
 class FilePart:
-    """One file of the tables. Parts that hold the same are equal, wherever they stand.
+    """One file of the tables. Parts with equal content are equal, wherever their columns are.
 
     Parameters
     ----------
     lines, functions, arc_ends : bytes
         First lines of the statements, their functions, and the ends of the arcs, all integers of 32 bits.
     function_lines : tuple of int
-        Where each of its functions begins.
+        The first line of each of its functions.
     file, first_element, first_function : int
-        Its place in the tables.
+        The index of the file, and of its first element and function in the tables.
     columns : ndarray of int64, shape (arcs,)
-        Columns of its arcs.
+        Columns of its arcs in the spectrum.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class FilePart:
 
     @cached_property
     def arcs(self) -> dict[tuple[int, int], int]:
-        """The number of each arc."""
+        """The index of each arc within the file."""
         ends = np.frombuffer(self.arc_ends, np.int32).reshape(-1, 2).tolist()
         return {(source, target): number for number, (source, target) in enumerate(ends)}
 
@@ -67,7 +67,7 @@ class FilePart:
         return dict(zip(lines, range(len(lines)), strict=True))
 
     def elements_at(self, lines: Ints) -> Ints:
-        """The statement that begins on each of some lines, -1 where none does.
+        """Return the statement that begins on each of some lines, -1 where none does.
 
         Parameters
         ----------
@@ -77,16 +77,16 @@ class FilePart:
         Returns
         -------
         ndarray of int32, shape (k,)
-            Numbers within the file.
+            Indices within the file.
         """
-        own = np.frombuffer(self.lines, np.int32)
-        if not len(own):
+        file_lines = np.frombuffer(self.lines, np.int32)
+        if not len(file_lines):
             return np.full(len(lines), -1, np.int32)
-        place = own.searchsorted(lines, "right") - 1
-        return np.where((place >= 0) & (own[place] == lines), place, -1).astype(np.int32)
+        position = file_lines.searchsorted(lines, "right") - 1
+        return np.where((position >= 0) & (file_lines[position] == lines), position, -1).astype(np.int32)
 
     def numbers_of(self, ends: Ints) -> Ints:
-        """The number of each of some arcs among those of the file, -1 for others.
+        """Return the index of each of some arcs within the file, -1 for others.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class FilePart:
         Returns
         -------
         ndarray of int32, shape (k,)
-            Numbers within the file.
+            Indices within the file.
 
         Examples
         --------
@@ -111,8 +111,8 @@ class FilePart:
         wanted = arc_codes(ends)
         if not len(codes):
             return np.full(len(wanted), -1, np.int32)
-        place = codes.searchsorted(wanted, "right") - 1
-        return np.where((place >= 0) & (codes[place] == wanted), order[place], -1).astype(np.int32)
+        position = codes.searchsorted(wanted, "right") - 1
+        return np.where((position >= 0) & (codes[position] == wanted), order[position], -1).astype(np.int32)
 
     @cached_property
     def _codes(self) -> tuple[Ints, Ints]:
@@ -126,23 +126,23 @@ class FilePart:
         return dict(zip(self.function_lines, range(len(self.function_lines)), strict=True))
 
     def function_of(self, element: int) -> int:
-        """The function of a statement, -1 for none.
+        """Return the function of a statement, -1 for none.
 
         Parameters
         ----------
         element : int
-            Its number within the file.
+            Its index within the file.
 
         Returns
         -------
         int
-            A number within the file.
+            Its index within the file.
         """
         return int(np.frombuffer(self.functions, np.int32, 1, 4 * element)[0])
 
 
 def arc_codes(ends: Ints) -> Ints:
-    """One integer for each arc; shape (k,).
+    """Encode each arc as one integer.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def arc_codes(ends: Ints) -> Ints:
 
 
 def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
-    """The parts of all files that have arcs, in the order of the files; outcomes of conditions are left out.
+    """Iterate over the parts of all files with arcs, in the order of the files; outcomes of conditions are left out.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def file_parts(elements: Elements, edges: Edges) -> Iterator[FilePart]:
     Yields
     ------
     FilePart
-        Numbers in it are those of its file.
+        With indices within its file.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The control flow of one function: basic blocks, the edges between them, and the elements they hold."""
+"""The control flow of one function: basic blocks, the edges between them, and their elements."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from suspectra.arrays import Ints
 
 ENTRY, EXIT = 0, 1
-"""The blocks a function begins and ends with, in every graph; neither holds an element."""
+"""The first and the last block of every graph; neither has elements."""
 
 
 @dataclass(frozen=True, eq=False)
 class FlowGraph:
-    """The flow graph of one function, tied to the columns of a spectrum.
+    """The flow graph of one function, with columns of a spectrum.
 
-    Blocks are numbered from 0. An element may stand in several blocks (the header of a loop does), a block may hold
-    none (entry and exit).
+    Blocks are numbered from 0. An element may be in several blocks (such as the header of a loop). A block may have no
+    elements (such as entry and exit).
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class FlowGraph:
     source, target : ndarray of int32, shape (k,)
         Blocks at the ends of each edge.
     edge : ndarray of int32, shape (k,)
-        Column of each edge in the spectrum's :class:`~suspectra.spectrum.Edges`, -1 for one that no evidence tells.
+        Column of each edge in the spectrum's :class:`~suspectra.spectrum.Edges`, -1 for an edge that is not there.
     block_start : ndarray of int32, shape (blocks + 1,)
-        Where the elements of each block begin in `element`.
+        The first index of each block's elements in `element`, then their number.
     element : ndarray of int32, shape (members,)
         Elements, block by block, ascending within a block.
 
@@ -59,14 +59,14 @@ class FlowGraph:
         edges: Iterable[tuple[int, int, int]],
         elements: Iterable[tuple[int, int]],
     ) -> FlowGraph:
-        """A graph from (source block, target block, edge column) and (block, element) tuples.
+        """Make a graph from (source block, target block, edge column) and (block, element) tuples.
 
         Parameters
         ----------
         function : int
             Index into the elements' functions, -1 for code outside any.
         blocks : int
-            How many there are.
+            The number of blocks.
         edges : iterable of (int, int, int)
             Source block, target block and column of each edge.
         elements : iterable of (int, int)
@@ -75,7 +75,7 @@ class FlowGraph:
         Returns
         -------
         FlowGraph
-            Its edges stand in the order given.
+            Its edges are in the given order.
         """
         arcs = np.array(list(edges), np.int32).reshape(-1, 3)
         pairs = np.array(sorted(set(elements)), np.int32).reshape(-1, 2)
@@ -83,12 +83,12 @@ class FlowGraph:
         return cls(function, blocks, arcs[:, 0], arcs[:, 1], arcs[:, 2], starts, pairs[:, 1])
 
     def elements_of(self, block: int) -> Ints:
-        """The elements a block holds.
+        """Return the elements of a block.
 
         Parameters
         ----------
         block : int
-            Counted from 0.
+            Its index, from 0.
 
         Returns
         -------
@@ -99,7 +99,7 @@ class FlowGraph:
 
     @cached_property
     def table(self) -> GraphTable:
-        """The graph as a table of one."""
+        """A table with only this graph."""
         return GraphTable(
             np.array([self.function], np.int32),
             np.array([0, self.blocks]),
@@ -113,7 +113,7 @@ class FlowGraph:
 
     @cached_property
     def exits(self) -> Ints:
-        """Blocks that edges enter and none leaves: the end of the function, and calls that never return."""
+        """Blocks that edges enter but do not leave: the end of the function, and calls that never return."""
         leaving = np.bincount(self.source, minlength=self.blocks)
         entering = np.bincount(self.target, minlength=self.blocks)
         return np.flatnonzero((leaving == 0) & (entering > 0))
@@ -126,25 +126,25 @@ class FlowGraph:
 
 @dataclass(frozen=True, eq=False)
 class GraphTable:
-    """The flow graphs of several functions, one after the other: a program has too many for an object each.
+    """The flow graphs of several functions in shared arrays, since a program has too many for one object each.
 
     Parameters
     ----------
     function : ndarray of int32, shape (graphs,)
         Index of each graph's function, -1 for code outside any.
     first_block, first_edge : ndarray of int, shape (graphs + 1,)
-        Where the blocks and the edges of each graph begin.
+        The first block and edge of each graph, then their total number.
     source, target : ndarray of int32, shape (edges,)
-        Blocks at the ends of each edge, in numbers of its graph.
+        Blocks at the ends of each edge, numbered within its graph.
     edge : ndarray of int32, shape (edges,)
-        Column of each edge, -1 for one that no evidence tells.
+        Column of each edge, -1 for an edge that is not in the spectrum.
     block_start : ndarray of int32, shape (blocks + 1,)
-        Where the elements of each block begin in `element`.
+        The first index of each block's elements in `element`, then their number.
     element : ndarray of int32, shape (members,)
         Elements, block by block.
     made : GraphTable, optional
-        The table in numbers of its file that this one was placed from. Two tables with the same one are alike, but
-        for where their columns stand.
+        The table with indices within its file from which this one was made. Tables with the same `made` differ only in
+        the positions of their columns.
 
     Examples
     --------
@@ -168,12 +168,12 @@ class GraphTable:
         return len(self.function)
 
     def graph(self, number: int) -> FlowGraph:
-        """One of the graphs.
+        """Return one of the graphs.
 
         Parameters
         ----------
         number : int
-            Counted from 0.
+            Its index, from 0.
 
         Returns
         -------
@@ -194,21 +194,21 @@ class GraphTable:
         )
 
     def placed(self, first_function: int, columns: Ints, first_element: int) -> GraphTable:
-        """The same graphs, whose numbers are those of their file, in the numbers of the tables.
+        """Convert indices within a file to those of the whole tables.
 
         Parameters
         ----------
         first_function : int
-            Where the functions of the file begin.
+            The index of the file's first function.
         columns : ndarray of int, shape (arcs of the file,)
             The column of each edge of the file.
         first_element : int
-            Where the elements of the file begin.
+            The index of the file's first element.
 
         Returns
         -------
         GraphTable
-            Its `made` is this table.
+            The same graphs; `made` is this table.
 
         Examples
         --------
@@ -224,17 +224,17 @@ class GraphTable:
 
     @classmethod
     def from_graphs(cls, graphs: Sequence[FlowGraph]) -> GraphTable:
-        """Several graphs in one table.
+        """Join several graphs to one table.
 
         Parameters
         ----------
         graphs : sequence of FlowGraph
-            In the numbers of the spectrum.
+            With columns of the spectrum.
 
         Returns
         -------
         GraphTable
-            In the order given.
+            In the given order.
         """
         tables = [graph.table for graph in graphs]
         return cls(
@@ -250,7 +250,7 @@ class GraphTable:
 
 
 def joined(parts: Sequence[Ints]) -> Ints:
-    """Some arrays of integers as one.
+    """Concatenate arrays of integers.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def joined(parts: Sequence[Ints]) -> Ints:
     Returns
     -------
     ndarray of int, shape (sum of lengths,)
-        In the order given.
+        In the given order.
 
     Examples
     --------

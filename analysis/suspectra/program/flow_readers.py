@@ -1,10 +1,10 @@
-"""Reading control flow from many sources at once, with the help of other processes.
+"""Reading the control flow of many sources, with the help of other processes.
 
-Python parses one source at a time in a process, however many threads there are. So where there is much to read,
-processes are started that take a part of it, and end with it. Such a process runs this module and nothing of the
-workspace: it is given the text of sources on its standard input, and answers with tables. It ends when its input does,
-so it outlives nobody. Its pipes are looked at between two sources that are read here: a thread for them would wait for
-the interpreter at each of its calls, and the process with it.
+Python parses one source at a time in a process, however many threads there are. So for many sources, helper processes
+are started, which read a part of them and then end. Such a process runs this module and nothing of the workspace: it
+reads sources from its standard input, and writes tables. It ends when its input ends, so it does not outlive this
+process. Its pipes are polled between two sources that this process reads itself. A thread for them would wait for the
+interpreter lock at each call, and the helper with it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from suspectra.cancellation import check
 from suspectra.program.python_flow import PythonFlow
 
 MIN_BYTES = 2 << 20
-"""Sources below this size altogether are read before a process would have started."""
+"""Sources of a smaller total size are read before a process would have started, in bytes."""
 
 MAX_PROCESSES = 3
-"""More would save little beside what one process has to do: hand out sources and take over tables."""
+"""More processes would save little: this one must still hand out the sources and read the tables."""
 
-_PORTION = 128 << 10  # bytes of sources that are handed out together
-_AHEAD = 2  # portions that a process has, so that it never waits for the next one
+_PORTION = 128 << 10  # bytes of sources in one portion
+_AHEAD = 2  # portions a helper has at a time, so that it never waits for the next one
 _CHUNK = 1 << 20
 _SIZE_BYTES = 8
 _START = (
@@ -38,7 +38,7 @@ _START = (
 
 
 def read_flow(data: bytes) -> PythonFlow | None:
-    """The flow of one source.
+    """Read the flow of one source.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def read_flow(data: bytes) -> PythonFlow | None:
     Returns
     -------
     PythonFlow or None
-        None where it is no Python.
+        None if it is not valid Python.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def read_flow(data: bytes) -> PythonFlow | None:
 
 
 def read_flows(sources: Sequence[bytes]) -> Iterator[tuple[bytes, PythonFlow | None]]:
-    """The flows of some sources.
+    """Read the flows of several sources.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def read_flows(sources: Sequence[bytes]) -> Iterator[tuple[bytes, PythonFlow | N
     source : bytes
         Each of `sources`, in any order.
     flow : PythonFlow or None
-        None where it is no Python.
+        None if it is not valid Python.
 
     Raises
     ------
     Cancelled
-        When the work at hand was cancelled; processes that were started have then ended.
+        When the current work was cancelled; the helper processes have then ended.
 
     Examples
     --------
@@ -104,14 +104,14 @@ _Flow = tuple[bytes, "PythonFlow | None"]
 
 
 def _can_help() -> bool:
-    """Whether a process can be started, and its pipes be looked at without waiting (not on Windows)."""
+    """Whether a helper can be started, and its pipes polled without blocking (not on Windows)."""
     return bool(sys.executable) and not getattr(sys, "frozen", False) and os.name == "posix"
 
 
 def _read_together(sources: Sequence[bytes], helpers: Sequence[_Helper]) -> Iterator[_Flow]:
     """Helpers take portions from the front, and this process takes them from the back.
 
-    Where they meet, it reads what the helpers have not answered yet: it waits for nobody.
+    When they meet, it reads what the helpers have not answered yet itself, instead of waiting.
     """
     waiting = deque(_portions(sources) if helpers else [range(len(sources))])
     while waiting or any(helper.portions for helper in helpers):
@@ -130,11 +130,11 @@ def _read_together(sources: Sequence[bytes], helpers: Sequence[_Helper]) -> Iter
 class _Helper:
     """A process that reads portions of sources.
 
-    Nothing here waits for it, and whatever is wrong with it only ends its help.
+    This process never waits for it. If the helper fails, its portions are read here.
     """
 
     def __init__(self, sources: Sequence[bytes]):
-        self.portions: deque[range] = deque()  # that were given and not answered
+        self.portions: deque[range] = deque()  # given, and not answered yet
         self.works = True
         self._sources = sources
         self._process = _start()
@@ -146,33 +146,33 @@ class _Helper:
         self._unsent, self._received = bytearray(), bytearray()
 
     def give(self, portion: range) -> None:
-        """Have it read a portion."""
+        """Ask it to read a portion."""
         self.portions.append(portion)
         self._unsent += pickle.dumps(self._of(portion))
 
     def answers(self) -> list[_Flow]:
-        """What it has read by now."""
+        """The flows that it has sent by now."""
         found: list[_Flow] = []
         try:
             self._exchange()
             while (answer := self._next_answer()) is not None:
                 found += zip(self._of(self.portions[0]), answer, strict=True)
                 self.portions.popleft()
-        except Exception:  # whatever it sent, and however it ended
+        except Exception:  # whatever it sent, or however it ended
             self.works = False
         return found
 
     def take_back(self, all_of_them: bool) -> list[range]:
-        """Portions that it has not answered: those that it never will, or whatever is left."""
+        """Take back portions that it has not answered: all of them, or only those of a helper that failed."""
         if self.works and not all_of_them:
             return []
-        self.works = False  # an answer that came now would be of nothing
+        self.works = False  # a later answer would have no portion
         left = list(self.portions)
         self.portions.clear()
         return left
 
     def stop(self) -> None:
-        """End it, whatever it does."""
+        """Kill it."""
         self._process.kill()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
@@ -227,7 +227,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _portions(sources: Sequence[bytes]) -> list[range]:
-    """Neighbours together, until they are large enough."""
+    """Split the sources into portions of consecutive ones, by size."""
     portions = []
     first = size = 0
     for number, data in enumerate(sources):
@@ -239,7 +239,7 @@ def _portions(sources: Sequence[bytes]) -> list[range]:
 
 
 def _processors() -> int:
-    """How many processors this process may use."""
+    """The number of processors that this process may use."""
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -1,8 +1,8 @@
-"""Arcs a recorder leaves out, because they follow from which statements were executed.
+"""Arcs that a recorder leaves out, because they follow from the executed statements.
 
-A recorder that marks entries and decisions need not mark the other ways: where a line goes on to a single other one,
-a test that executed both went from the one to the other. Only a line that raised on every visit, before a line that was
-reached otherwise, is taken wrongly.
+A recorder that marks entries and decisions need not mark the other arcs: if a line has only one next line, a test that
+executed both took the arc between them. This is wrong only for a line that raised on every visit while the next line
+was reached in another way.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from suspectra.program.python_flow import PythonFlow
 from suspectra.program.remembered import Remembered
 from suspectra.spectrum import Counts, Derived, DerivedRows, Edges, Elements, IntsT, Spectrum, Tally, batches, ranges
 
-_EXIT = -1  # for an element: an arc that leaves the scope
-_Implied = tuple[Ints, ...]  # of each arc its ends, the statements there and its function
-_LONGEST = 1_000  # lines one after the other, each with a single way out
-_MAX_ONWARDS = 30_000_000  # numbers
+_EXIT = -1  # in place of an element: the arc leaves the scope
+_Implied = tuple[Ints, ...]  # of each arc the lines and the statements at its ends, and its function
+_LONGEST = 1_000  # longest chain of lines with one next line each
+_MAX_ONWARDS = 30_000_000  # entries of the matrix
 
 
 class Completion:
     r"""The arcs that the statements imply, for one table of edges.
 
-    Which these are follows from the sources alone; which of them a test took, from its own rows. So each test is
-    completed once, and what did not change between two spectra is shared between the completed ones.
+    The set of these arcs depends only on the sources; which of them a test took depends only on its own rows. So each
+    test is completed once, and completed spectra share what did not change.
 
     Parameters
     ----------
     elements : Elements
         The statements of all files.
     edges : Edges
-        Arcs.
+        The recorded arcs.
     flows : mapping of int to PythonFlow
-        By file; files without a flow stay as they are.
+        The flow of each file, by index; nothing is added for files without one.
 
     Attributes
     ----------
     edges : Edges
-        Those given, and behind them the implied ones.
+        The given edges, followed by the implied ones.
 
     Examples
     --------
@@ -83,20 +83,19 @@ class Completion:
         self._tally = Tally(self._arcs.among(np.not_equal(target, _EXIT)).taken, len(source))
 
     def complete(self, spectrum: Spectrum) -> Spectrum:
-        """A spectrum over the table with the implied arcs of each test; itself where none are implied.
+        """Add the implied arcs of each test to a spectrum.
 
-        Its rows of edges are worked out when somebody asks for them: all of them together would take more room than
-        what they follow from.
+        The edge rows are derived on demand: all of them together would take more memory than what they follow from.
 
         Parameters
         ----------
         spectrum : Spectrum
-            Over the elements and the arcs given.
+            A spectrum over the recorded arcs.
 
         Returns
         -------
         Spectrum
-            It shares statements and outcomes with the one given.
+            It shares statements and outcomes with the given one, which is returned if no arc is implied.
         """
         if len(self.edges) == self._recorded:
             return spectrum
@@ -118,7 +117,7 @@ class Completion:
         return after
 
     def _implied_counts(self, spectrum: Spectrum) -> Counts:
-        """How many failed and passed tests took each implied arc."""
+        """The counts of each implied arc."""
         counts, executed = self._tally.counts(spectrum), spectrum.counts
         ef, ep = counts.ef.copy(), counts.ep.copy()
         ef[self._leaving] = executed.ef[self._source[self._leaving]]
@@ -129,14 +128,14 @@ class Completion:
         return (np.sort(taken, kind="stable") for taken in self._arcs.taken(spectrum, tests))
 
     def rows(self, spectrum: Spectrum, rows: Sequence[Row], tests: Sequence[int]) -> list[Row]:
-        """The arcs that some tests took, recorded and implied.
+        """Return the arcs that some tests took, recorded and implied ones.
 
         Parameters
         ----------
         spectrum : Spectrum
-            Without the implied arcs.
+            The spectrum without the implied arcs.
         rows : sequence of ndarray of int32
-            For each test the arcs it took, recorded ones alone.
+            For each test the recorded arcs that it took.
         tests : sequence of int
             Row numbers.
 
@@ -149,21 +148,21 @@ class Completion:
         return [np.concatenate([rows[test], row + self._recorded]) for test, row in zip(tests, taken, strict=True)]
 
     def among(self, wanted: Bools, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
-        """Those of some arcs that each test took, in any order.
+        """Iterate over the wanted arcs that each test took.
 
         Parameters
         ----------
         wanted : ndarray of bool, shape (arcs,)
-            Told and implied ones.
+            Whether each recorded or implied arc is wanted.
         spectrum : Spectrum
-            Without the implied arcs.
+            The spectrum without the implied arcs.
         tests : sequence of int
             Row numbers.
 
         Yields
         ------
         ndarray of int32, shape (k,)
-            For each of `tests`.
+            In any order, for each of `tests`.
         """
         recorded, implied = wanted[: self._recorded], wanted[self._recorded :]
         taken = self._arcs.among(implied).taken(spectrum, tests)
@@ -175,7 +174,7 @@ class Completion:
     def _times(
         self, spectrum: Spectrum, rows: Sequence[Row], all_times: Sequence[Ints], tests: Sequence[int]
     ) -> list[Ints]:
-        """How often some tests took each of these arcs."""
+        """How often some tests took each of their arcs."""
         times = [all_times[test] for test in tests]
         recorded = [rows[test] for test in tests]
         passing = self._passing(_by_test(recorded, self._recorded, times))
@@ -189,7 +188,7 @@ class Completion:
         return found
 
     def _passing(self, recorded: IntMatrix) -> IntMatrix:
-        """How often each run took each implied arc, by what enters lines leaving them again; shape (runs, implied)."""
+        """How often each run took each implied arc, as what enters a line also leaves it; shape (runs, implied)."""
         into, leaving, out = self._ways
         implied = self._recorded + np.arange(len(self._source))
         onwards = self._onwards
@@ -198,7 +197,7 @@ class Completion:
         recorded_in, recorded_out = recorded @ into[: self._recorded], recorded @ out[: self._recorded]
         into, leaving = into[implied], leaving[:, implied]
         passing = (recorded_in - recorded_out) @ leaving
-        for _ in checked(range(len(implied))):  # as far as ways without a decision follow one another
+        for _ in checked(range(len(implied))):  # up to the longest chain of implied arcs
             after = (recorded_in + passing @ into - recorded_out) @ leaving
             if not (after - passing).count_nonzero():
                 break
@@ -207,7 +206,7 @@ class Completion:
 
     @cached_property
     def _onwards(self) -> IntMatrix | None:
-        """How often each implied arc is taken for each time a recorded one is; None where that takes too much room."""
+        """How often each implied arc is taken per traversal of a recorded one; None if that takes too much memory."""
         into, leaving, out = self._ways
         implied = slice(self._recorded, None)
         leaving = leaving[:, implied].tocsr()
@@ -224,12 +223,12 @@ class Completion:
 
     @cached_property
     def _ways(self) -> tuple[IntMatrix, IntMatrix, IntMatrix]:
-        """Edges into lines, lines and the implied edges out of them, recorded edges and the lines they leave."""
+        """Three matrices: edges × lines entered, lines × implied edges that leave them, recorded edges × lines left."""
         edges = self.edges
         lines, ends = np.unique(np.stack([edges.file, edges.source], axis=1), axis=0, return_inverse=True)
-        place = {tuple(line): i for i, line in enumerate(lines.tolist())}
+        index = {tuple(line): i for i, line in enumerate(lines.tolist())}
         source = ends.reshape(-1)
-        target = np.array([place.get(end, -1) for end in zip(edges.file.tolist(), edges.target.tolist(), strict=True)])
+        target = np.array([index.get(end, -1) for end in zip(edges.file.tolist(), edges.target.tolist(), strict=True)])
         inner = target >= 0
         recorded, implied = np.flatnonzero(~edges.is_outcome[: self._recorded]), np.arange(self._recorded, len(edges))
         size = len(edges), len(lines)
@@ -241,16 +240,16 @@ class Completion:
 
 
 class _Completed(Derived[IntsT]):
-    """What follows for each test, worked out when it is asked for.
+    """Arrays that are derived for each test on demand.
 
     Parameters
     ----------
     spectrum : Spectrum
         Without the implied arcs.
     source : sequence of ndarray
-        What it follows from, test by test.
+        What each test's array is derived from.
     work : callable
-        Given numbers of tests, what follows for each of these.
+        Given row numbers of tests, returns the array of each.
     """
 
     def __init__(self, spectrum: Spectrum, source: Sequence[Ints], work: Callable[[Sequence[int]], list[IntsT]]):
@@ -298,9 +297,9 @@ class _ArcsBySource:
     Parameters
     ----------
     arcs : ndarray of int32, shape (k,)
-        Their numbers, those out of one statement together.
+        Indices of the arcs, sorted by the statement that they leave.
     first : ndarray of int32, shape (elements + 1,)
-        Where those out of each statement begin.
+        The first of each statement's arcs in `arcs`.
     target : ndarray of int, shape (all implied arcs,)
         The statement that a test executes if it takes the arc from its source.
     """
@@ -315,7 +314,7 @@ class _ArcsBySource:
         return cls(arcs, np.searchsorted(source[arcs], np.arange(elements + 1)).astype(np.int32), target)
 
     def among(self, wanted: Bools) -> _ArcsBySource:
-        """Some of them."""
+        """Select some of the arcs."""
         if wanted.all():
             return self
         chosen = wanted[self.arcs]
@@ -324,17 +323,17 @@ class _ArcsBySource:
 
     @cached_property
     def _leads_on(self) -> Bools:
-        """Whether any of them leaves a statement; shape (elements,)."""
+        """Whether an arc leaves each statement; shape (elements,)."""
         return np.greater(self.first[1:], self.first[:-1])
 
     def taken(self, spectrum: Spectrum, tests: Sequence[int]) -> Iterator[Row]:
-        """Those that each test took, in any order: it executed both of their ends."""
+        """The arcs that each test took, in any order: those of which it executed both ends."""
         executed = np.zeros(len(spectrum.elements), bool)
         for row in checked(spectrum.rows[test] for test in tests):
             if not len(self.arcs):
                 yield np.zeros(0, np.int32)
                 continue
-            row = row.astype(np.intp)  # as numpy's indices are, which are several times as fast
+            row = row.astype(np.intp)  # numpy's own type of indices is several times as fast
             executed[row] = True
             leading = row.compress(self._leads_on.take(row))
             arcs = self.arcs.take(ranges(self.first.take(leading), self.first.take(leading + 1)))
@@ -350,7 +349,7 @@ def _by_test(rows: Sequence[Row], columns: int, values: Sequence[Ints] | None = 
 
 
 def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | None]) -> tuple[Ints, ...]:
-    """File, arc, elements at its ends and function of each implied arc."""
+    """The file, lines, elements and function of each implied arc."""
     parts = [(np.zeros(0, int), np.zeros((0, 2), int), *[np.zeros(0, int)] * 3)]
     _implied_in.begin()
     for part in checked(file_parts(elements, edges)):
@@ -367,7 +366,7 @@ def _implied(elements: Elements, edges: Edges, flows: Mapping[int, PythonFlow | 
 
 @Remembered
 def _implied_in(flow: PythonFlow, part: FilePart) -> _Implied:
-    """The implied arcs of one file, in its own numbers."""
+    """The implied arcs of one file, with indices within the file."""
     arcs, scope = _single_ways(flow)
     source, target = part.elements_at(arcs[:, 0]), part.elements_at(arcs[:, 1])
     leaves = arcs[:, 1] < 0
@@ -378,9 +377,9 @@ def _implied_in(flow: PythonFlow, part: FilePart) -> _Implied:
 
 
 def _single_ways(flow: PythonFlow) -> tuple[Ints, Ints]:
-    """The usual ways out of lines that decide nothing, and the scope of each.
+    """The usual arcs out of lines without a decision, and the scope of each.
 
-    Out of a scope only where there is no other way. They come scope by scope, those out of one line together.
+    Arcs that leave a scope count only if the line has no other arc. Sorted by scope, then by line.
     """
     header = np.array([scope.header for scope in flow.scopes], np.int32)
     scope = flow.scope_of_arc

@@ -1,11 +1,11 @@
-"""Control flow of Python source text, in the terms coverage.py's arcs speak of it.
+"""The control flow of Python source text, in terms of coverage.py's arcs.
 
 An arc joins two logical lines, or a line and the entry or exit of its scope: the code of a module, a class body or a
-function. The flow of each scope is read from the syntax tree first at the grain of logical lines. *Usual* arcs are
-decisions and sequence; *rare* arcs are exceptions, which any line can raise, and ways only some versions of Python
-take. A rare arc counts when a test took it, since otherwise every statement would be a block of its own.
+function. The flow of each scope is read from the syntax tree, between logical lines. *Usual* arcs are decisions and
+sequence; *rare* arcs are exceptions, which any line can raise, and arcs of only some versions of Python. A rare arc
+counts only if a test took it, since otherwise every statement would be a block of its own.
 
-What arcs can't tell is listed in :attr:`PythonFlow.undecided`: branches inside one line leave no arc.
+Branches inside one line leave no arc; :attr:`PythonFlow.undecided` lists them.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ class PythonFlow:
     Parameters
     ----------
     scopes : tuple of Scope
-        The module first, then as they begin.
+        The module first, then sorted by their first lines.
     ends : ndarray of int32, shape (k, 2)
-        Every way control can go, each once in its scope, one scope after the other.
+        All possible arcs, scope by scope, without repetition in a scope.
     rare, decides : ndarray of bool, shape (k,)
-        Whether each of these arcs is rare, and whether it leaves a line where control is decided: a condition, a loop,
-        a case or an ``except`` clause.
+        Whether each arc is rare, and whether it leaves a line with a decision: a condition, a loop, a case or an
+        ``except`` clause.
     scope_of_arc : ndarray of int32, shape (k,)
-        The number of the scope of each of these arcs.
+        The index of each arc's scope.
     undecided : tuple of (int, str)
-        Lines that hold decisions no arc shows, ascending, and what kind they are.
+        Lines with decisions that leave no arc, ascending, and the kind of each decision.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class PythonFlow:
         Returns
         -------
         PythonFlow
-            Every way control can go, scope by scope.
+            The flow of all scopes.
 
         Raises
         ------
@@ -93,12 +93,12 @@ class PythonFlow:
     def _of(cls, tree: ast.Module, words: WordLines, first: FirstLine) -> PythonFlow:
         builders: list[ScopeFlow] = []
         undecided: list[tuple[int, str]] = []
-        waiting: list[ast.Module | Definition] = [tree]
-        while waiting:
-            builder = ScopeFlow(waiting.pop(), first, words, undecided)
+        pending: list[ast.Module | Definition] = [tree]
+        while pending:
+            builder = ScopeFlow(pending.pop(), first, words, undecided)
             builder.build()
             builders.append(builder)
-            waiting += builder.inner
+            pending += builder.inner
         builders[1:] = sorted(builders[1:], key=lambda builder: (builder.scope.start, builder.scope.line))
         sizes = [len(builder.arcs) for builder in builders]
         count = sum(sizes)
@@ -114,7 +114,7 @@ class PythonFlow:
         )
 
     def arcs_of(self, scope: int) -> dict[Arc, bool]:
-        """Every way control can go in a scope, and whether it is rare.
+        """Return the possible arcs of a scope, and whether each is rare.
 
         Parameters
         ----------
@@ -130,10 +130,10 @@ class PythonFlow:
         return dict(zip(map(tuple, self.ends[own].tolist()), self.rare[own].tolist(), strict=True))
 
     def can_go(self, ends: Ints) -> Bools:
-        r"""Whether control can go each way in any scope, or the arc is one of an expression's own code.
+        r"""Whether each arc is possible in any scope, or belongs to a lambda or comprehension.
 
-        A lambda or a comprehension is code of its own: it is entered from, and left to, the line it stands on. Line 0
-        is what an empty file runs.
+        A lambda or a comprehension has its own code object, which is entered from and left to its own line. Line 0 is
+        the line of an empty file.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class PythonFlow:
 
 
 def inside_expression(arc: Arc) -> bool:
-    """Whether an arc enters or leaves code that stands on one line: a lambda, a comprehension, a one-line ``def``.
+    """Whether an arc enters or leaves code on one line: a lambda, a comprehension, a one-line ``def``.
 
     Parameters
     ----------

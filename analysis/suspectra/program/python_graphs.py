@@ -1,4 +1,4 @@
-"""Flow graphs of Python code from the arcs that tests took, with the sources or without them."""
+"""Flow graphs of Python code from the arcs that tests took, with or without the sources."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from suspectra.spectrum import Edges, Elements
 from suspectra_recorder.instrumentation.source import without_collecting
 
 UNDECIDED = "decide things no arc shows"
-"""What is noted of lines with conditions inside expressions; it does not concern who knows how these came out."""
+"""Part of the note on lines with conditions inside expressions; irrelevant if the evidence has their outcomes."""
 
-_Arcs = Mapping[Arc, int]  # number among the arcs of the file, -1 for an arc no test took
+_Arcs = Mapping[Arc, int]  # index among the arcs of the file, -1 for an arc that no test took
 
 
 def python_graphs(
     elements: Elements, edges: Edges, source_of: SourceOf
 ) -> tuple[tuple[GraphTable, ...], tuple[Problem, ...]]:
-    r"""The flow graphs of every file that has edges: a table for each file, a graph for each scope that a test entered.
+    r"""Build the flow graphs of all files with edges: a table for each file, a graph for each scope that a test
+    entered.
 
-    The graphs of a file are made once, as long as its source and the arcs in it are the same.
+    The graphs of a file are cached as long as its source and its arcs are the same.
 
     Parameters
     ----------
@@ -41,15 +42,15 @@ def python_graphs(
     edges : Edges
         Between lines, in coverage.py's convention.
     source_of : callable
-        Where it gives no source, the graphs consist of the arcs that were taken, and nothing is known of ways that
-        were not.
+        Given a path, returns the source as it was run, or None. Without a source, the graphs consist of the arcs that
+        were taken.
 
     Returns
     -------
     graphs : tuple of GraphTable
         In the order of the files.
     problems : tuple of Problem
-        What the arcs can't tell.
+        What the arcs do not show.
 
     Examples
     --------
@@ -78,14 +79,14 @@ def python_graphs(
 
 @Remembered
 def _graphs_of(flow: PythonFlow | None, part: FilePart) -> GraphTable:
-    """The graphs of one file, in its own numbers."""
+    """The graphs of one file, with indices within the file."""
     if flow is None:
         return GraphTable.from_graphs([_taken_graph(group, part) for group in _connected(part.arcs)])
     return scope_graphs(flow, part)
 
 
 def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[int, PythonFlow | None]:
-    """The flow of every file that has edges, by number; None where its source is not at hand or is not Python.
+    """Read the flow of every file with edges; None where its source is not available or not Python.
 
     Parameters
     ----------
@@ -94,12 +95,12 @@ def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[
     edges : Edges
         Between their lines.
     source_of : SourceOf
-        Given a path, the bytes of the file as it was run, or None.
+        Given a path, returns the bytes of the file as it was run, or None.
 
     Returns
     -------
     dict of int to PythonFlow or None
-        By index of the file.
+        The flow by the index of the file.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def _taken_graph(arcs: _Arcs, part: FilePart) -> FlowGraph:
 
 
 def _connected(taken: _Arcs) -> list[dict[Arc, int]]:
-    """The arcs in groups that share lines: for most code one group a function."""
+    """Group the arcs that share lines. For most code there is one group for each function."""
     root: dict[tuple[str, int], tuple[str, int]] = {}
 
     def find(node: tuple[str, int]) -> tuple[str, int]:
@@ -161,7 +162,7 @@ def _node(end: int, otherwise: str) -> tuple[str, int]:
 
 
 class _Notes:
-    """What the arcs can't tell, gathered over the files."""
+    """What the arcs do not show, collected over the files."""
 
     def __init__(self) -> None:
         self.without_source: list[str] = []
@@ -169,7 +170,7 @@ class _Notes:
         self.undecided: list[tuple[str, int, str]] = []
 
     def add(self, path: str, flow: PythonFlow | None, part: FilePart) -> None:
-        """What the arcs of one file can't tell."""
+        """Collect what the arcs of one file do not show."""
         if flow is None:
             self.without_source.append(path)
             return
@@ -211,7 +212,7 @@ class _Notes:
 
 @Remembered
 def _unclear(flow: PythonFlow, part: FilePart) -> tuple[list[Arc], list[tuple[int, str]]]:
-    """The arcs that are no way to go, and decisions that no arc shows."""
+    """The arcs that are impossible, and the decisions that leave no arc."""
     ends = part.ends
     strange = sorted(map(tuple, ends[~flow.can_go(ends)].tolist()))
     lines = set(ends.ravel().tolist()) if flow.undecided else ()

@@ -1,8 +1,7 @@
-"""Python source text as statements and functions, on the lines coverage.py would name.
+"""The statements and functions of Python source text, with the line numbers of coverage.py.
 
-What a statement is, the recorder decides (:mod:`suspectra_recorder.instrumentation.source`), and it decides as
-coverage.py
-does, so evidence of both kinds speaks of the same columns.
+The recorder defines what a statement is (:mod:`suspectra_recorder.instrumentation.source`), in the same way as
+coverage.py. So evidence of both kinds has the same columns.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from suspectra_recorder.instrumentation.source import LogicalLines, parse, state
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Positioned = ast.stmt | ast.expr | ast.excepthandler | ast.pattern
-"""The nodes that know their lines."""
+"""The kinds of syntax tree nodes with line numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ class PythonSource:
     function : ndarray of int32, shape (k,)
         Index of the innermost enclosing function, -1 outside any. A ``def`` runs in the scope around it.
     functions : tuple of (name, line, end_line)
-        Qualified names, classes included; `line` is that of the ``def``.
+        Qualified names with classes; `line` is that of the ``def``.
     first_line : ndarray of int32, shape (lines + 1,)
         For every raw line the first line of its logical line; lines count from 1.
 
@@ -70,7 +69,7 @@ class PythonSource:
         Raises
         ------
         SyntaxError
-            When this Python can't compile the source, whatever the reason.
+            When this Python can't compile the source, for any reason.
         """
         try:
             with warnings.catch_warnings():
@@ -87,7 +86,7 @@ class PythonSource:
             raise SyntaxError(str(error) or type(error).__name__) from None
         numbers = range(lines.text.count("\n") + 2)
         line = np.array(statement_lines(tree, code, lines), np.int32)
-        # a file without any code has an instruction nevertheless, and nothing to point at
+        # a file without code has an instruction, but no statement for it
         line = line[line < len(numbers)] if tree.body else line[:0]
         end_line = np.array([lines.last(number) for number in line.tolist()], np.int32)
         first_line = np.array([lines.first(number) for number in numbers], np.int32)
@@ -100,17 +99,17 @@ class PythonSource:
         return len(self.first_line) - 1
 
     def first_lines(self, lines: Ints) -> Ints:
-        r"""Move raw line numbers, negative ones as well, to the first line of their logical line.
+        r"""Convert raw line numbers, also negative ones, to the first line of their logical line.
 
         Parameters
         ----------
         lines : ndarray of int, shape (k,)
-            As the interpreter reports them.
+            Line numbers as the interpreter reports them.
 
         Returns
         -------
         ndarray of int, shape (k,)
-            With the sign they had; lines behind the end stay as they are.
+            With the same sign; lines past the end are not changed.
 
         Examples
         --------
@@ -123,12 +122,12 @@ class PythonSource:
         return np.where(known, np.sign(lines) * self.first_line[np.where(known, size, 0)], lines)
 
     def statements_of(self, lines: Ints) -> Ints:
-        """The index of the statement at each raw line, -1 where there is none.
+        """Return the index of the statement at each raw line, -1 where there is none.
 
         Parameters
         ----------
         lines : ndarray of int, shape (k,)
-            As the interpreter reports them.
+            Line numbers as the interpreter reports them.
 
         Returns
         -------
@@ -143,12 +142,12 @@ class PythonSource:
 
 
 def start_line(node: Positioned) -> int:
-    r"""The first line of a node, that of its first decorator where it has some.
+    r"""Return the first line of a node, with its decorators.
 
     Parameters
     ----------
     node : Positioned
-        Of a parsed source.
+        A node of a parsed source.
 
     Returns
     -------
@@ -165,17 +164,17 @@ def start_line(node: Positioned) -> int:
 
 
 def last_line(node: Positioned) -> int:
-    r"""The last line of a node that was parsed; only made ones may have none.
+    r"""Return the last line of a node.
 
     Parameters
     ----------
     node : Positioned
-        Of a parsed source.
+        A node of a parsed source.
 
     Returns
     -------
     int
-        Counted from 1; the line of `node` where it has no last one.
+        Counted from 1; the first line if the node has no last one, because it was not parsed.
 
     Examples
     --------
@@ -186,24 +185,24 @@ def last_line(node: Positioned) -> int:
 
 
 def _functions(tree: ast.Module, lines: LogicalLines, size: int) -> tuple[tuple[tuple[str, int, int], ...], Ints]:
-    """The functions in the order of their lines, and for every line the function it runs in."""
+    """The functions sorted by line, and for every line the function in which it runs."""
     functions: list[tuple[str, int, int]] = []
     owner = np.full(size, -1, np.int32)
-    waiting: list[tuple[ast.AST, str]] = [(tree, "")]
-    while waiting:
-        node, scope = waiting.pop()
+    pending: list[tuple[ast.AST, str]] = [(tree, "")]
+    while pending:
+        node, scope = pending.pop()
         if isinstance(node, (ast.ClassDef, *_DEFINITIONS)):
             scope = f"{scope}.{node.name}" if scope else node.name
         if isinstance(node, _DEFINITIONS):
-            # outer functions come off the stack before inner ones, so the innermost paints last
+            # outer functions come off the stack before inner ones, so the innermost one is written last
             owner[_start(node, lines) : last_line(node) + 1] = len(functions)
             functions.append((scope, node.lineno, last_line(node)))
-        waiting += [(child, scope) for child in reversed(list(_statements(node)))]
+        pending += [(child, scope) for child in reversed(list(_statements(node)))]
     return tuple(functions), owner
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """The statements and the clauses directly inside a node; expressions hold neither."""
+    """The statements and clauses directly inside a node; expressions have neither."""
     for name in ("body", "handlers", "orelse", "finalbody", "cases"):
         block = getattr(node, name, ())
         if isinstance(block, list):
@@ -211,5 +210,5 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _start(function: ast.FunctionDef | ast.AsyncFunctionDef, lines: LogicalLines) -> int:
-    """Where a function's own lines start: a body on the line of the ``def`` is part of that statement."""
+    """The first line of a function's own statements; a body on the line of the ``def`` is part of that statement."""
     return max(start_line(function.body[0]), lines.last(lines.first(function.lineno)) + 1)

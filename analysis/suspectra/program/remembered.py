@@ -1,4 +1,4 @@
-"""Results that are kept from state to state, and no longer than somebody asks for them."""
+"""A cache of results per file, which forgets those that are no longer requested."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 ROUNDS = 4
-"""Rounds in which nobody asked for a result until it is forgotten: as many workspaces may take turns."""
+"""A result is forgotten after this many rounds without a request; so up to this many workspaces may take turns."""
 
 
 class Remembered(Generic[P, T]):
-    """A function of one file, whose results are kept while rounds over all files ask for them.
+    """A function of one file, whose results are cached while rounds over all files request them.
 
-    A cache of a fixed size would either be too small for a large workspace, or fill up with files as they were.
+    A cache of a fixed size would either be too small for a large workspace, or fill up with old versions of files.
 
     Parameters
     ----------
     work : callable
-        Its arguments must be hashable.
+        The function; its arguments must be hashable.
 
     Examples
     --------
@@ -44,36 +44,36 @@ class Remembered(Generic[P, T]):
         self._known = {key: known for key, known in self._known.items() if known[0] >= self._round - ROUNDS}
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> T:
-        """What the function gives for these arguments."""
+        """The function's result for these arguments."""
         known = self._known.get(_key(*arguments, **named))
         result = known[1] if known is not None else self._work(*arguments, **named)
         self.keep(result, *arguments, **named)
         return result
 
     def knows(self, *arguments: P.args, **named: P.kwargs) -> bool:
-        """Whether the result for some arguments is kept.
+        """Whether the result for some arguments is cached.
 
         Parameters
         ----------
         *arguments, **named : object
-            Those of the function.
+            Arguments of the function.
 
         Returns
         -------
         bool
-            False where asking for it means work.
+            False if a call would compute it.
         """
         return _key(*arguments, **named) in self._known
 
     def keep(self, result: T, *arguments: P.args, **named: P.kwargs) -> None:
-        """Keep a result that was found in another way.
+        """Cache a result that was computed in another way.
 
         Parameters
         ----------
         result : T
-            What the function would give.
+            What the function would return.
         *arguments, **named : object
-            Those of the function.
+            Arguments of the function.
         """
         self._known[_key(*arguments, **named)] = self._round, result
 

@@ -1,7 +1,7 @@
-"""The flow of one scope: ways from line to line, read from the syntax tree.
+"""The control flow of one scope: arcs between lines, read from the syntax tree.
 
 A scope is the code of a module, a class body or a function. Usual arcs are decisions and sequence; rare arcs are
-exceptions, which any line can raise, and ways only some versions of Python take.
+exceptions, which any line can raise, and arcs of only some versions of Python.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from suspectra.program.source_lines import FirstLine, WordLines
 
 Arc = tuple[int, int]
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_Ends = dict[int, bool]  # lines that control is about to leave, and whether only rarely
+_Ends = dict[int, bool]  # lines that control leaves next, and whether only rarely
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _YIELDS = (ast.Yield, ast.YieldFrom)
 _NO_CODE = (ast.Global, ast.Nonlocal)
 _ON_ONE_LINE = frozenset(
     {ast.If, ast.While, ast.For, ast.AsyncFor, *_DEFINITIONS}
-)  # where no arc leads from head to body then
-_HEADED = _ON_ONE_LINE | {ast.With, ast.AsyncWith, ast.ClassDef}  # all but the head are statements of their own
-_SIMPLE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise})  # and some more
+)  # if head and body are on one line, no arc connects them
+_HEADED = _ON_ONE_LINE | {ast.With, ast.AsyncWith, ast.ClassDef}  # all parts but the head are statements of their own
+_SIMPLE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise})  # the most common ones
 _CLAUSES = (ast.excepthandler, ast.match_case)
 
 
@@ -37,11 +37,11 @@ class Scope(NamedTuple):
     line : int
         Line of the ``def`` or ``class``, 1 for the module.
     start : int
-        First line of the code object, decorators included: ``-start`` is its entry, and its exit, in arcs.
+        First line of the code object, with decorators. In arcs, ``-start`` is its entry and its exit.
     header : int
-        Last line that belongs to the scope around it: that of the ``def`` or ``class`` itself, 0 for the module.
+        Last line that belongs to the enclosing scope: that of the ``def`` or ``class`` itself; 0 for the module.
     is_function : bool
-        Whether it is neither the module nor a class body.
+        Whether it is a function.
 
     Examples
     --------
@@ -86,9 +86,9 @@ class ScopeFlow:
     first : callable
         Gives the first line of each logical line.
     words : WordLines
-        Those of the source.
+        The lines of the source with certain words.
     undecided : list of (int, str)
-        Takes the lines that hold decisions no arc shows, and what kind they are.
+        The lines with decisions that leave no arc, and the kind of each are appended to it.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class ScopeFlow:
         self.arcs: dict[Arc, bool] = {}
         self.decisions: set[int] = set()
         self.inner: list[Definition] = []
-        # what encloses the statement at hand, the innermost last; an exit (return, break, continue, raise) unwinds it
+        # what encloses the current statement, innermost last; an exit (return, break, continue, raise) unwinds it
         self.stack: list[_Loop | _Handlers | _With | _Finally] = []
 
     def build(self) -> None:
@@ -127,7 +127,7 @@ class ScopeFlow:
             body = body[1:]
             if not body:
                 ends = self._enter(self._line(self.node.body[0]), ends)
-        if isinstance(self.node, _DEFINITIONS):  # instructions without a line of their own have that of the `def`
+        if isinstance(self.node, _DEFINITIONS):  # instructions without a line of their own have the line of the `def`
             ends = _join(ends, {self.first(self.node.lineno): True})
         self._leave("return", self._run(body, ends))
 
@@ -136,22 +136,22 @@ class ScopeFlow:
 
     def _connect(self, ends: _Ends, target: int) -> None:
         for line, rare in ends.items():
-            if line != target or target < 0:  # what stays within a line leaves no arc
+            if line != target or target < 0:  # a jump within a line leaves no arc
                 self.arcs[line, target] = self.arcs.get((line, target), True) and rare
 
     def _enter(self, line: int, ends: _Ends) -> _Ends:
-        """Go to a line; whatever stands there can raise."""
+        """Go to a line; any line can raise."""
         self._connect(ends, line)
         if self.stack:
             self._leave("raise", {line: True})
         else:
             self.arcs.setdefault((line, -self.start), True)
-        if self.suspends:  # an exception thrown into a suspended generator enters where it is handled
+        if self.suspends:  # an exception thrown into a suspended generator enters at its handler
             self._leave("raise", {-self.start: True})
         return {line: False}
 
     def _leave(self, kind: str, ends: _Ends) -> None:
-        """Go where an exit leads: through what encloses it, to the loop, the handlers or the end of the scope."""
+        """Follow an exit through the enclosing statements to the loop, the handlers or the end of the scope."""
         if not ends:
             return
         for frame in reversed(self.stack):
@@ -160,7 +160,7 @@ class ScopeFlow:
                 return
             if isinstance(frame, _With):
                 self._connect(ends, frame.line)
-                # before 3.10, and for a recorder, the way out does not lead through the `with` line again
+                # before 3.10, and with the recorder, the exit does not visit the `with` line again
                 ends = _join({frame.line: all(ends.values())}, dict.fromkeys(ends, True))
             elif isinstance(frame, _Handlers) and kind == "raise":
                 self._connect(ends, frame.line)
@@ -183,10 +183,10 @@ class ScopeFlow:
         return ends
 
     def _note(self, node: ast.stmt, kind: type) -> None:
-        """Note the decisions of a statement that no arc shows; those of the statements in it are noted with these."""
+        """Note the decisions of a statement that leave no arc, but not those of nested statements."""
         line = node.lineno
         if kind in _SIMPLE and line == node.end_lineno and line not in self.words.deciding:
-            return  # as nearly all do
+            return  # nearly always the case
         body: list[ast.stmt] = getattr(node, "body", [])
         if kind in _ON_ONE_LINE and self.first(body[0].lineno) == self.first(line):
             what = "function's body stands on the line of its `def`"
@@ -213,13 +213,13 @@ class ScopeFlow:
 
     def _Expr(self, node: ast.Expr, ends: _Ends) -> _Ends:
         after = self._simple(node, ends)
-        if isinstance(node.value, ast.Constant):  # some versions compile nothing for it
+        if isinstance(node.value, ast.Constant):  # some versions generate no code for it
             after = _join(after, dict.fromkeys(ends, True))
         return after
 
     def _ImportFrom(self, node: ast.ImportFrom, ends: _Ends) -> _Ends:
         after = self._simple(node, ends)
-        # nothing can be put in front of it, so a recorder may pass it over
+        # nothing may precede it, so a recorder may skip it
         return _join(after, dict.fromkeys(ends, True)) if node.module == "__future__" else after
 
     def _Return(self, node: ast.Return, ends: _Ends) -> _Ends:
@@ -287,7 +287,7 @@ class ScopeFlow:
             matched = self._decide(handler, unmatched)
             unmatched = matched if handler.type else {}
             done = self._run(handler.body, matched)
-            # forgetting the exception's name happens on the handler's line in some versions
+            # some versions delete the exception's name on the handler's line
             self._connect(dict.fromkeys(done, True), line)
             after = _join(_join(after, done), {line: True} if handler.name else {})
             if several:
@@ -308,7 +308,7 @@ class ScopeFlow:
     _TryStar = _Try
 
     def _guarded(self, node: ast.Try, ends: _Ends) -> _Ends:
-        """Enter the ``try`` line itself, then the protection of its handlers."""
+        """Enter the ``try`` line, then the part that its handlers guard."""
         head = self._simple(node, ends)
         if node.handlers:
             self.stack.append(_Handlers(self._line(node.handlers[0])))
@@ -321,7 +321,7 @@ class ScopeFlow:
             head = self._decide(case.pattern, unmatched)
             after = _join(after, self._run(case.body, head))
             certain = _always_matches(case)
-            if certain:  # some versions compile nothing for `case _:`
+            if certain:  # some versions generate no code for `case _:`
                 after = _join(after, self._run(case.body, dict.fromkeys(unmatched, True)))
             unmatched = {} if certain else head
         return _join(after, unmatched)
@@ -332,7 +332,7 @@ class ScopeFlow:
         for line in decorators:
             ends = self._enter(line, ends)
         after = self._enter(self.first(node.lineno), ends)
-        # since 3.11 calling the decorators, the innermost first, and binding the name return to their lines
+        # since 3.11, calling the decorators (innermost first) and binding the name visit their lines again
         returning = after
         for line in (*reversed(decorators), self.first(node.lineno)):
             returning = dict.fromkeys(self._enter(line, dict.fromkeys(returning, True)), True)
@@ -343,7 +343,7 @@ class ScopeFlow:
 
 
 def _join(ends: _Ends, more: _Ends) -> _Ends:
-    """Both: rare only what is rare in both."""
+    """Unite two sets of ends; a line is rare if it is rare in both."""
     both = dict(ends)
     for line, rare in more.items():
         both[line] = both.get(line, True) and rare
@@ -359,7 +359,7 @@ def _always_matches(case: ast.match_case) -> bool:
 
 
 def _undecided(tree: ast.AST, first: FirstLine) -> Iterator[tuple[int, str]]:
-    """Decisions that lie within expressions."""
+    """The decisions inside expressions."""
     for node in ast.walk(tree):
         if isinstance(node, ast.IfExp):
             yield first(node.lineno), "a conditional expression"
@@ -370,7 +370,7 @@ def _undecided(tree: ast.AST, first: FirstLine) -> Iterator[tuple[int, str]]:
 
 
 def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a statement without the statements in it."""
+    """The parts of a statement without nested statements."""
     for part in ast.iter_child_nodes(node):
         if isinstance(part, _CLAUSES):
             yield from _own_parts(part)
@@ -378,7 +378,7 @@ def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
             yield part
 
 
-# how to go through each kind of statement; others are simple
+# the method for each kind of statement; all others are simple
 _VISITS: dict[type[ast.stmt], Callable[[ScopeFlow, ast.stmt, _Ends], _Ends]] = {
     getattr(ast, name[1:]): visit
     for name, visit in vars(ScopeFlow).items()

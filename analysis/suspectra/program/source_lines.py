@@ -1,6 +1,6 @@
-"""What the text of a Python source says of its lines: where each logical one begins, and which may hold decisions.
+"""Properties of lines from the text of a Python source: where logical lines begin, and which may have decisions.
 
-The text says it sooner than the tree or the tokens, which take as long to read as the whole source to parse.
+Searching the text is faster than walking the tree or reading the tokens, which takes as long as parsing the source.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from suspectra.program.python_source import last_line, start_line
 from suspectra_recorder.instrumentation.source import LogicalLines
 
 FirstLine = Callable[[int], int]
-"""Gives the first line of the logical line that a line is part of."""
+"""Returns the first line of the logical line that contains a line."""
 
-# words that a decision inside an expression needs, and the one that suspends a function
+# words of decisions inside expressions, and the word that suspends a function
 _WORDS = re.compile(r"\b(?:and|or|else|if|yield)\b")
 
 
 @dataclass(frozen=True)
 class WordLines:
-    r"""The lines of a source on which certain words stand, so that a search in the tree is worth while.
+    r"""The lines of a source with certain words; only there the tree needs to be searched.
 
     Parameters
     ----------
     deciding : frozenset of int
-        Lines with a word that decisions inside expressions need.
+        Lines with a word of decisions inside expressions.
     deciding_besides : frozenset of int
         Lines with such a word besides the ``if`` of a statement.
     suspending : frozenset of int
@@ -46,7 +46,7 @@ class WordLines:
 
     @classmethod
     def from_source(cls, text: str) -> WordLines:
-        """Look for the words, in comments and strings too.
+        """Find the words, also in comments and strings.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class WordLines:
         Returns
         -------
         WordLines
-            The lines of each kind of word.
+            The lines with each kind of word.
         """
         found: dict[str, list[int]] = {"and": [], "or": [], "else": [], "if": [], "yield": []}
         line, counted = 1, 0
@@ -75,7 +75,7 @@ def first_line(tree: ast.Module, text: str, data: bytes) -> FirstLine:
     Parameters
     ----------
     tree : ast.Module
-        The source, parsed.
+        The syntax tree of the source.
     text : str
         The source.
     data : bytes
@@ -84,7 +84,7 @@ def first_line(tree: ast.Module, text: str, data: bytes) -> FirstLine:
     Returns
     -------
     callable
-        Gives the first line of the logical line that a line is part of.
+        Returns the first line of the logical line that contains a line.
 
     Examples
     --------
@@ -93,24 +93,24 @@ def first_line(tree: ast.Module, text: str, data: bytes) -> FirstLine:
     1
     """
     firsts = _first_lines(tree, text)
-    if firsts is None:  # the tokens always do, but to read them takes longer than to parse the source
+    if firsts is None:  # the tokens always tell, but reading them takes longer than parsing the source
         return LogicalLines(data).first
     return lambda line: firsts.get(line, line)
 
 
 def _first_lines(tree: ast.Module, text: str) -> dict[int, int] | None:
-    """The first line of each logical line that takes several, by each of its other lines, as far as nodes stand there.
+    """Map the further lines of logical lines to their first lines, as far as the tree tells.
 
-    None where the tree does not say it: where a logical line holds more than one statement, or goes on behind a
-    backslash, and in a ``match``, whose cases have no line of their own.
+    None if the tree does not tell: if a logical line has several statements or a backslash at the end of a line, and
+    for a ``match``, whose cases have no line numbers.
     """
     firsts: dict[int, int] = {}
     if "\\\n" in text or text.endswith("\\"):
         return None
     lines = text.split("\n")
-    waiting: list[ast.stmt | ast.excepthandler] = list(tree.body)
-    while waiting:
-        node = waiting.pop()
+    pending: list[ast.stmt | ast.excepthandler] = list(tree.body)
+    while pending:
+        node = pending.pop()
         line = node.lineno
         column = node.col_offset
         if isinstance(node, ast.Match) or (column and not lines[line - 1][:column].isspace()):
@@ -125,7 +125,7 @@ def _first_lines(tree: ast.Module, text: str) -> dict[int, int] | None:
         if body:
             last = start_line(body[0]) - 1
             for name in ("body", "handlers", "orelse", "finalbody"):
-                waiting += getattr(node, name, ())
+                pending += getattr(node, name, ())
         if last > line:
             firsts.update(dict.fromkeys(range(line + 1, last + 1), line))
     return firsts

@@ -1,4 +1,4 @@
-"""Sources that are still as they were when the tests ran."""
+"""Sources that have not changed since the tests ran."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from suspectra.measured_file import MeasuredFile
 
 SourceOf = Callable[[str], bytes | None]
-"""The bytes of a file as it was when the tests ran, None when they are not at hand."""
+"""Given a path, returns the bytes of the file as it was when the tests ran, or None if they are not available."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class SourcesAsRun:
     Parameters
     ----------
     files : tuple of MeasuredFile
-        With their digests.
+        The files with their digests.
     read : SourceOf or None
-        Given a path, the bytes of the file now, or None.
+        Given a path, returns the current bytes of the file, or None.
 
     Examples
     --------
@@ -42,17 +42,17 @@ class SourcesAsRun:
 
     @classmethod
     def for_program(cls, program: Program | None) -> SourcesAsRun:
-        """The sources of a program.
+        """Make the sources of a program.
 
         Parameters
         ----------
         program : Program or None
-            What the evidence says of it.
+            The program.
 
         Returns
         -------
         SourcesAsRun
-            None of them at hand where nothing is known of the program.
+            Without a program, no source is available.
 
         Examples
         --------
@@ -62,7 +62,7 @@ class SourcesAsRun:
         return cls((), None) if program is None else cls(program.files, program.source_of)
 
     def __call__(self, path: str) -> bytes | None:
-        """The bytes of a file, None where it can't be read or has changed."""
+        """Return the bytes of a file, None if it can't be read or has changed."""
         data = self.read(path) if self.read else None
         digest = self._digests.get(path)
         changed = data is not None and digest is not None and hashlib.sha256(data).hexdigest() != digest

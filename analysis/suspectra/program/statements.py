@@ -1,7 +1,7 @@
-"""What a program says of its statements, whatever tests do: their kinds, their functions, the branches that leave them.
+"""Static properties of statements: their kinds, their functions, and the branches that leave them.
 
-Kinds are read from the source where it is at hand as it was run, and from the edges elsewhere. A statement begins on a
-line of its own, so the first word of that line tells its kind, and no syntax tree is needed.
+Kinds are read from the source if it has not changed since the run, else from the edges. A statement begins on a line of
+its own, so the first word of that line tells its kind, and no syntax tree is needed.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from suspectra.spectrum import EdgeKind, Edges, Elements, ranges
 
 _DECIDES = re.compile(rb"(?:if|elif|while|for|assert|async[ \t]+for)\b|match\b(?![ \t]*[=.,:)])[^#]*:[ \t]*(?:#|$)")
 _RETURNS = re.compile(rb"return\b")
-_MARK = b"\xef\xbb\xbf"  # of an encoding, before the first line
+_MARK = b"\xef\xbb\xbf"  # byte order mark before the first line
 
 
 class StatementKind(IntEnum):
-    """What a statement does to control, in the order in which faults are expected there.
+    """What a statement does to control. Kinds where faults are more likely have larger values.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Branches:
     Parameters
     ----------
     element, edge : ndarray of int64, shape (k,)
-        A statement, and the column of an edge that leaves it or its block. Both may come several times.
+        A statement, and the column of an edge that leaves it or its block. Both may be repeated.
 
     Examples
     --------
@@ -63,18 +63,18 @@ class Branches:
 
 @dataclass(frozen=True, eq=False)
 class Statements:
-    r"""What the program says of each element of a spectrum.
+    r"""Static properties of the elements of a spectrum.
 
     Parameters
     ----------
     elements : Elements
         The statements.
     edges : Edges or None
-        Of the spectrum.
+        The edges of the spectrum.
     graphs : tuple of FlowGraph
-        The flow graphs that tell which blocks the edges join, where the evidence holds them.
+        The flow graphs, which say what blocks the edges join, where the evidence has them.
     source_of : callable
-        The bytes of a file as it was run, None where they are not at hand.
+        Given a path, returns the bytes of the file as it was run, or None.
 
     Examples
     --------
@@ -100,12 +100,12 @@ class Statements:
 
     @property
     def kinds_known(self) -> bool:
-        """Whether sources or edges tell the kinds of some statements."""
+        """Whether the kinds of any statements are known from sources or edges."""
         return self.edges is not None or bool(self._from_sources)
 
     @cached_property
     def _from_sources(self) -> list[tuple[slice, Ints]]:
-        """The kinds in each file whose source is at hand, and its elements."""
+        """The elements and their kinds, for each file whose source is available."""
         _kinds_in.begin()
         found = []
         for path in checked(self.elements.files):
@@ -129,7 +129,8 @@ class Statements:
                 kind[returning] = StatementKind.RETURN
             return kind
         branches = self.branches
-        of_statement = ~edges.is_outcome[branches.edge]  # a condition inside an expression makes no decision of it
+        # a condition inside an expression does not make the statement a decision
+        of_statement = ~edges.is_outcome[branches.edge]
         leaving = branches.element[of_statement]
         ways = np.bincount(leaving, minlength=len(kind))
         kind[ways > 1] = StatementKind.DECISION
@@ -140,7 +141,7 @@ class Statements:
 
     @cached_property
     def function(self) -> Ints:
-        """The number of each statement's function, the code of a file outside any being one; shape (elements,)."""
+        """The function of each statement; a file's code outside functions counts as one; shape (elements,)."""
         elements = self.elements
         if elements.functions or self.edges is None or self.edges.kind is not EdgeKind.ARC:
             return np.where(elements.function >= 0, elements.function, len(elements.functions) + elements.file)
@@ -148,12 +149,14 @@ class Statements:
 
     @property
     def functions_known(self) -> bool:
-        """Whether the functions of statements are known, or the edges tell them."""
+        """Whether the functions of statements are known from the evidence or the edges."""
         return bool(self.elements.functions) or (self.edges is not None and self.edges.kind is EdgeKind.ARC)
 
     @cached_property
     def is_signature(self) -> Bools:
-        """Whether a line only opens or only closes a function of several lines, in C and C++; shape (elements,)."""
+        """Whether a statement is the first or the last line of a function of several lines in C or C++; shape
+        (elements,).
+        """
         elements = self.elements
         signature = np.zeros(len(elements), bool)
         compiled = np.array([is_c(path) for path in elements.files], bool)
@@ -186,23 +189,23 @@ class Statements:
 def statements(
     elements: Elements, edges: Edges | None, graphs: tuple[FlowGraph, ...], source_of: SourcesAsRun
 ) -> Statements:
-    """The statements of a program: the same object as long as the tables and the files are the same.
+    """Return the static properties of statements: the same object as long as the tables and files are the same.
 
     Parameters
     ----------
     elements : Elements
-        Of the spectrum.
+        The statements of the spectrum.
     edges : Edges or None
-        Of the spectrum.
+        The edges of the spectrum.
     graphs : tuple of FlowGraph
-        Where the evidence holds them.
+        The flow graphs, where the evidence has them.
     source_of : SourcesAsRun
-        Sources that are still as they were.
+        The sources that have not changed since the run.
 
     Returns
     -------
     Statements
-        What is asked of it is worked out once.
+        Its properties are computed once.
 
     Examples
     --------
@@ -232,7 +235,9 @@ def _kind(text: list[bytes], line: int) -> StatementKind:
 
 
 def _ends_of_blocks(graph: FlowGraph) -> tuple[Ints, Ints]:
-    """The elements that end a block which several edges leave, and those of blocks that lead straight to the exit."""
+    """The last elements of blocks that several edges leave, and the elements of blocks that lead directly to the
+    exit.
+    """
     occupied = np.diff(graph.block_start) > 0
     several = (np.bincount(graph.source, minlength=graph.blocks) > 1) & occupied
     leaves = np.zeros(graph.blocks, bool)
@@ -243,7 +248,7 @@ def _ends_of_blocks(graph: FlowGraph) -> tuple[Ints, Ints]:
 
 
 def _leaving(graph: FlowGraph) -> tuple[Ints, Ints]:
-    """Each element of a graph with each edge that leaves a block of it."""
+    """Pairs of an element and an edge that leaves one of its blocks."""
     recorded = np.flatnonzero(graph.edge >= 0)
     source = graph.source[recorded]
     sizes = np.diff(graph.block_start)[source]
@@ -252,7 +257,7 @@ def _leaving(graph: FlowGraph) -> tuple[Ints, Ints]:
 
 
 def _elements_at(elements: Elements, file: Ints, line: Ints) -> Ints:
-    """The element that begins on each of some lines, -1 where none does; all at once."""
+    """The element that begins on each of some lines, -1 where none does."""
     return _positions(_keys(elements.file, elements.line), _keys(file, line))
 
 
@@ -271,7 +276,7 @@ def _positions(keys: Ints, wanted: Ints) -> Ints:
 
 
 def _connected(elements: Elements, edges: Edges) -> Ints:
-    """For each statement the number of what its arcs hang together with: the code of a function, or of a module."""
+    """The connected component of each statement's arcs: the code of a function, or of a module."""
     from scipy import sparse
     from scipy.sparse import csgraph
 
