@@ -328,7 +328,7 @@ def techniques_page() -> str:
 # Techniques
 
 Each has a page of its own, to which its marks in the editor link: what it makes of the evidence, when to use it, what it needs, and the paper.
-Without a reason for another, keep Ochiai. `suspectra rank --technique NAME` tries one, and so does *Select Technique…* in the editor.
+Without a reason for another, keep All evidence. `suspectra rank --technique NAME` tries one, and so does *Select Technique…* in the editor.
 
 What a technique needs, and in brackets what it uses where the evidence holds it:
 
@@ -357,7 +357,12 @@ def technique_page(info: TechniqueInfo) -> str:
         "Only the order of the scores means something: statements with the same score are tied, and the tie's ranks are\n"
         "shown as a range."
     )
-    known = "To compare with work that uses it. Without a reason for it take [Ochiai](ochiai.md)."
+    if info.name == "evidence":
+        order = (
+            "The score that is shown is S, from 0 to 1. Statements with the same S are ordered by the other keys, and each says by\n"
+            "which key it comes before the next ones. What is equal in all keys is tied, and the tie's ranks are shown as a range."
+        )
+    known = "To compare with work that uses it. Without a reason for it take [All evidence](evidence.md)."
     links = ", ".join(f"[{other.title}]({other.name}.md)" for other in same)
     top = "Orders the lines that all failing tests execute in the same way as"
     likeness = f"{top if info.group in SAME_ONLY_AT_THE_TOP else 'Always gives the same order as'} {links}."

@@ -6,12 +6,14 @@ from suspectra_recorder.options import Option
 
 TECHNIQUE = Option(
     "technique",
-    "ochiai",
+    "evidence",
     "The technique that ranks the suspects, by its name as `suspectra techniques` lists it; `NAME+NAME` lets a second"
     " one order what the first ties.",
 )
 CLONE_FAILED = Option(
-    "clone_failed", False, "Weigh the failing tests as if there were as many of them as passing ones."
+    "clone_failed",
+    False,
+    "Weigh the failing tests as if there were as many of them as passing ones. For formulas only.",
 )
 INCLUDE_TESTS = Option("include_tests", False, "Let test code be suspected too.")
 COVERAGE = Option("coverage", "", "A coverage.py data file with dynamic contexts to rank from.")

@@ -1,4 +1,6 @@
-"""How many there are of something, in words."""
+"""How many there are of something, and enumerations, in words."""
+
+from collections.abc import Sequence
 
 
 def many(count: int, noun: str) -> str:
@@ -22,3 +24,25 @@ def many(count: int, noun: str) -> str:
     ('1 failing test', '0 lines', '1,200 lines')
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def enumeration(names: Sequence[str]) -> str:
+    """Several names, as a sentence has them.
+
+    Parameters
+    ----------
+    names : sequence of str
+        At least one.
+
+    Returns
+    -------
+    str
+        With commas, and an "and" before the last one.
+
+    Examples
+    --------
+    >>> enumeration(["branches"]), enumeration(["branches", "kinds", "functions"])
+    ('branches', 'branches, kinds and functions')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last

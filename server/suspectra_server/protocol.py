@@ -216,7 +216,11 @@ COMMANDS = (
         "Select Technique…",
         (
             Field("name?", "string", "A technique's name. Without one the server asks (`window/showMessageRequest`)."),
-            Field("options?", "{cloneFailed?: boolean}", "Whether failing tests are cloned."),
+            Field(
+                "options?",
+                "{cloneFailed?: boolean}",
+                "Whether failing tests are cloned; only a formula can. As before where it is left out.",
+            ),
         ),
         "string | null",
         "Rank with another technique until the setting is changed. The name of the technique now in use.",
@@ -266,7 +270,7 @@ SUSPECTS_RESULT = (
     Field(
         "tiedBeyond",
         "number",
-        "Lines that have the same score as the last suspect and are not among them, as the setting `top` or `limit`"
+        "Lines that have the same rank as the last suspect and are not among them, as the setting `top` or `limit`"
         " ends the list within a tie.",
     ),
     Field(
@@ -337,6 +341,7 @@ TECHNIQUE = (
     Field("title", "string", "As the literature writes it."),
     Field("paper", "string", "Who published it."),
     Field("description", "string", "When to use it, and its formula."),
+    Field("clones", "boolean", "Whether it can clone failing tests, as formulas can."),
 )
 
 JUMP = (

@@ -60,7 +60,7 @@ class Settings:
     show_notifications: str = "off"
 
     def make_technique(self) -> Technique:
-        """The technique these settings name; `clone_failed` is for those that know clones."""
+        """The technique these settings name; `clone_failed` is for formulas only."""
         clones = self.clone_failed and self.technique.partition("+")[0] in FORMULAS
         return make_technique(self.technique, clone_failed=clones)
 

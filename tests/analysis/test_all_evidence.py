@@ -121,10 +121,11 @@ def test_lines_that_only_open_or_close_a_function_come_after_what_else_failing_t
 
 def test_what_is_missing_is_said():
     spectrum = spectrum_of((True, {1, 2}), (False, {1}))
-    (note,) = EVIDENCE.localize(spectrum).notes
-    assert "branches and tracebacks and kinds of statements and functions" in note.cause
+    assert EVIDENCE.localize(spectrum).without == ("branches", "tracebacks", "kinds of statements", "functions")
+    broken = make_technique("evidence", break_ties="ochiai").localize(spectrum)
+    assert broken.without == EVIDENCE.localize(spectrum).without
     full = spectrum_of((True, {1, 2}, {(1, 2)}), raised=[0], arcs=[(1, 2)])
-    assert EVIDENCE.localize(full).notes == ()
+    assert EVIDENCE.localize(full).without == ()
     assert EVIDENCE.info.wants_edges
 
 

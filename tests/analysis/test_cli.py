@@ -83,6 +83,7 @@ CONTRACT = closed(
     {
         "technique": {"type": "string"},
         "clone_failed": {"type": "boolean"},
+        "without": {"type": "array", "items": {"type": "string"}},
         "passed": {"type": "integer"},
         "failed": {"type": "integer"},
         "elements": {"type": "integer"},
@@ -137,7 +138,7 @@ def test_infinite_scores_are_the_largest_double(suspectra, shop):
 
 
 def test_table(suspectra):
-    status, out, err = suspectra("rank", "--top", "4")
+    status, out, err = suspectra("rank", "--technique", "ochiai", "--top", "4")
     assert status == 0
     assert out == (
         "Rank   Score  Location        Function  ef  ep  nf  np  Source\n"
@@ -147,7 +148,7 @@ def test_table(suspectra):
         " 3–5  0.3873  src/cart.py:8   total      3   2   9   3  amount = 0\n"
         " 3–5  0.3873  src/cart.py:9   total      3   2   9   3  for price, count in items:\n"
         "      executed by 3 failing tests: test_cart.py::Sums::test_parts, test_cart.py::test_strict and 1 more\n"
-        "      and 1 more with the same score\n"
+        "      and 1 more of the same rank\n"
         "\n"
         "4 of 22 statements, by Ochiai, from 12 failed and 5 passed tests (.coverage)\n"
     )
@@ -157,7 +158,9 @@ def test_table(suspectra):
 def test_table_lists_20_and_machine_formats_all(suspectra):
     assert suspectra("rank")[1].count("src/cart.py:") == 20
     assert suspectra("rank", "--format", "csv")[1].count("src/cart.py") == 22
-    assert suspectra("rank", "--format", "csv", "--top", "3")[1].count("src/cart.py") == 5  # a tie is not cut
+    assert (
+        suspectra("rank", "--format", "csv", "--technique", "ochiai", "--top", "3")[1].count("src/cart.py") == 5
+    )  # a tie is not cut
 
 
 def test_tests_are_suspects_when_asked_for(suspectra):
@@ -171,9 +174,16 @@ def test_parameters_and_cloning(suspectra):
 
     assert first_score("--technique", "dstar") == 8**2 / 4
     assert first_score("--technique", "dstar", "--param", "exponent=3") == 8**3 / 4
-    ranking = strict_json(suspectra("rank", "--format", "json", "--clone-failed")[1])
-    assert ranking["clone_failed"] is True
-    assert "failed tests cloned" in suspectra("rank", "--clone-failed")[1]
+    cloned = ("--technique", "ochiai", "--clone-failed")
+    assert strict_json(suspectra("rank", "--format", "json", *cloned)[1])["clone_failed"] is True
+    assert "failed tests cloned" in suspectra("rank", *cloned)[1]
+
+
+def test_clones_with_the_default_name_the_cure(suspectra):
+    status, _, err = suspectra("rank", "--clone-failed")
+    assert status == 2
+    assert "only formulas can clone the failing tests" in err
+    assert "`--technique ochiai`" in err
 
 
 def test_output_goes_to_a_file_as_a_whole(suspectra, shop):
@@ -199,7 +209,11 @@ def test_explain(suspectra):
     assert status == 0
     assert out.startswith("src/cart.py:16-18 in discount\n    raise ValueError(\n\n")
     status, out, _ = suspectra("explain", str(Path("src/cart.py").absolute()) + ":19")
-    assert "ef / sqrt(F * (ef + ep))\n    8 / sqrt(12 * (8 + 0)) = 0.816497\n" in out
+    assert "    K = 0.8136 / 2 + 8 / (8 + 0) / 2 = 0.9068, S = 0.9068\n" in out
+    assert (
+        "ef / sqrt(F * (ef + ep))\n    8 / sqrt(12 * (8 + 0)) = 0.816497\n"
+        in suspectra("explain", "src/cart.py:19", "--technique", "ochiai")[1]
+    )
     assert "    tests/test_cart.py::test_discount[10]\n" in out
     for place, words in (
         ("src/cart.py:1", "name line 3"),

@@ -347,14 +347,14 @@ def tied(count: int, top: int | None) -> Listing:
 
 
 def test_a_list_that_ends_within_a_tie_says_so_in_every_output(tmp_path):
-    sources, words = Sources(tmp_path), "and 21 more with the same score"
+    sources, words = Sources(tmp_path), "and 21 more of the same rank"
     cut, whole, between = tied(25, 5), tied(25, None), tied(25, 1)
     for write, arguments in ((write_table, (sources,)), (write_markdown, (sources,)), (write_sarif, (tmp_path,))):
         assert words in text_of(write, cut, *arguments), write
         for ranking in (whole, between):
-            assert "more with the same score" not in text_of(write, ranking, *arguments), write
+            assert "more of the same rank" not in text_of(write, ranking, *arguments), write
     assert [json.loads(text_of(write_json, r))["tied_beyond"] for r in (cut, whole, between)] == [21, 0, 0]
     rows = [len(text_of(write_csv, ranking).splitlines()) - 1 for ranking in (cut, whole, between)]
     assert rows == [26, 26, 1]
     assert words in text_of(write_html, cut, sources)
-    assert "more with the same score" not in text_of(write_html, whole, sources)
+    assert "more of the same rank" not in text_of(write_html, whole, sources)

@@ -378,7 +378,7 @@ def test_evaluate_one_ranking(shop):
     reported = json.loads(out)
     ranking = json.loads(suspectra("rank", *evidence, "--format", "json")[0])
     best = min((s for s in ranking["suspects"] if s["file"] == files[-1]), key=lambda s: s["rank_average"])
-    assert reported["technique"] == "ochiai"
+    assert reported["technique"] == "evidence"
     assert reported["faults"][0]["rank_average"] == best["rank_average"]
     assert reported["scores"]["EXAM"]["first"] == best["rank_average"] / ranking["elements"]
     text, _ = suspectra("evaluate", *evidence, "--faults", faults, "--technique", "jaccard", "--break-ties", "cp")

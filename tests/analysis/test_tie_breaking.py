@@ -21,7 +21,7 @@ def test_cp_breaks_the_ties_of_jaccard_in_figure_1(figure_1):
     assert broken.scores.tolist() == plain.scores.tolist()
     explanation = broken.explain(int(broken.position[1]))
     assert explanation.headline == "Suspect 1 of 9, tied with 3 more: Jaccard 0.5"
-    assert explanation.sentences[1] == "7 statements share this score; CP orders them."
+    assert explanation.sentences[1] == "7 statements share the rank by Jaccard; CP orders them."
     assert "comes from here" in explanation.sentences[2]
 
 

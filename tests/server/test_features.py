@@ -20,7 +20,7 @@ def severity(rank_best):
 
 
 def test_marks_stand_where_the_markers_say(client, shop, markers):
-    client.start(shop)
+    client.start(shop, options={"technique": "ochiai"})
     assert client.marks(shop) == {place: severity(rank) for place, rank in markers(shop).items()}
 
 
@@ -29,15 +29,15 @@ def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line
     line = find_line(shop / "shop/vouchers.py", "off = off - amount")
     uri = (shop / "shop/vouchers.py").as_uri()
     found = next(d for d in client.diagnostics[uri] if d["range"]["start"]["line"] == line)
-    assert (found["source"], found["code"], found["severity"]) == ("suspectra", "ochiai", WARNING)
-    assert found["message"].startswith("Suspect 1 of 24: Ochiai 1 ")
+    assert (found["source"], found["code"], found["severity"]) == ("suspectra", "evidence", WARNING)
+    assert found["message"].startswith("Suspect 1 of 24: All evidence 1 ")
     assert "All 3 failing and 0 of 7 passing tests execute this line" in found["message"]
     assert found["range"]["start"]["character"] == 8
     counts = {name: found["data"][name] for name in ("ef", "ep", "nf", "np", "score", "rankBest", "rankWorst", "band")}
     assert counts == {"ef": 3, "ep": 0, "nf": 0, "np": 7, "score": 1, "rankBest": 1, "rankWorst": 1, "band": "high"}
     assert "tags" not in found
     page = Path(to_fs_path(found["codeDescription"]["href"]))
-    assert page.read_text().splitlines()[2] == "# Ochiai"
+    assert page.read_text().splitlines()[2] == "# All evidence"
 
 
 def test_related_information_leads_to_the_failing_tests(client, shop, find_line):
@@ -53,8 +53,8 @@ def test_related_information_leads_to_the_failing_tests(client, shop, find_line)
 
 def test_the_list_is_what_the_library_ranks(client, shop):
     client.start(shop)
-    localizer = Localizer(make_technique("ochiai"))
-    report = localizer.update(find_source(shop).read())
+    localizer = Localizer(make_technique("evidence"))
+    report = localizer.update(find_source(shop, edges=True).read())
     wanted = [
         {
             "file": s.location.file,
@@ -77,7 +77,7 @@ def test_the_list_is_what_the_library_ranks(client, shop):
     answer = client.suspects(limit=100)
     assert [{name: s[name] for name in wanted[0]} for s in answer["suspects"]] == wanted
     assert {name: answer[name] for name in ("technique", "cloneFailed", "passed", "failed", "elements", "state")} == {
-        "technique": "ochiai",
+        "technique": "evidence",
         "cloneFailed": False,
         "passed": 7,
         "failed": 3,
@@ -85,7 +85,7 @@ def test_the_list_is_what_the_library_ranks(client, shop):
         "state": "ready",
     }
     assert answer["suspects"][0]["uri"] == (shop / "shop/vouchers.py").as_uri()
-    assert [s["band"] for s in answer["suspects"]] == ["high"] * 4 + ["medium"] * 6 + ["low"]
+    assert [s["band"] for s in answer["suspects"]] == ["high"] * 5 + ["medium"] * 5 + ["low"]
     assert len(client.suspects(limit=2)["suspects"]) == 2
 
 
@@ -100,13 +100,12 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     shown = hover("off = off - amount")
     assert shown["contents"]["kind"] == "markdown"
     text = shown["contents"]["value"]
-    assert "Suspect 1 of 24: Ochiai 1" in text
-    assert "`ef / sqrt(F * (ef + ep))`" in text
-    assert "`3 / sqrt(3 * (3 + 0)) = 1`" in text
+    assert "Suspect 1 of 24: All evidence 1" in text
+    assert "`K = 1 / 2 + 3 / (3 + 0) / 2 = 1, S = 1`" in text
     # names of tests may hold anything, and must not become markup
     assert "``tests/test_shop.py::test_never_below_zero_for[one *bold* `code`]``" in text
     assert "`tests/test_shop.py::test_never_below_zero_for[<b>two</b>]`" in text
-    assert "tied with 2 more" in hover("return by_amount")["contents"]["value"]
+    assert "failing tests execute only 2 statements of its function" in hover("return by_amount")["contents"]["value"]
     assert hover("off = amount * percent") is None
     assert hover("def by_amount") is None
 
@@ -126,7 +125,7 @@ def test_a_client_without_markdown_gets_plain_text(client, shop, capable, find_l
 
 
 def test_lenses_stand_above_the_functions_that_hold_suspects(client, shop, find_line):
-    client.start(shop)
+    client.start(shop, options={"technique": "ochiai"})
     path = shop / "shop/vouchers.py"
     uri = client.open(path)
     lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
@@ -142,7 +141,7 @@ def test_lenses_stand_above_the_functions_that_hold_suspects(client, shop, find_
 
 
 def test_inlay_hints_are_there_when_asked_for(client, shop, find_line):
-    client.start(shop)
+    client.start(shop, options={"technique": "ochiai"})
     path = shop / "shop/vouchers.py"
     where = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
 
@@ -150,7 +149,7 @@ def test_inlay_hints_are_there_when_asked_for(client, shop, find_line):
         return client.request("textDocument/inlayHint", {"textDocument": {"uri": path.as_uri()}, "range": where})
 
     assert hints() == []
-    client.configuration = {"inlayHints": True}
+    client.configuration = {"technique": "ochiai", "inlayHints": True}
     client.notify("workspace/didChangeConfiguration", {"settings": None})
     client.wait(lambda: any(request["method"] == "workspace/inlayHint/refresh" for request in client.asked))
     assert {(hint["position"]["line"], hint["label"]) for hint in hints()} >= {
@@ -192,7 +191,9 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
     assert actions(line, only=["refactor"]) == []
     assert actions(0) == []
     step = offered[4]["command"]
-    assert client.request("workspace/executeCommand", step)["range"]["start"]["line"] == find_line(path, "by_amount(am")
+    assert client.request("workspace/executeCommand", step)["range"]["start"]["line"] == find_line(
+        path, "if off > amount"
+    )
 
 
 def test_a_client_without_action_literals_gets_commands(client, shop, find_line):
@@ -228,7 +229,7 @@ def test_a_technique_that_wants_more_than_the_evidence_holds_leaves_the_ranking(
     client.command("selectTechnique", next(info.name for info in technique_infos() if Need.COUNTS in info.needs))
     client.wait_for_state("error", after=seen)
     answer = client.suspects()
-    assert answer["technique"] == "ochiai"
+    assert answer["technique"] == "evidence"
     assert answer["suspects"]
     assert answer["problems"][0]["cure"]
 
@@ -241,17 +242,17 @@ def test_infinite_scores_are_json(client, shop):
 
 
 def test_suspects_that_top_cuts_off_are_mentioned_beside_those_of_the_same_score(client, shop):
-    client.start(shop)
+    client.start(shop, options={"technique": "ochiai"})
     everything = client.suspects()["suspects"]
     assert client.suspects()["tiedBeyond"] == 0
     last = next(i for i, (one, other) in enumerate(pairwise(everything)) if one["rankBest"] == other["rankBest"])
     more = sum(suspect["rankBest"] == everything[last]["rankBest"] for suspect in everything[last + 1 :])
     assert client.suspects(limit=last + 1)["tiedBeyond"] == more
-    client.configuration = {"top": last + 1}
+    client.configuration = {"technique": "ochiai", "top": last + 1}
     client.notify("workspace/didChangeConfiguration", {"settings": None})
     client.wait(lambda: client.statuses[-1]["suspects"] == last + 1)
     assert client.suspects()["tiedBeyond"] == more
-    words = f"and {more} more with the same score, not marked"
+    words = f"and {more} more of the same rank, not marked"
     reported = {(uri, d["data"]["rankBest"]): d["message"] for uri, ds in client.diagnostics.items() for d in ds}
     for (_, rank), message in reported.items():
         assert (words in message) == (rank == everything[last]["rankBest"])

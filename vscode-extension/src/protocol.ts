@@ -100,6 +100,7 @@ export interface Technique {
   title: string;
   paper: string;
   description: string;
+  clones: boolean;
 }
 
 /** Result of the command `suspectra.server.explain`. */

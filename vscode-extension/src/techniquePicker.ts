@@ -7,9 +7,10 @@ import { t } from './l10n';
 import type { Model } from './model';
 import { methods, serverCommands, type Technique } from './protocol';
 
+/** A technique; without a word on clones it is as before, and matters to formulas only. */
 interface Choice {
   name: string;
-  cloneFailed: boolean;
+  cloneFailed?: boolean | undefined;
 }
 
 interface Item extends vscode.QuickPickItem {
@@ -21,7 +22,10 @@ const PREVIEW_DEBOUNCE_MS = 150;
 /** Enter keeps the technique for this session, its pin for the workspace; Escape goes back to the one before. */
 export async function selectTechnique(server: Server, model: Model): Promise<void> {
   const techniques = await server.request<Technique[]>(methods.techniques, {});
-  const previous: Choice = { name: model.report?.technique ?? '', cloneFailed: model.report?.cloneFailed ?? false };
+  const previous: Choice = { name: model.report?.technique ?? '' };
+  if (techniques.some(({ name, clones }) => clones && name === previous.name.split('+', 1)[0])) {
+    previous.cloneFailed = model.report?.cloneFailed ?? false;
+  }
   const pin: vscode.QuickInputButton = {
     iconPath: new vscode.ThemeIcon('pin'),
     tooltip: t('Keep it in the settings of this workspace'),
@@ -39,7 +43,7 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
     clearTimeout(pending);
     if (choice.name !== used.name || choice.cloneFailed !== used.cloneFailed) {
       used = choice;
-      await server.command(serverCommands.selectTechnique, choice.name, { cloneFailed: choice.cloneFailed });
+      await server.command(serverCommands.selectTechnique, choice.name, ...clonesOf(choice));
     }
   };
   const showError = (error: unknown) => void vscode.window.showErrorMessage(`Suspectra: ${String(error)}`);
@@ -80,28 +84,39 @@ export async function selectTechnique(server: Server, model: Model): Promise<voi
 function items(techniques: Technique[], { name: current, cloneFailed }: Choice, pin: vscode.QuickInputButton): Item[] {
   const currentFirst = techniques.toSorted((a, b) => Number(b.name === current) - Number(a.name === current));
   return [
-    ...currentFirst.map(({ name, title, paper, description }) => ({
+    ...currentFirst.map(({ name, title, paper, description, clones }) => ({
       label: title,
       description: name === current ? `${name} $(check)` : name,
       detail: [paper, description].filter(Boolean).join(' · '),
       buttons: [pin],
-      choice: { name, cloneFailed },
+      choice: { name, cloneFailed: clones ? cloneFailed : undefined },
     })),
+    ...(cloneFailed === undefined ? [] : cloning(current, cloneFailed, pin)),
+  ];
+}
+
+/** Offered where a formula is in use. */
+function cloning(name: string, cloneFailed: boolean, pin: vscode.QuickInputButton): Item[] {
+  return [
     { label: '', kind: vscode.QuickPickItemKind.Separator },
     {
       label: t('Clone failing tests'),
       iconPath: new vscode.ThemeIcon(cloneFailed ? 'check' : 'blank'),
       detail: t('Weigh the failing tests as if there were as many of them as passing ones'),
       buttons: [pin],
-      choice: { name: current, cloneFailed: !cloneFailed },
+      choice: { name, cloneFailed: !cloneFailed },
     },
   ];
+}
+
+function clonesOf({ cloneFailed }: Choice): object[] {
+  return cloneFailed === undefined ? [] : [{ cloneFailed }];
 }
 
 async function keep({ name, cloneFailed }: Choice): Promise<void> {
   const settings = vscode.workspace.getConfiguration('suspectra');
   await settings.update('technique', name, vscode.ConfigurationTarget.Workspace);
-  if (settings.get<boolean>('cloneFailed') !== cloneFailed) {
+  if (cloneFailed !== undefined && settings.get<boolean>('cloneFailed') !== cloneFailed) {
     await settings.update('cloneFailed', cloneFailed, vscode.ConfigurationTarget.Workspace);
   }
 }

@@ -179,16 +179,46 @@ describe('a jump', () => {
 });
 
 describe('the list of techniques', () => {
-  const techniques = ['ochiai', 'dstar'].map((name) => ({ name, title: name, paper: '', description: '' }));
+  const techniques = ['ochiai', 'dstar', 'evidence'].map((name) => ({
+    name,
+    title: name,
+    paper: '',
+    description: '',
+    clones: name !== 'evidence',
+  }));
 
   it('uses the one that is chosen', async () => {
     server.answers[methods.techniques] = techniques;
     const given = give('selectTechnique');
     await settled();
-    expect(workbench.input?.items.map(({ label }) => label)).toEqual(['ochiai', 'dstar', '', 'Clone failing tests']);
+    expect(workbench.input?.items.map(({ label }) => label)).toEqual([
+      'ochiai',
+      'dstar',
+      'evidence',
+      '',
+      'Clone failing tests',
+    ]);
     workbench.input?.enter('dstar');
     await given;
     expect(server.calls.at(-1)).toEqual([serverCommands.selectTechnique, 'dstar', { cloneFailed: false }]);
+  });
+
+  it('offers clones beside formulas only, and says nothing of them to other techniques', async () => {
+    server.answers[methods.techniques] = techniques;
+    const fromFormula = give('selectTechnique');
+    await settled();
+    workbench.input?.enter('evidence');
+    await fromFormula;
+    expect(server.calls.at(-1)).toEqual([serverCommands.selectTechnique, 'evidence']);
+    server.answers[methods.suspects] = { ...report, technique: 'evidence' };
+    server.changed.fire(status);
+    await settled();
+    const fromEvidence = give('selectTechnique');
+    await settled();
+    expect(workbench.input?.items.map(({ label }) => label)).toEqual(['evidence', 'ochiai', 'dstar']);
+    workbench.input?.enter('ochiai');
+    await fromEvidence;
+    expect(server.calls.at(-1)).toEqual([serverCommands.selectTechnique, 'ochiai']);
   });
 });
 

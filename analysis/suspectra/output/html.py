@@ -28,6 +28,7 @@ from suspectra.output.chain_svg import Picture
 from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
+from suspectra.quantity import enumeration
 from suspectra.report import RankedReport
 
 MAX_SOURCE = 8 * 2**20  # characters of source in one page
@@ -73,6 +74,7 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             project=safe(sources.workspace.resolve().name) or "/",
             technique=report.technique.info,
             cloned=report.technique.clone_failed,
+            without=enumeration(report.without) if report.without else "",
             failed=counts.failed,
             passed=counts.passed,
             uncounted=sum(not test.verdict.counted for test in evidence.tests),

@@ -33,6 +33,7 @@ def write_json(ranking: Listing, out: TextIO) -> None:
     head: dict[str, object] = {
         "technique": report.technique.name,
         "clone_failed": report.technique.clone_failed,
+        "without": list(report.without),
         "passed": report.spectrum.counts.passed,
         "failed": report.spectrum.counts.failed,
         "elements": len(report),

@@ -91,13 +91,13 @@ class Listing:
 
     @property
     def tied_beyond(self) -> int:
-        """How many statements that are not listed have the same score as the last one that is."""
+        """How many statements that are not listed have the same rank as the last one that is."""
         return int(self.report.rank_worst[self.shown - 1]) - self.shown if 0 < self.shown < len(self.report) else 0
 
     @property
     def cut(self) -> str:
         """What is to be said where the list ends within a tie, empty where it does not."""
-        return f"and {self.tied_beyond} more with the same score" if self.tied_beyond else ""
+        return f"and {self.tied_beyond} more of the same rank" if self.tied_beyond else ""
 
     @property
     def notices(self) -> tuple[Problem, ...]:

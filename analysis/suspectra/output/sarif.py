@@ -61,7 +61,10 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
             }
         },
         "columnKind": "unicodeCodePoints",
-        "properties": {"groups": [_group(one) for one in ranking.groups]},
+        "properties": {
+            "without": list(ranking.report.without),
+            "groups": [_group(one) for one in ranking.groups],
+        },
         "originalUriBaseIds": {_ROOT: {"uri": workspace.resolve().as_uri().rstrip("/") + "/"}},
         "invocations": [
             {

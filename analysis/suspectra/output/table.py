@@ -8,6 +8,7 @@ from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
 from suspectra.output.ranking import LARGEST, Entry, Listing
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
+from suspectra.quantity import enumeration
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
@@ -75,10 +76,11 @@ def summary(ranking: Listing) -> str:
         Without the end of the line.
     """
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
+    without = f" without {enumeration(ranking.report.without)}" if ranking.report.without else ""
     cloned = ", failed tests cloned" if technique.clone_failed else ""
     groups = f" for each of {len(ranking.groups)} failure groups" if ranking.sections else ""
     return (
-        f"{ranking.shown} of {len(ranking.report)} statements{groups}, by {technique.info.title}{cloned},"
+        f"{ranking.shown} of {len(ranking.report)} statements{groups}, by {technique.info.title}{without}{cloned},"
         f" from {counts.failed} failed and {counts.passed} passed test{'s' if counts.passed != 1 else ''}"
         f" ({ranking.evidence.source})"
     )

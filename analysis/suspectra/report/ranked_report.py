@@ -62,7 +62,7 @@ class Explainer(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RankedReport:
-    """Elements in the order in which to examine them; equal scores form one level.
+    """Elements in the order in which to examine them; what a technique ranks the same forms one level.
 
     Each element has an integer level. So most questions (which elements come first, which rank has this line) need no
     sorting; the full order is computed on demand.
@@ -74,7 +74,7 @@ class RankedReport:
     spectrum : Spectrum
         What was ranked.
     level : ndarray of int32, shape (elements,)
-        0 for the elements with the highest score, 1 for the next…, -1 for an element that is not a candidate.
+        0 for the elements that rank highest, 1 for the next…, -1 for an element that is not a candidate.
     level_score : ndarray of float64, shape (levels,)
         Suspiciousness of each level; descending, but for a last level of elements no test executes.
     notes : tuple of Problem
@@ -250,12 +250,12 @@ class RankedReport:
 
     @property
     def rank_best(self) -> Ints:
-        """1 + the number of elements with a higher score, by position."""
+        """1 + the number of elements that rank higher, by position."""
         return self._level_start[self.level[self.order]] + 1
 
     @property
     def rank_worst(self) -> Ints:
-        """The number of elements with a higher or an equal score, by position."""
+        """The number of elements that rank higher or the same, by position."""
         return self._level_end[self.level[self.order]]
 
     @property
@@ -456,6 +456,11 @@ class RankedReport:
         """
         return self.technique.explain(self, position)
 
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The kinds of evidence that its technique would have used and had to do without."""
+        return ()
+
     def caveats(self) -> list[Problem]:
         """Return why this ranking can't single out the fault and what would help, then the notes of the technique.
 
@@ -474,24 +479,14 @@ class RankedReport:
         counts = self.spectrum.counts
         found = []
         if not counts.passed:
-            found.append(
-                Problem(
-                    "",
-                    "",
-                    "no test passed, so lines that only failing tests execute can't be told from the others",
-                    "run passing tests too, best those near the failing ones",
-                )
-            )
+            cause = "no test passed, so lines that only failing tests execute can't be told from the others"
+            found.append(Problem("", "", cause, "run passing tests too, best those near the failing ones"))
         suspected = self.spectrum.suspected
         tied = int(np.count_nonzero(counts.ef[self.level == 0]))
         if counts.passed and tied > 20 and tied > suspected / 2:
+            of_all = f"{tied} of the {suspected} that failing tests execute"
+            cause = f"the evidence can't tell lines apart: {of_all} share the first rank"
             found.append(
-                Problem(
-                    "",
-                    "",
-                    f"the evidence can't tell lines apart: {tied} of the {suspected} that failing tests execute share"
-                    " the best score",
-                    "add passing tests that execute some of these lines and not the others",
-                )
+                Problem("", "", cause, "add passing tests that execute some of these lines and not the others")
             )
         return [*found, *self.notes]

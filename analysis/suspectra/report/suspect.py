@@ -52,11 +52,11 @@ class Suspect:
     score : float
         Suspiciousness. Only the order of scores has a meaning.
     rank_best : int
-        1 + the number of elements with a higher score.
+        1 + the number of elements that rank higher.
     rank_average : float
         The mean of the best and the worst rank.
     rank_worst : int
-        The number of elements with a higher or an equal score.
+        The number of elements that rank higher or the same.
     standard_rank : float
         #{higher} + #{equal}/2, the element itself among the equal (paper 003, Definition 17).
     ef, ep : int
@@ -91,5 +91,5 @@ class Suspect:
 
     @property
     def tied(self) -> int:
-        """How many elements share this score."""
+        """How many elements share this rank."""
         return self.rank_worst - self.rank_best + 1

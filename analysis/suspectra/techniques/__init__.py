@@ -74,7 +74,7 @@ def make_technique(name: str, *, break_ties: str | None = None, **hyper_paramete
     Raises
     ------
     UsageError
-        For a name or a hyper-parameter that does not exist.
+        For a name or a hyper-parameter that does not exist, and for clones with anything but a formula.
 
     Examples
     --------
@@ -103,7 +103,8 @@ def _make(name: str, hyper_parameters: Mapping[str, object]) -> Technique:
 def _make_other(name: str, hyper_parameters: Mapping[str, object], clone_failed: bool) -> Technique:
     make = CATALOGUE[name].load()
     if clone_failed:
-        raise UsageError(Problem("", name, "it does not weigh tests, so none can be cloned", "use a formula"))
+        cure = "choose one, such as `--technique ochiai`, or leave out `--clone-failed`"
+        raise UsageError(Problem("", name, "only formulas can clone the failing tests", cure))
     known = list(signature(make).parameters)
     for given in hyper_parameters:
         if given not in known:

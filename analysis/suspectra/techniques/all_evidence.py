@@ -22,7 +22,6 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints
 from suspectra.cancellation import check
-from suspectra.errors import Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import EXIT
 from suspectra.program.sources_as_run import SourcesAsRun
@@ -66,6 +65,18 @@ class EvidenceReport(RankedReport):
     statements: Statements
     weights: FailureWeights
     edge_score: Ints
+
+    @property
+    def without(self) -> tuple[str, ...]:
+        """Branches, tracebacks, kinds of statements, functions: what the evidence says nothing of."""
+        known, spectrum = self.statements, self.spectrum
+        missing = {
+            "branches": spectrum.edges is None,
+            "tracebacks": spectrum.raised is None,
+            "kinds of statements": not known.kinds_known,
+            "functions": not known.functions_known,
+        }
+        return tuple(name for name, lacks in missing.items() if lacks)
 
     @cached_property
     def size(self) -> Ints:
@@ -136,7 +147,6 @@ class EvidenceReport(RankedReport):
             spectrum,
             level,
             np.concatenate(scores),
-            _notes(spectrum, statements),
             keys=levels,
             statements=statements,
             weights=weights,
@@ -253,23 +263,6 @@ def _differs(keys: Ints) -> Bools:
     for column in keys.T:
         differs[1:] |= column[1:] != column[:-1]
     return differs
-
-
-def _notes(spectrum: Spectrum, known: Statements) -> tuple[Problem, ...]:
-    """A note about evidence that is missing."""
-    missing = {
-        "branches": spectrum.edges is None,
-        "tracebacks": spectrum.raised is None,
-        "kinds of statements": not known.kinds_known,
-        "functions": not known.functions_known,
-    }
-    names = [name for name, lacks in missing.items() if lacks]
-    if not names:
-        return ()
-    cause = f"the evidence does not tell {' and '.join(names)}, so the order of some statements follows from less"
-    return (
-        Problem("", "", cause, "for Python record with `suspectra record`, for C and C++ with `suspectra record-c`"),
-    )
 
 
 def _reason(report: EvidenceReport, level: int, element: int) -> str:

@@ -55,8 +55,8 @@ EVIDENCE = TechniqueInfo(
     " of the failing tests that execute it, each weighing 1 / (statements it executes). Equal S: K, failures raised"
     " there, return before decision before others, least executed function",
     LINES,
-    "Ties far less than a formula: what a formula leaves equal is ordered by branches, tracebacks, kinds of statements"
-    " and functions, as far as the evidence tells them.",
+    "The default: ties far less than a formula. What a formula leaves equal is ordered by branches, tracebacks, kinds"
+    " of statements and functions, as far as the evidence tells them.",
     uses=EDGES,
 )
 CP = TechniqueInfo(

@@ -415,7 +415,7 @@ def _m2(n: Four) -> Floats:
     "Ochiai",
     "ef / sqrt(F * (ef + ep))",
     "Ochiai 1957; Abreu et al. 2006",
-    advice="The default: strong with one fault or several, and never silly.",
+    advice="The best known formula: strong with one fault or several, and never silly. It needs nothing but lines.",
 )
 def _ochiai(n: Four) -> Floats:
     return ratio(n.ef, np.sqrt(n.F * (n.ef + n.ep)))

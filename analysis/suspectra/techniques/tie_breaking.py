@@ -34,6 +34,11 @@ class TieBrokenReport(RankedReport):
     first: RankedReport
     second: RankedReport
 
+    @property
+    def without(self) -> tuple[str, ...]:
+        """What either technique had to do without."""
+        return tuple(dict.fromkeys([*self.first.without, *self.second.without]))
+
 
 @dataclass(frozen=True)
 class TieBroken(Technique):
@@ -46,7 +51,7 @@ class TieBroken(Technique):
     technique : Technique
         The technique whose scores are shown.
     breaker : Technique
-        The technique that orders statements of equal score.
+        The technique that orders statements of equal rank.
 
     Examples
     --------
@@ -126,7 +131,9 @@ class TieBroken(Technique):
         level = np.full(len(pairs), -1, np.int32)
         level[candidates] = index
         score = report.level_score[distinct // (last + 1)]
-        return TieBrokenReport(self, report.spectrum, level, score, breaker.notes, first=report, second=breaker)
+        return TieBrokenReport(
+            self, report.spectrum, level, score, (*report.notes, *breaker.notes), first=report, second=breaker
+        )
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The first technique's reasons, then the second's."""
@@ -140,7 +147,8 @@ class TieBroken(Technique):
         broken: tuple[str, ...] = ()
         if shared > 1:
             result = "orders them" if suspect.tied < shared else "can't tell them apart either"
-            sentence = f"{shared} statements share this score; {self.breaker.info.title} {result}."
+            names = self.technique.info.title, self.breaker.info.title
+            sentence = f"{shared} statements share the rank by {names[0]}; {names[1]} {result}."
             broken = (sentence, *second.sentences[1:])
         return Explanation(
             f"Suspect {suspect.rank_best} of {len(report)}{tie}: {self.technique.info.title} {suspect.score:.4g}",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from suspectra.techniques import technique_infos
+from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
@@ -51,13 +52,14 @@ def register(session: Session) -> None:
         }
 
     @session.feature(TECHNIQUES)
-    def techniques(params: Any) -> list[dict[str, str]]:
+    def techniques(params: Any) -> list[dict[str, str | bool]]:
         return [
             {
                 "name": info.name,
                 "title": info.title,
                 "paper": info.paper,
                 "description": " ".join(part for part in (info.advice, info.formula) if part),
+                "clones": info.name in FORMULAS,
             }
             for info in technique_infos()
         ]

@@ -52,7 +52,7 @@ def figures(mark: Mark) -> dict[str, Any]:
 def headline(ranking: Ranking, suspect: Suspect) -> str:
     """One line for lists: rank, technique, score, and the first reason."""
     explanation = ranking.explain(suspect)
-    cut = [f"and {ranking.tied_beyond} more with the same score, not marked"] if ranking.is_cut(suspect) else []
+    cut = [f"and {ranking.tied_beyond} more of the same rank, not marked"] if ranking.is_cut(suspect) else []
     return " · ".join([explanation.headline, *explanation.sentences[:1], *cut])
 
 
