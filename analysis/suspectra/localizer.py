@@ -305,7 +305,7 @@ def _in_context(problem: Problem, evidence: Evidence) -> Problem:
         cause = _broken_setup(evidence).cause
     skipped = sum(not test.verdict.counted for test in evidence.tests)
     if skipped:
-        cause += f"; {skipped} were skipped or failed as expected"
+        cause += f"; {skipped} {'was' if skipped == 1 else 'were'} skipped or failed as expected"
     if evidence.tests and uncollected:
         cause += f"; {uncollected}"
     cure = evidence.collection_errors[0].cure if uncollected else problem.cure

@@ -259,6 +259,20 @@ def test_a_title_names_the_exception_and_where_half_of_the_tests_raised_it():
     assert ranked.groups[0].reason == "Both execute program:2, and no passing test does."
 
 
+def test_a_reason_names_no_test_code():
+    apart = suite([[0, 1], [0, 1], [0, 2], [0, 2, 3]], executed={0: 60, 1: 1, 2: 1})
+    elements = replace(apart.elements, files=("tests/helper.py", "a.py"), file=np.array([0, *[1] * 7], np.int32))
+    edges = Edges(*np.array([[0, 1], [1, 2], [2, 3]], np.int32), np.array([-1, -1], np.int32))
+    ways = tuple(np.arange(2, dtype=np.int32) if failed else np.array([1], np.int32) for failed in apart.failed)
+    spectrum = replace(apart, elements=elements, candidates=elements.file == 1, edges=edges, edge_rows=ways)
+    technique = make_technique("ochiai")
+    reasons = [group.reason for group in rank_groups(technique.localize(spectrum), technique).groups]
+    assert reasons == [
+        "Both execute a.py:2, with 1 passing test.",
+        "Both execute a.py:3, with 1 passing test.",
+    ]
+
+
 FAULTS = {
     "statements.py": ("    if first_month == 10:\n", "    if first_month == 7:\n"),
     "discounts.py": ("if quantity < self.at_least", "if quantity <= self.at_least"),

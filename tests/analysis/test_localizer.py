@@ -70,7 +70,7 @@ def test_the_last_good_ranking_stays():
     [
         ({}, "holds no tests"),
         ({"a": (Verdict.PASSED, [0])}, r"no test failed \(1 passed\)"),
-        ({"a": (Verdict.SKIPPED, [0])}, "no test passed or failed; 1 were skipped"),
+        ({"a": (Verdict.SKIPPED, [0])}, "no test passed or failed; 1 was skipped"),
         ({"a": (Verdict.FAILED, [])}, "no failing test executes"),
         ({"a": (Verdict.FAILED, [LINES]), "b": (Verdict.PASSED, [0])}, "no failing test executes"),
     ],

@@ -12,6 +12,7 @@ import numpy as np
 from suspectra.arrays import Ints
 from suspectra.cancellation import checked
 from suspectra.errors import NothingToRank
+from suspectra.failure_groups.coverage import suspected_edges
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
@@ -198,12 +199,13 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
         edges, edge_rows = spectrum.edges, spectrum.edge_rows
         taken = [row for row, own in zip((edge_rows[test] for test in tests), rows, strict=True) if len(own)]
         ways = reduce(np.intersect1d, taken)
-        ways = ways[edges.source[ways] > 0]
+        ways = ways[(edges.source[ways] > 0) & suspected_edges(spectrum)[ways]]
         if len(ways):
             way = int(ways[np.argmin(spectrum.edge_hit_counts.ep[ways])])
             fewer = int(spectrum.edge_hit_counts.ep[way])
             path = spectrum.elements.files[edges.file[way]]
-            if fewer < passing and (leaves := spectrum.elements.at(path, int(edges.source[way]))) is not None:
+            leaves = spectrum.elements.at(path, int(edges.source[way]))
+            if fewer < passing and leaves is not None:
                 passing, what = fewer, f"go the same way from {_place(spectrum, leaves)}"
                 what += f" to line {int(edges.target[way])}" if 0 < edges.target[way] < 1 << 30 else ""
     if group.halves and what:
