@@ -1,4 +1,4 @@
-"""One C or C++ test: what to run, and what its end means."""
+"""A C or C++ test: what to run, and how to judge the result."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from suspectra.processes.events import Ended, Stopped
 class CCase:
     """A test to run.
 
-    The properties are CTest's, and mean what its manual says.
+    The properties are those of CTest; see its manual.
 
     Parameters
     ----------
     name : str
-        As CTest, the test program or the user names it.
+        The name from CTest, the test program or the user.
     argv : tuple of str
-        ``{scratch}`` in an argument stands for a folder that is deleted after the test.
+        Program and arguments; ``{scratch}`` stands for a folder that is deleted after the test.
     folder : str
         Working folder.
     environment : mapping of str to str
-        What is added to the recorder's own environment.
+        Variables that are added to the recorder's own environment.
     modifications : tuple of str
         CTest's ``ENVIRONMENT_MODIFICATION``.
     timeout : float or None
         Seconds.
     will_fail : bool
-        A failure passes, and the other way round.
+        Whether the test passes if it fails, and the other way round.
     pass_patterns, fail_patterns, skip_patterns : tuple of str
-        What its output is searched for.
+        Patterns that are searched in its output.
     skip_code : int or None
         The exit code of a skipped test.
     expected : Path or None
-        The standard output that a passing test gives; then neither the exit code nor patterns are asked.
+        File with the standard output of a passing test; the exit code and patterns are then ignored.
     report : Path or None
         JUnit or GoogleTest XML that the test itself writes; ``{scratch}`` as above.
     location : Location or None
-        Where the test is defined, if that is known.
+        Where the test is defined, if known.
     depends : tuple of str
-        Tests that run before.
+        Tests that must run before it.
     setup, required, cleanup : tuple of str
         Fixtures that it sets up, needs and cleans up.
     locks : tuple of str
         Resources that one test at a time may use.
     serial : bool
-        No other test may run beside it.
+        Whether no other test may run at the same time.
     disabled : bool
-        It is listed and does not run.
+        Whether it is listed, but does not run.
     required_files : tuple of str
-        Files without which it fails.
+        Files that must exist.
     problem : str
-        Why it can't be run at all, empty if it can.
+        Why it can't be run; empty if it can.
     """
 
     name: str
@@ -87,32 +87,32 @@ class CCase:
 
 
 def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
-    """The verdict on a test, and the first line of the reason where it failed.
+    """Judge a test, as CTest does.
 
-    Follows CTest: a crash or a time-out fails whatever was expected; a pass pattern takes the place of the exit code;
-    a fail pattern beats it; ``WILL_FAIL`` turns the result round.
+    A crash or a time-out always fails. A pass pattern replaces the exit code, a fail pattern overrides both, and
+    ``WILL_FAIL`` inverts the result.
 
     Parameters
     ----------
     case : CCase
-        What is expected.
+        The test.
     ended : Ended
-        What happened.
+        How its program ended.
 
     Returns
     -------
     verdict : Verdict
-        How the test ended.
+        The verdict on the test.
     reason : str
-        Empty unless it failed.
+        The first line of the reason if it failed, else empty.
     """
     if ended.stopped is Stopped.TIMEOUT:
         return Verdict.FAILED, f"timed out after {case.timeout:g} s"
     if ended.stopped is Stopped.OUTPUT:
         return Verdict.FAILED, "wrote too much output"
     if ended.signal:
-        said = _complaint(ended.stderr.decode("utf-8", "replace"))  # what assert() says, for example
-        return Verdict.FAILED, f"crashed: {signal_name(ended.signal)}{f': {said}' if said else ''}"
+        complaint = _complaint(ended.stderr.decode("utf-8", "replace"))  # what assert() says, for example
+        return Verdict.FAILED, f"crashed: {signal_name(ended.signal)}{f': {complaint}' if complaint else ''}"
     if case.expected is not None:
         return _compare(case.expected, ended.stdout)
     output = (ended.stdout + ended.stderr).decode("utf-8", "replace")
@@ -133,18 +133,18 @@ def judge(case: CCase, ended: Ended) -> tuple[Verdict, str]:
 def cmake_pattern(pattern: str) -> re.Pattern[str]:
     r"""Translate one of CMake's regular expressions into Python's syntax.
 
-    CMake knows only ``^ $ . [] * + ? | ()`` and a backslash before a character that stands for itself; its anchors
-    are those of the whole text.
+    CMake knows only ``^ $ . [] * + ? | ()``, and a backslash to escape a character. Its anchors match only at the ends
+    of the whole text.
 
     Parameters
     ----------
     pattern : str
-        As CMake takes it.
+        The pattern in CMake's syntax.
 
     Returns
     -------
     re.Pattern[str]
-        Where CMake's expression can't be read, a pattern that matches its text literally.
+        For an invalid expression, a pattern that matches its text literally.
 
     Examples
     --------
@@ -208,12 +208,12 @@ def _complaint(output: str) -> str:
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal.
+    """Return the name of a signal.
 
     Parameters
     ----------
     number : int
-        Of the signal.
+        Its number.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""From the addresses that the crash handler leaves to the lines of the calls."""
+"""The lines of the calls in a crash, from the addresses that the crash handler wrote."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ CALLS_FILE = "calls"
 
 _MAX_FILE = 1 << 22
 _SECONDS = 60.0
-_FIXED = 2  # the type of an ELF file that is loaded where it says, and nowhere else
+_FIXED = 2  # the type of an ELF file that is always loaded at its own addresses
 _MAPPING = re.compile(r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) \S+ [0-9a-f]+ \S+ \d+ +(?P<path>/.*)$")
 _PLACE = re.compile(r"^(?P<path>.+):(?P<line>\d+)(?: \(discriminator \d+\))?$")
 
 
 class Call(NamedTuple):
-    """A call that was under way.
+    """A call on the stack of a crash.
 
     Parameters
     ----------
     file : str
-        The program or library that holds the code.
+        The program or library with the code.
     address : int
-        Within it, as its debug information counts.
+        The address in its debug information.
     """
 
     file: str
@@ -43,26 +43,26 @@ class Call(NamedTuple):
 
 
 class CrashCalls:
-    """Reads what the crash handler wrote, and asks ``addr2line`` for the lines."""
+    """Reads the output of the crash handler, and asks ``addr2line`` for the lines."""
 
     def __init__(self) -> None:
         self._reported: set[str] = set()
         self._lock = threading.Lock()
 
     def read(self, path: str, problems: list[Problem]) -> list[NamedLine]:
-        """The calls that were under way when a program crashed, the innermost first.
+        """Read the stack of a crashed program, innermost call first.
 
         Parameters
         ----------
         path : str
-            Of the file that the handler wrote.
+            The file that the handler wrote.
         problems : list of Problem
-            Added to.
+            Problems are appended to it.
 
         Returns
         -------
         list of NamedLine
-            Those in files that do not belong to the system; empty where nothing crashed.
+            The calls in files that are not part of the system; empty if nothing crashed.
         """
         try:
             with open(path, encoding="latin-1") as file:
@@ -76,7 +76,7 @@ class CrashCalls:
         return places
 
     def _lines(self, module: str, addresses: Sequence[int], problems: list[Problem]) -> list[NamedLine]:
-        """The lines of addresses in a file, of calls that were inlined too."""
+        """The lines of addresses in a file, also of inlined calls."""
         tool = shutil.which("addr2line")
         if tool is None:
             cause = "the lines in which tests crashed are not known, as there is no addr2line"
@@ -95,7 +95,7 @@ class CrashCalls:
         return places
 
     def _tell(self, problem: Problem, problems: list[Problem]) -> None:
-        """Say it once."""
+        """Report a problem, but only once."""
         with self._lock:
             if problem.cause not in self._reported:
                 self._reported.add(problem.cause)
@@ -103,18 +103,18 @@ class CrashCalls:
 
 
 def calls_in_files(text: str) -> list[Call]:
-    """What the crash handler wrote, without calls in code that is in no file.
+    """Parse the output of the crash handler. Calls in code that is not in a file are left out.
 
     Parameters
     ----------
     text : str
-        The address at which the signal came, those to which the calls return, an empty line, and the mappings as Linux
-        lists them.
+        The address of the signal, the return addresses of the calls, an empty line, and the mappings as Linux lists
+        them.
 
     Returns
     -------
     list of Call
-        The innermost first; those of the handler itself are left out.
+        Innermost first, without the calls of the handler itself.
     """
     head, _, tail = text.partition("\n\n")
     first, *rest = [int(line, 16) for line in head.split() if re.fullmatch("[0-9a-f]{1,16}", line)] or [0]
@@ -124,7 +124,8 @@ def calls_in_files(text: str) -> list[Call]:
         starts.setdefault(path, start)
     calls = []
     for address in rest[rest.index(first) :] if first in rest else rest:
-        at = address if address == first else address - 1  # behind the call, which may be another line
+        # a return address is after the call, which may be on another line
+        at = address if address == first else address - 1
         path = next((path for start, end, path in mapped if start <= at < end), None)
         if path is not None:
             calls.append(Call(path, at if _is_fixed(path) else at - starts[path]))
@@ -142,7 +143,7 @@ def _is_fixed(path: str) -> bool:
 
 
 def _places(lines: Iterable[str]) -> Iterator[NamedLine]:
-    """The places in what ``addr2line`` prints: each address, then a line for the function and one for the place."""
+    """Parse the output of ``addr2line``: each address, then a line with the function and one with the location."""
     function = ""
     expecting = "function"
     for line in lines:

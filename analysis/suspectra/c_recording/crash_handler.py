@@ -1,4 +1,4 @@
-"""The handler that keeps the coverage of a program of C that crashes."""
+"""Building the crash handler, which saves the coverage of a crashing C program."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from suspectra.errors import Problem
 from suspectra.processes.runner import Program, run
 
 HANDLER = Path(__file__).with_name("crash_handler.c")
-"""The source of the crash handler, for those who link it into their program."""
+"""The source of the crash handler, which may also be linked into a program."""
 
 
 def build_crash_handler(folder: str | os.PathLike[str]) -> tuple[str | None, Problem | None]:
-    """Compile the crash handler, once.
+    """Compile the crash handler, unless it is compiled already.
 
     Parameters
     ----------
     folder : path
-        Where it is kept. It must be one that only the user can write to, since the tests' processes load it.
+        The folder for the library. Only the user may write to it, since the tests' processes load it.
 
     Returns
     -------
     path : str or None
-        The shared object for ``LD_PRELOAD``; None where it can't be built.
+        The shared object for ``LD_PRELOAD``; None if it can't be built.
     problem : Problem or None
-        Why it can't be built; None where it was.
+        Why it can't be built; None if it was.
     """
     source = HANDLER.read_bytes()
     built = Path(folder, f"crash-handler-{hashlib.sha256(source).hexdigest()[:16]}.so")

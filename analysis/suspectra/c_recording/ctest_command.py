@@ -1,4 +1,4 @@
-"""A command line of CTest, and the tests that it chooses."""
+"""The tests that a CTest command would run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class CTestCommand:
     select : list of str or None
         Names of the tests that the command chooses; None where it chooses all.
     jobs : int
-        Tests that run at the same time.
+        The number of tests that run at the same time.
     timeout : float or None
-        Seconds.
+        Time limit of each test in seconds.
     """
 
     suite: CSuite
@@ -50,7 +50,7 @@ def runs_ctest(command: Sequence[str]) -> bool:
     Returns
     -------
     bool
-        Only the program's name is looked at.
+        True if the program is ``ctest``.
 
     Examples
     --------
@@ -61,28 +61,28 @@ def runs_ctest(command: Sequence[str]) -> bool:
 
 
 def ctest_command(command: Sequence[str], workspace: str | os.PathLike[str]) -> CTestCommand:
-    """Find out which tests a command of CTest would run; CTest itself says which it chooses.
+    """Ask CTest which tests a command would run.
 
     Parameters
     ----------
     command : sequence of str
-        ``ctest`` and its arguments, as in the present folder.
+        ``ctest`` and its arguments, for the current folder.
     workspace : path
-        The folder that holds the sources.
+        The folder of the sources.
 
     Returns
     -------
     CTestCommand
-        The tests that CTest listed; none of them was run.
+        The tests that CTest listed; none was run.
 
     Raises
     ------
     UsageError
-        The command does something else than run tests.
+        When the command does not run tests.
     EvidenceError
-        CTest can't list them.
+        When CTest can't list the tests.
     """
-    # loads numpy, which the many commands that are none of CTest's need not wait for
+    # imported here since it loads numpy, which other commands need not wait for
     from suspectra.c_recording.suites import ctest_suite, listed_by_ctest
 
     other = next((word for word in command[1:] if word.partition("=")[0] in _NO_CHOICE), None)

@@ -1,7 +1,7 @@
-"""Running gcovr over profiles that are not read here, and over sources that say which of their lines count.
+"""Running gcovr, for profiles of other compilers and for exclusion markers in sources.
 
-gcovr runs gcov, and gcov-compatible programs of other compilers. It documents no programming interface, so it runs as a
-process, and its JSON comes back. All this happens while tests are recorded, which runs the project's programs anyway.
+gcovr runs gcov, or the gcov-compatible program of another compiler. It has no documented programming interface, so it
+runs as a process and writes JSON. It is only used while tests are recorded, which runs the project's programs anyway.
 Reading a recording runs nothing.
 """
 
@@ -30,10 +30,9 @@ from suspectra.program.c_files import parse_notes, written_by
 from suspectra.program.c_object import Compiler
 
 TIMEOUT_S = 120.0
-"""gcovr takes a few tenths of a second for a test; a pattern of the project may keep it busy for ever."""
+"""Seconds. gcovr takes a few tenths of a second per test, but a project's pattern may keep it busy for ever."""
 
-# The folders of this process, and neither the working folder nor what the environment adds: a workspace can hold a
-# gcovr.py of its own.
+# Modules are searched only in the folders of this process, as a workspace may contain its own gcovr.py.
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv.pop(1)); from gcovr.__main__ import main; sys.exit(main())"
 )
@@ -45,7 +44,7 @@ _ERROR = re.compile(r"(?:\(ERROR\)|gcovr: error:|error:)\s*(\S.*)|^\w*Error: (\S
 
 @dataclass(frozen=True)
 class Measured:
-    """One object of one test: its notes, and its profile where a test ran it.
+    """One object file: its notes, and its profile if a test ran it.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ class Measured:
     compiler : Compiler
         The compiler that wrote both.
     folder : str
-        Where the compiler ran; empty where that is not known or does not matter.
+        Where the compiler ran; empty if it is not known or does not matter.
     profile : str
         The ``.gcda`` file, empty for none.
     """
@@ -72,7 +71,7 @@ class Gcovr:
     Parameters
     ----------
     workspace : str
-        Where its settings are, and where it runs.
+        The folder with its settings, in which it runs.
     cancel : Token
         Cancel it to stop.
     """
@@ -83,7 +82,7 @@ class Gcovr:
 
     @cached_property
     def settings(self) -> GcovrSettings:
-        """What the project says in its configuration of gcovr.
+        """The project's settings of gcovr.
 
         Raises
         ------
@@ -108,12 +107,12 @@ class Gcovr:
         Returns
         -------
         str
-            The command that the settings name, otherwise the name of a program on the PATH.
+            The command in the settings, else a program on the PATH.
 
         Raises
         ------
         EvidenceError
-            There is no such program.
+            When there is no such program.
         """
         if self.settings.gcov:
             return self.settings.gcov
@@ -132,22 +131,22 @@ class Gcovr:
         return found
 
     def read(self, objects: Sequence[Measured]) -> list[dict[str, Any]]:
-        """Run gcovr on some objects, once for each command and folder that they need.
+        """Run gcovr on some objects, once for each combination of gcov and folder.
 
         Parameters
         ----------
         objects : sequence of Measured
-            Of one test, or of all.
+            The objects of one test, or of all tests.
 
         Returns
         -------
         list of dict of str to Any
-            The files of gcovr's JSON report, in the order of these runs.
+            The files of gcovr's JSON reports.
 
         Raises
         ------
         EvidenceError
-            gcovr failed, or a program that it needs is missing.
+            When gcovr failed, or a program that it needs is missing.
         """
         groups: dict[tuple[str, str], list[Measured]] = {}
         for measured in objects:
@@ -166,7 +165,7 @@ class Gcovr:
                     os.symlink(os.path.abspath(measured.profile), os.path.join(place, f"{name}.gcda"))
             if not folder:
                 return self._run(gcov, scratch, scratch, profiles)
-            with self._exclusive:  # gcov leaves files with the same names there for every test
+            with self._exclusive:  # gcov writes files with the same names there for every test
                 return self._run(gcov, folder, scratch, profiles)
 
     def _run(self, gcov: str, folder: str, scratch: str, profiles: str) -> list[dict[str, Any]]:
@@ -198,7 +197,7 @@ class Gcovr:
 
 
 def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
-    """Read from the notes of an object which compiler wrote them, and where it ran.
+    """Find out which compiler wrote the notes of an object, and where it ran.
 
     Parameters
     ----------
@@ -207,22 +206,22 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
     profile : str
         The ``.gcda`` file, empty for none.
     roots : sequence of str
-        Folders in which a compiler that does not say where it ran can have run.
+        Folders in which the compiler may have run if the notes do not say it.
 
     Returns
     -------
     Measured
-        Its folder is empty where that folder no longer exists.
+        Its folder is empty if the folder no longer exists.
 
     Raises
     ------
     EvidenceError
-        The notes are damaged.
+        When the notes are damaged.
     """
     data = Path(notes).read_bytes()
     compiler, folder = written_by(data, notes)
     if not compiler.known:
-        return Measured(notes, compiler, "", profile)  # gcov of gcc 14 on needs no sources
+        return Measured(notes, compiler, "", profile)  # since gcc 14, gcov needs no sources
     relative = [source for source in parse_notes(data, notes).sources if not os.path.isabs(source)]
     if not relative:
         return Measured(notes, compiler, "", profile)
@@ -231,7 +230,7 @@ def measured_object(notes: str, profile: str, roots: Sequence[str]) -> Measured:
 
 
 def _folder_of(source: str, notes: str, roots: Sequence[str]) -> str:
-    """The nearest folder above the notes in which a source is found by its relative path; empty if none."""
+    """The nearest folder above the notes from which a relative source path exists; empty if none."""
     at = os.path.dirname(os.path.abspath(notes))
     while any(at == root or at.startswith(root + os.sep) for root in roots):
         if os.path.exists(os.path.join(at, source)):
@@ -241,7 +240,7 @@ def _folder_of(source: str, notes: str, roots: Sequence[str]) -> str:
 
 
 def _numbered(name: str) -> list[str]:
-    """Programs of this name with a version behind it, the newest first."""
+    """The programs of this name with a version suffix, newest first."""
     pattern = re.compile(rf"{re.escape(name)}-(\d+)")
     found: dict[str, int] = {}
     for folder in os.get_exec_path():

@@ -1,8 +1,8 @@
-"""What a project's configuration of gcovr says about the lines that count.
+"""A project's gcovr settings about lines that count.
 
-gcovr finds it in ``gcovr.cfg``, ``gcovr.toml`` or the section ``tool.gcovr`` of ``pyproject.toml``, the first that
-there is. A repository may come from anybody, and such a file can also name files to write or to delete. So gcovr is
-never given the file, but those of its settings that are listed here.
+gcovr finds it in ``gcovr.cfg``, ``gcovr.toml`` or the section ``tool.gcovr`` of ``pyproject.toml``, in this order. A
+repository may come from anybody, and such a file can also name files to write or to delete. So gcovr never gets the
+file, but only the settings that are listed in this module.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ _CURE = "fix it as gcovr's guide says, or leave it out"
 
 @dataclass(frozen=True)
 class GcovrSettings:
-    """The settings that are respected, and where they stand.
+    """The settings that are used, and their file.
 
     Parameters
     ----------
     file : str
-        Relative to the workspace, empty if there is none.
+        Path relative to the workspace; empty if there is none.
     values : tuple of (str, str)
-        Keys and values in their order; a key can stand there more than once.
+        Keys and values in order; keys may be repeated.
     """
 
     file: str = ""
@@ -89,7 +89,7 @@ class GcovrSettings:
 
     @property
     def gcov(self) -> str:
-        """The command of gcov that the project names, empty if it names none."""
+        """The project's gcov command, empty if it has none."""
         return dict(self.values).get("gcov-executable", "")
 
     @property
@@ -98,7 +98,7 @@ class GcovrSettings:
         return tuple(sorted({key for key, value in self._options() if key in LINES and value != "."}))
 
     def arguments(self, workspace: str) -> list[str]:
-        """Turn the settings into options for gcovr, which must run in the workspace because its filters start there.
+        """Convert the settings to options for gcovr, which must run in the workspace because its filters are relative.
 
         Parameters
         ----------
@@ -108,7 +108,7 @@ class GcovrSettings:
         Returns
         -------
         list of str
-            Without the options that name the root folder or the command of gcov.
+            The options, without those of the root folder and the gcov command.
         """
         passed = [(key, value) for key, value in self._options() if key not in ("root", "gcov-executable")]
         given = [f"--{key}" if key in _SWITCHES else f"--{key}={value}" for key, value in passed]
@@ -134,7 +134,7 @@ def read_settings(workspace: str) -> GcovrSettings:
     Returns
     -------
     GcovrSettings
-        Without values where the workspace has no configuration of gcovr.
+        Without values if the workspace has no configuration of gcovr.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What a test's program left: counters that are read here, or lines that gcovr read.
+"""Reading the profiles of a test: by this package as counters, or by gcovr as lines.
 
-Profiles of gcc 9 to 15 are read here, which is quick and gives whole flow graphs. gcovr reads those of other versions,
-and those of clang, whose counters alone do not say all that llvm-cov knows.
+This package reads profiles of gcc 9 to 15, which is quick and gives whole flow graphs. gcovr reads those of other
+versions, and those of clang, whose counters contain less than llvm-cov knows.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class TestData:
     Parameters
     ----------
     counters : dict of int to bytes
-        By the number of the object in the recording; little-endian.
+        Little-endian counters, by the index of the object in the recording.
     table : bytes
-        The files of gcovr's report as JSON, where gcovr read the profile; empty otherwise.
+        The files of gcovr's report as JSON, if gcovr read the profile; else empty.
     sources : dict of str to str
-        With a table: digests of its sources, where they are those that were compiled.
+        With a table: digests of its sources that did not change since they were compiled.
     """
 
     __test__ = False
@@ -52,43 +52,43 @@ class TestData:
 
 
 class ProfileReader:
-    """Reads what tests left, and chooses by whom.
+    """Reads the profiles of tests, and chooses the reader.
 
     Parameters
     ----------
     recorder : CRecorder
-        Where objects are stored.
+        Stores the objects.
     paths : SourcePaths
-        What the compiler's paths are here.
+        Maps the compiler's paths to this machine.
     notes : NotesFolder
         Reads the notes of objects.
     gcovr : Gcovr
-        Reads what is not read here.
+        Reads profiles that this package can't read.
     """
 
     def __init__(self, recorder: CRecorder, paths: SourcePaths, notes: NotesFolder, gcovr: Gcovr):
         self.recorder, self.paths, self.notes, self.gcovr = recorder, paths, notes, gcovr
         self.objects: dict[str, int] = {}
         self.readers: set[str] = set()
-        """Who read what, in words."""
+        """Descriptions of the readers that were used."""
         self._described: dict[str, Measured] = {}
         self._digests: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def read(self, prefix: str, problems: list[Problem]) -> TestData:
-        """Read the profiles below a folder; what can't be read is added to `problems`.
+        """Read the profiles in a folder.
 
         Parameters
         ----------
         prefix : str
-            Folder of one test's profiles.
+            The folder of one test's profiles.
         problems : list of Problem
-            Added to.
+            Problems are appended to it.
 
         Returns
         -------
         TestData
-            Counters by object, or gcovr's report where gcovr read the profiles.
+            Counters by object, or gcovr's report if gcovr read the profiles.
         """
         measured: list[tuple[Measured, str]] = []
         for path in profile_files(prefix):
@@ -127,10 +127,10 @@ class ProfileReader:
         commands = sorted({self.gcovr.gcov(one.compiler) for one in measured})
         compilers = sorted({str(one.compiler) for one in others})
         why = "whose own reader knows more" if compilers == ["clang"] else "which is not known here"
-        said = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
-        self.readers.add(said)
+        reader = f"gcovr {self.gcovr.version} with {' and '.join(commands)}"
+        self.readers.add(reader)
         built_by = f"{' and '.join(compilers)}, {why}, built the program"
-        cause = f"{said} read the profiles, since {built_by}: there are no flow graphs"
+        cause = f"{reader} read the profiles, since {built_by}: there are no flow graphs"
         cure = "to have flow graphs (CP needs them), and quicker recordings, build with gcc 9 to 15"
         problems.append(Problem("", "", cause, cure))
         return TestData({}, json.dumps([_stripped(file) for file in files], separators=(",", ":")).encode(), digests)
@@ -143,7 +143,7 @@ class ProfileReader:
             return self._digests[path]
 
     def _counters(self, measured: Sequence[tuple[Measured, str]], problems: list[Problem]) -> dict[int, bytes]:
-        """The counters of every object a test ran, by the object's number."""
+        """The counters of every object that a test ran, by the object's index."""
         counters: dict[int, bytes] = {}
         for one, there in measured:
             try:
@@ -172,14 +172,14 @@ class ProfileReader:
         return self.objects[notes.name]
 
     def exclusions(self, previous: Exclusions = NO_EXCLUSIONS) -> Exclusions:
-        """Ask gcovr which lines do not count, after some tests were recorded.
+        """Ask gcovr which lines are excluded, after some tests were recorded.
 
-        gcovr is asked once, about the objects and not about tests: what it leaves out is the same for all of them.
+        gcovr is asked once, about the objects: the exclusions are the same for all tests.
 
         Parameters
         ----------
         previous : Exclusions
-            What was excluded before; it still holds for sources that these tests did not run.
+            The previous exclusions, which are kept for sources that these tests did not run.
 
         Returns
         -------
@@ -189,7 +189,7 @@ class ProfileReader:
         Raises
         ------
         EvidenceError
-            gcovr failed.
+            When gcovr failed.
         """
         lines: dict[str, set[int]] = {}
         objects = {path: compiled for path, compiled in self.notes.objects.items() if path in self.objects}
@@ -206,15 +206,15 @@ class ProfileReader:
             return previous.replaced(lines, NO_EXCLUSIONS)
         report = self.gcovr.read([self._described[path] for path in objects])
         counted = gcovr_table(report, self.paths, self.recorder.recording.log)
-        kept = {path: set(table.lines) for path, table in counted.items()}
-        files = frozenset(path for path in lines if not kept.get(path))
-        left = {path: frozenset(lines[path] - kept[path]) for path in sorted(lines) if path not in files}
-        said = f"gcovr {self.gcovr.version} leaves them out ({', '.join(why)})"
-        found = Exclusions({path: numbers for path, numbers in left.items() if numbers}, files, said)
+        counted_lines = {path: set(table.lines) for path, table in counted.items()}
+        files = frozenset(path for path in lines if not counted_lines.get(path))
+        excluded = {path: frozenset(lines[path] - counted_lines[path]) for path in sorted(lines) if path not in files}
+        reason = f"gcovr {self.gcovr.version} leaves them out ({', '.join(why)})"
+        found = Exclusions({path: numbers for path, numbers in excluded.items() if numbers}, files, reason)
         return previous.replaced(lines, found)
 
     def _marked(self, sources: Iterable[str]) -> bool:
-        """Whether a source holds an exclusion marker."""
+        """Whether any source has an exclusion marker."""
         for source in sources:
             try:
                 with open(os.path.join(self.paths.workspace, source), "rb") as file:
@@ -230,7 +230,7 @@ _LINE_FIELDS = ("line_number", "count", "gcovr/excluded", "gcovr/noncode")
 
 
 def _stripped(file: dict[str, Any]) -> dict[str, Any]:
-    """What is read of a file of gcovr's report."""
+    """The parts of a file in gcovr's report that are used."""
     return {
         "file": file["file"],
         "functions": [

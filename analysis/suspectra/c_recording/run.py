@@ -1,7 +1,7 @@
-"""Running C and C++ tests one by one, and keeping what each of them executed.
+"""Running C and C++ tests one by one, and recording what each of them executes.
 
-The programs must be built with ``--coverage``. Every test gets a folder of its own in memory as ``GCOV_PREFIX``, so
-its profile never mixes with another's; what it left there goes into the workspace's recording as soon as it ends.
+The programs must be built with ``--coverage``. Every test gets a folder of its own, in memory, as ``GCOV_PREFIX``, so
+profiles are never mixed. At the end of a test its profile is added to the workspace's recording.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ from suspectra_recorder.folders import cache_folder
 from suspectra_recorder.log.stack import Stack
 
 DEFAULT_TIMEOUT = 300.0
-"""Seconds for a test that sets no limit itself."""
+"""Seconds for a test without a time limit of its own."""
 
 _CURE = "build the tests, and check the command"
 
 Progress = Callable[[int, int, TestResult], None]
-"""Told after each test: how many are done, how many there are, how it ended."""
+"""Called after each test with the numbers of finished and of all tests, and the result."""
 
 
 @dataclass(frozen=True)
 class CRun:
-    """What a call of :func:`record_c` did.
+    """The result of :func:`record_c`.
 
     Parameters
     ----------
     tests : tuple of TestResult
-        In the order they ended.
+        The results, in the order in which the tests ended.
     problems : tuple of Problem
-        What was met on the way.
+        The problems found.
     cancelled : bool
         Whether it was stopped before its end.
     seconds : float
-        How long all of it took.
+        The duration of the whole run.
     folder : str
-        Where the recording is.
+        The folder of the recording.
     readers : tuple of str
-        Who read the profiles of the tests, in words.
+        Descriptions of the readers of the profiles.
     """
 
     tests: tuple[TestResult, ...]
@@ -91,46 +91,46 @@ def record_c(
     progress: Progress | None = None,
     cancel: Token | None = None,
 ) -> CRun:
-    """Run tests and record what each of them executed, in ``.suspectra/recording-c`` of the workspace.
+    """Run tests and record what each of them executes, in ``.suspectra/recording-c`` of the workspace.
 
     Parameters
     ----------
     workspace : path
         The folder that holds the sources.
     suite : CSuite
-        From one of the functions of :mod:`suspectra.c_recording.suites`; suites can be added up.
+        The tests, from the functions of :mod:`suspectra.c_recording.suites`; suites can be added.
     build : sequence of path
         More folders in which the compiler left ``.gcno`` files.
     junit : path, optional
-        JUnit XML that says how tests ended; it is believed rather than the exit code.
+        JUnit XML with the results of tests, which overrides exit codes.
     select : collection of str, optional
-        Run only these tests, with the fixtures they need; the others keep what was recorded before.
+        Run only these tests, with the fixtures they need. The recording of the others is kept.
     timeout : float, optional
-        Seconds for tests that set no limit themselves; 300 if left out.
+        Seconds for tests without a time limit of their own; 300 unless given.
     jobs : int
-        Tests that run at the same time.
+        The number of tests that run at the same time.
     mapping : iterable of (str, str)
-        Folders of the machine that built the programs and what they are here.
+        Pairs of a folder on the machine that built the programs, and the same folder on this one.
     test_patterns : sequence of str
-        Source files that hold test code.
+        Patterns of source files with test code.
     crash_handler : bool
-        Load a handler into programs that are built with ``--coverage``, which keeps the profile of those that crash.
+        Load a handler into programs built with ``--coverage``, which saves the profile in a crash.
     progress : callable, optional
         Called with each test as it ends.
     cancel : Token, optional
-        Cancel it to stop; tests that ended stay recorded.
+        Cancel it to stop. Tests that ended stay recorded.
 
     Returns
     -------
     CRun
-        What was done, also when the run was cancelled.
+        The result, also if the run was cancelled.
 
     Raises
     ------
     UsageError
-        A selected test does not exist, or another recording is under way.
+        When a selected test does not exist, or another recording is running.
     EvidenceError
-        `junit` can't be read.
+        When `junit` can't be read.
     """
     begun = time.monotonic()
     workspace = os.path.abspath(workspace)  # tests run in folders of their own
@@ -168,7 +168,7 @@ def record_c(
 
 
 def _crash_handler(workspace: str, scratch: str) -> tuple[str | None, Problem | None]:
-    """The crash handler out of the user's cache, built anew where they have none."""
+    """The crash handler from the user's cache, or a new one in a temporary folder."""
     return build_crash_handler(cache_folder(os.path.realpath(workspace)) or scratch)
 
 
@@ -194,7 +194,7 @@ class _Session:
     def run(
         self, cases: Sequence[CCase], jobs: int, progress: Progress | None
     ) -> tuple[list[TestResult], list[Problem]]:
-        """Run all cases; returns how they ended."""
+        """Run all cases and return their results."""
         schedule = Schedule(cases)
         results: list[TestResult] = []
         problems: list[Problem] = []
@@ -218,7 +218,7 @@ class _Session:
         return results, problems
 
     def _test(self, case: CCase, unable: str) -> tuple[TestResult | None, list[Problem]]:
-        """Run one test and record it; no result if it was cancelled."""
+        """Run one test and record it; without result if it was cancelled."""
         case = replace(case, timeout=case.timeout or self.timeout)
         if unable:
             result = TestResult(case.name, Verdict.SKIPPED, case.location, message=f"not run: {unable}")
@@ -257,15 +257,15 @@ class _Session:
     def _stack(
         self, case: CCase, ended: Ended, result: TestResult, scratch: str, problems: list[Problem]
     ) -> Stack | None:
-        """Where a test failed, as far as it says, or its crash."""
+        """The stack of a failed or crashed test, as far as it is known."""
         unknown: list[Problem] = []
         calls = self.crash_calls.read(os.path.join(scratch, CALLS_FILE), unknown)
-        said = [_ends(ended.stderr), _ends(ended.stdout)]
+        texts = [_ends(ended.stderr), _ends(ended.stdout)]
         report = case.report.replace("{scratch}", scratch)
         if report and os.path.exists(report):
-            said += failure_texts(report)
+            texts += failure_texts(report)
         kind = "timeout" if ended.stopped is Stopped.TIMEOUT else signal_name(ended.signal) if ended.signal else ""
-        failure = c_failure("\n".join(said), calls, kind)
+        failure = c_failure("\n".join(texts), calls, kind)
         stack = failure.stack(lambda path: self.places.resolve(path, case.folder)) if failure is not None else None
         if stack is None or not stack.frames:
             problems += unknown
@@ -282,7 +282,8 @@ class _Session:
         if self.preload is not None:
             given = environment.get("LD_PRELOAD", "")
             environment["LD_PRELOAD"] = f"{given}:{self.preload}" if given else self.preload
-            options = environment.get("ASAN_OPTIONS", "")  # AddressSanitizer refuses to start behind another library
+            # AddressSanitizer refuses to start if another library is loaded first
+            options = environment.get("ASAN_OPTIONS", "")
             environment["ASAN_OPTIONS"] = (
                 f"{options}:verify_asan_link_order=0" if options else "verify_asan_link_order=0"
             )
@@ -293,12 +294,12 @@ class _Session:
         location = case.location
         report = case.report.replace("{scratch}", scratch)
         if report and os.path.exists(report):
-            said, place = _own_report(report, self.paths.workspace)
+            own, place = _own_report(report, self.paths.workspace)
             location = location or place
-            if said.verdict is Verdict.SKIPPED and not verdict.failing:
-                verdict, message = said.verdict, said.message
-            elif verdict.failing and said.message and not ended.signal:
-                message = said.message
+            if own.verdict is Verdict.SKIPPED and not verdict.failing:
+                verdict, message = own.verdict, own.message
+            elif verdict.failing and own.message and not ended.signal:
+                message = own.message
         known = self.outcomes.get(case.name)
         if known is not None:
             verdict, message = known.verdict, known.message or (message if known.verdict.failing else "")
@@ -324,14 +325,14 @@ class _Session:
 
 
 class Places:
-    """Finds the files that compilers and test frameworks name.
+    """Maps the files that compilers and test frameworks name to the workspace.
 
     Parameters
     ----------
     paths : SourcePaths
         What the compiler's paths are here.
     folders : sequence of str
-        Where relative paths may start.
+        The folders from which relative paths may start.
     """
 
     def __init__(self, paths: SourcePaths, folders: Sequence[str]):
@@ -339,19 +340,19 @@ class Places:
         self._folders = [paths.workspace, *folders]
 
     def resolve(self, path: str, folder: str) -> tuple[str, bool] | None:
-        """The name in the workspace, and whether it may be suspected.
+        """Return the path in the workspace, and whether the file may have suspects.
 
         Parameters
         ----------
         path : str
-            As it was printed.
+            The printed path.
         folder : str
-            Where the test ran.
+            The working folder of the test.
 
         Returns
         -------
         (str, bool) or None
-            None for a file that is not there, or outside.
+            None for a file that does not exist or is outside the workspace.
         """
         for start in (folder, *self._folders):
             name = self._paths.resolve(path, os.path.join(self._paths.workspace, start))
@@ -419,26 +420,26 @@ def _selected(cases: Sequence[CCase], select: Collection[str] | None) -> list[CC
 
 
 def _own_report(path: str, workspace: str) -> tuple[TestResult, Location | None]:
-    """What the test's own XML says: its first failure, and where the test stands."""
+    """Read the test's own XML: its first failure, and the location of the test."""
     try:
         cases = list(read_outcomes(path).values())
     except EvidenceError:
         return TestResult("", Verdict.PASSED), None
     order = sorted(cases, key=lambda case: not case.verdict.failing)
     skipped = all(case.verdict is Verdict.SKIPPED for case in cases)
-    said = order[0] if not skipped else cases[0]
-    if said.verdict is Verdict.SKIPPED and not skipped:
-        said = replace(said, verdict=Verdict.PASSED)
+    first = order[0] if not skipped else cases[0]
+    if first.verdict is Verdict.SKIPPED and not skipped:
+        first = replace(first, verdict=Verdict.PASSED)
     with open(path, encoding="utf-8", errors="replace") as file:
         found = re.search(r'<testcase [^>]*?file="([^"]+)"[^>]*? line="(\d+)"', file.read(1 << 20))
-    return said, located(found[1], int(found[2]), workspace) if found else None
+    return first, located(found[1], int(found[2]), workspace) if found else None
 
 
 _LIBGCOV = re.compile(rb"^(?:libgcov )?profiling(?: error)?:(.+)$", re.MULTILINE)
 
 
 def _complaints(case: CCase, ended: Ended) -> list[Problem]:
-    """What the profiling runtime said on standard error: a profile it could not write or merge."""
+    """The messages of the profiling runtime on standard error about profiles that it could not write or merge."""
     found = dict.fromkeys(match[1].decode("utf-8", "replace").strip() for match in _LIBGCOV.finditer(ended.stderr))
     cure = "build everything again with one compiler; let no two programs share an object that they build differently"
     return [

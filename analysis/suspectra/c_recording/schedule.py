@@ -1,4 +1,4 @@
-"""The order of tests: after those they depend on, never beside one that uses the same resource."""
+"""The order of tests, with their dependencies, fixtures and resource locks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from suspectra.evidence.evidence import TestResult, Verdict
 
 
 class Schedule:
-    """Which test may run next: after those it depends on, never beside one that uses the same resource.
+    """Chooses the next test. It runs after the tests it depends on, and never at the same time as one with the same
+    lock.
 
     Parameters
     ----------
     cases : sequence of CCase
-        The tests that are to run.
+        The tests to run.
 
     Examples
     --------
@@ -41,13 +42,13 @@ class Schedule:
         Returns
         -------
         CCase or None
-            None if none may.
+            None if no test may start.
         """
         case = next(filter(self._may_start, self._waiting), None)
         if case is None:
             if self._active or not self._waiting:
                 return None
-            case = self._waiting[0]  # tests that wait for each other in a circle run in their order
+            case = self._waiting[0]  # tests with cyclic dependencies run in the given order
         self._waiting.remove(case)
         self._active[case.name] = case
         return case
@@ -72,20 +73,20 @@ class Schedule:
         Parameters
         ----------
         case : CCase
-            One that :meth:`next` gave.
+            A test from :meth:`next`.
         result : TestResult or None
-            None where it did not run.
+            None if it did not run.
         """
         del self._active[case.name]
         self._done[case.name] = result
 
     def unable(self, case: CCase) -> str:
-        """Why a test can't be run.
+        """Return why a test can't be run.
 
         Parameters
         ----------
         case : CCase
-            One that :meth:`next` gave.
+            A test from :meth:`next`.
 
         Returns
         -------

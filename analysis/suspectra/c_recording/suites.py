@@ -1,4 +1,4 @@
-"""Which tests there are: CTest, GoogleTest, Catch2, a command for each file, or a list of shell commands."""
+"""Listing tests: from CTest, GoogleTest, Catch2, a command for each file, or a list of shell commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from suspectra.processes.events import Stopped
 from suspectra.processes.runner import Program, run
 
 LISTING_SECONDS = 60.0
-"""How long a test program may take to list its tests."""
+"""Time limit for a test program to list its tests."""
 
 _CTEST_LIST = "CTestTestfile.cmake"
 _CONFIGURE = (
@@ -32,16 +32,16 @@ _CONFIGURE = (
 
 @dataclass(frozen=True)
 class CSuite:
-    """Tests, and where their objects were built.
+    """Tests, and the folders in which their objects were built.
 
     Parameters
     ----------
     cases : tuple of CCase
         The tests.
     build : tuple of str
-        Folders in which the notes (``.gcno``) of the tested objects may be read.
+        Folders with the notes (``.gcno``) of the tested objects.
     problems : tuple of Problem
-        What of them could not be understood.
+        What could not be understood.
     """
 
     cases: tuple[CCase, ...]
@@ -74,7 +74,7 @@ def ctest_suite(
     Raises
     ------
     EvidenceError
-        CTest can't list them.
+        When CTest can't list them.
     """
     folder = os.path.join(os.path.abspath(workspace), build)
     if not os.path.isfile(os.path.join(folder, _CTEST_LIST)):
@@ -112,7 +112,7 @@ def listed_by_ctest(command: Sequence[str], folder: str) -> str:
     Raises
     ------
     EvidenceError
-        CTest can't list them.
+        When CTest can't list them.
     """
     return _listed([*command, "--show-only=json-v1"], folder, "install CMake, configure the build folder and build it")
 
@@ -152,7 +152,7 @@ def _ctest_case(test: dict[str, Any], graph: dict[str, Any], folder: str, worksp
 
 
 def _backtrace(test: dict[str, Any], graph: dict[str, Any], workspace: str) -> Location | None:
-    """Where the test is added: the outermost call in the file, for tests that a function adds."""
+    """Where the test is added; for tests that a function adds, the outermost call in the file."""
     found, at = None, test.get("backtrace")
     while at is not None:
         node = graph["nodes"][at]
@@ -168,9 +168,9 @@ def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.P
     Parameters
     ----------
     workspace : str or os.PathLike[str]
-        Where the programs run.
+        The folder in which the programs run.
     programs : iterable of str or os.PathLike[str]
-        Relative to the workspace; each is asked for its tests.
+        Paths relative to the workspace; each is run to list its tests.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def gtest_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.P
     Raises
     ------
     EvidenceError
-        A program can't be run, or lists no tests.
+        When a program can't be run, or lists no tests.
     """
     return _program_suite(workspace, programs, _gtest_cases)
 
@@ -197,7 +197,7 @@ def _gtest_cases(program: str, workspace: str) -> Iterator[CCase]:
 
 
 def _gtest_names(listing: str) -> list[str]:
-    """``Suite.`` lines, each followed by indented test names; what follows ``#`` is a comment."""
+    """Parse lines ``Suite.``, each followed by indented test names; ``#`` starts a comment."""
     names, suite = [], ""
     for line in listing.splitlines():
         text = line.partition("#")[0].rstrip()
@@ -214,9 +214,9 @@ def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.
     Parameters
     ----------
     workspace : str or os.PathLike[str]
-        Where the programs run.
+        The folder in which the programs run.
     programs : iterable of str or os.PathLike[str]
-        Relative to the workspace; each is asked for its tests.
+        Paths relative to the workspace; each is run to list its tests.
 
     Returns
     -------
@@ -226,7 +226,7 @@ def catch2_suite(workspace: str | os.PathLike[str], programs: Iterable[str | os.
     Raises
     ------
     EvidenceError
-        A program can't be run, or lists no tests.
+        When a program can't be run, or lists no tests.
     """
     return _program_suite(workspace, programs, _catch2_cases)
 
@@ -240,7 +240,7 @@ def _catch2_cases(program: str, workspace: str) -> Iterator[CCase]:
 
 
 def _catch2_names(program: str, workspace: str) -> list[tuple[str, Location | None]]:
-    """Version 3 lists in XML; version 2 has a list of names, and ends with their number as its exit code."""
+    """List the tests. Version 3 writes XML; version 2 lists names, and their number is its exit code."""
     cure = "build the test program"
     folder = os.path.dirname(program)
     listing = _listed([program, "--list-tests", "--reporter", "xml"], folder, cure, any_code=True)
@@ -267,11 +267,11 @@ def command_suite(
     Parameters
     ----------
     workspace : path
-        Where the commands run.
+        The folder in which the commands run.
     template : str
-        The command; ``{test}`` in its words stands for the test. No shell reads it.
+        The command, in which ``{test}`` stands for the test. It is not passed to a shell.
     tests : str
-        A glob of files, each of which is a test; or a file that lists one test a line.
+        A glob of files, each of which is a test; or a file with one test per line.
     expect_stdout : path, optional
         Folder of the outputs that passing tests give: a file named as the test, or as its file with or without the
         suffix, alone or with ``.out``, ``.expected``, ``.stdout`` or ``.txt`` added.
@@ -284,7 +284,7 @@ def command_suite(
     Raises
     ------
     UsageError
-        The template does not say where the test goes, or there are no tests.
+        When the template has no ``{test}``, or there are no tests.
     """
     workspace = os.path.abspath(workspace)
     try:
@@ -321,10 +321,10 @@ def shell_suite(
     Parameters
     ----------
     workspace : path
-        Where the commands run.
+        The folder in which the commands run.
     commands : path
-        A file with a command on each line, after its test's name and a tab where it has one; tests without are
-        named ``t1``, ``t2``… after the line. Empty lines and lines that start with ``#`` are left out.
+        A file with a command on each line, optionally after the test's name and a tab. Tests without a name are called
+        ``t1``, ``t2``… in order. Empty lines and lines that start with ``#`` are ignored.
     expect_stdout : path, optional
         As for :func:`command_suite`.
 
@@ -336,7 +336,7 @@ def shell_suite(
     Raises
     ------
     UsageError
-        There is no such file, or it holds no command.
+        When there is no such file, or it has no command.
     """
     workspace = os.path.abspath(workspace)
     cases: list[CCase] = []
@@ -363,7 +363,7 @@ def _lines(workspace: str, path: str) -> list[tuple[str, Location | None]]:
 
 
 def _expecting(suite: CSuite, workspace: str, folder: str | os.PathLike[str] | None) -> CSuite:
-    """Give each test its file of expected output; a test without one can't be judged, and that is said."""
+    """Assign its file of expected output to each test; report tests without one, which can't be judged."""
     if folder is None:
         return suite
     root = Path(workspace, folder)
@@ -387,7 +387,7 @@ def _expecting(suite: CSuite, workspace: str, folder: str | os.PathLike[str] | N
 
 
 def located(path: str, line: int | None, workspace: str) -> Location | None:
-    """Turn a path and a line into a location in the workspace.
+    """Make a location in the workspace from a path and a line.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def located(path: str, line: int | None, workspace: str) -> Location | None:
     Returns
     -------
     Location or None
-        None where the path leads outside, or the line is not known.
+        None if the path is outside the workspace, or the line is not known.
     """
     if not path or not line:
         return None
@@ -413,7 +413,7 @@ def located(path: str, line: int | None, workspace: str) -> Location | None:
 
 
 def _with_distinct_names(cases: Sequence[CCase]) -> tuple[CCase, ...]:
-    """Two tests of one name get the name of their program, or a number."""
+    """Make names distinct: tests of the same name get the name of their program, or a number."""
     names = [case.name for case in cases]
     seen: dict[str, int] = {}
     result = []
@@ -431,7 +431,7 @@ def _program_suite(
     programs: Iterable[str | os.PathLike[str]],
     cases: Callable[[str, str], Iterable[CCase]],
 ) -> CSuite:
-    """The tests of programs that list them; `cases` gives those of a program, by its path and the workspace's."""
+    """The tests of programs that list them; `cases` lists those of one program, given its path and the workspace."""
     root = os.path.abspath(workspace)
     found = [os.path.normpath(os.path.join(root, program)) for program in programs]
     named = _with_distinct_names([case for program in found for case in cases(program, root)])
@@ -439,8 +439,8 @@ def _program_suite(
 
 
 def _listed(command: Sequence[str], folder: str, cure: str, any_code: bool = False) -> str:
-    """What a command that lists tests prints."""
-    environment = {**os.environ, "GCOV_PREFIX": os.devnull}  # a listing leaves no profile behind
+    """The output of a command that lists tests."""
+    environment = {**os.environ, "GCOV_PREFIX": os.devnull}  # listing tests must not write a profile
     ended = run(Program(tuple(command), folder, environment, timeout=LISTING_SECONDS, cure=cure))
     if ended.stopped is Stopped.TIMEOUT:
         cause = f"it did not list its tests within {LISTING_SECONDS} s"

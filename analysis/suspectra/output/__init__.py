@@ -1,1 +1,1 @@
-"""Writers of a ranking: one module per format. They format what a report says and compute nothing."""
+"""Writers of a ranking, one module for each format. They only format; they compute nothing."""

@@ -1,4 +1,4 @@
-"""The tests to run again, each with the reasons."""
+"""The tests to run again, with the reasons."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from suspectra.selection.selection import FAILED, Selection
 
 
 def write_table(selection: Selection, out: TextIO) -> None:
-    """A line for each test, and the reasons below it.
+    """Write a line for each test, followed by the reasons.
 
     Parameters
     ----------
     selection : Selection
         The tests that a change can affect.
     out : TextIO
-        Written to.
+        The output.
     """
     for name, reasons in _tests(selection).items():
         out.write(f"{safe(name)}\n" + "".join(f"    {safe(reason)}\n" for reason in reasons))
@@ -27,14 +27,14 @@ def write_table(selection: Selection, out: TextIO) -> None:
 
 
 def write_json(selection: Selection, out: TextIO) -> None:
-    """One object, for programs.
+    """Write one JSON object.
 
     Parameters
     ----------
     selection : Selection
         The tests that a change can affect.
     out : TextIO
-        Written to.
+        The output.
     """
     tests = [{"name": name, "reasons": reasons} for name, reasons in _tests(selection).items()]
     json.dump({"known": selection.known, "tests": tests, "other_files": selection.others}, out, indent=2)

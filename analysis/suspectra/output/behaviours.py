@@ -1,4 +1,4 @@
-"""Suspicious behaviours, the subgraphs of a report that has them, in words: which lines, and which tests."""
+"""Suspicious behaviours (the subgraphs of a report) in words: their lines and their tests."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import groupby
 from suspectra.report import RankedReport, SubgraphReport
 from suspectra.spectrum import Elements
 
-MOST = 10  # behaviours that people are shown
+MOST = 10  # number of behaviours in texts for people
 
 
 def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
-    """The subgraphs, best first, under the field names of the JSON output; none for other reports.
+    """Iterate over the subgraphs, best first, with the field names of the JSON output; none for other reports.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def behaviours(report: RankedReport) -> Iterator[dict[str, object]]:
 
 
 def lines_of(elements: Elements, chosen: list[int]) -> str:
-    """Statements as files and lines; those that follow each other are one range.
+    """List statements as files and lines; consecutive ones form a range.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def lines_of(elements: Elements, chosen: list[int]) -> str:
 
 
 def sentences(report: RankedReport) -> list[str]:
-    """A line for each of the best behaviours, and one for how many more there are.
+    """Describe the best behaviours in a line each; a last line says how many more there are.
 
     Parameters
     ----------
@@ -91,12 +91,12 @@ def sentences(report: RankedReport) -> list[str]:
     if not isinstance(report, SubgraphReport):
         return []
     counts, elements = report.spectrum.counts, report.spectrum.elements
-    said = []
+    lines = []
     for number, (graph, level) in enumerate(zip(report.subgraphs, report.subgraph_level.tolist(), strict=True), 1):
         if number > MOST:
-            said.append(f"and {len(report.subgraphs) - MOST} more")
+            lines.append(f"and {len(report.subgraphs) - MOST} more")
             break
         where = lines_of(elements, graph.elements.tolist())
         tests = f"{graph.ef} of {counts.failed} failed and {graph.ep} of {counts.passed} passed tests"
-        said.append(f"{number}. {report.level_score[level]:.4f}  {where}  ({tests})")
-    return said
+        lines.append(f"{number}. {report.level_score[level]:.4f}  {where}  ({tests})")
+    return lines

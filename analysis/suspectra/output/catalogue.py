@@ -12,12 +12,12 @@ from suspectra.techniques import technique_infos
 
 
 def write_table(out: TextIO) -> None:
-    """Names, papers and formulas, by family.
+    """Write names, papers and formulas, by family.
 
     Parameters
     ----------
     out : TextIO
-        Written to.
+        The output.
     """
     style, columns = Style(out), terminal_width(out)
     infos = technique_infos()
@@ -32,12 +32,12 @@ def write_table(out: TextIO) -> None:
 
 
 def write_json(out: TextIO) -> None:
-    """Everything that is known of each technique, as a list of objects.
+    """Write the whole descriptions of all techniques as a JSON list of objects.
 
     Parameters
     ----------
     out : TextIO
-        Written to.
+        The output.
     """
     json.dump(
         [{**asdict(info), "needs": sorted(info.needs), "uses": sorted(info.uses)} for info in technique_infos()],

@@ -1,7 +1,7 @@
-"""The debugging model around one statement as a picture: where its reader goes next, and where from there.
+"""A picture of the debugging model around one statement: the next moves of a reader, and the moves after these.
 
-From left to right stand other statements of the ranking, places of the ranking, the statement, and its neighbours.
-Drawn are the moves from the statement, and those between its place in the ranking and what is around that.
+The columns from left to right are other statements of the ranking, ranks, the statement, and its neighbours. The arrows
+are the moves from the statement, and those between its rank and the states around it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from suspectra.markov.neighbourhood import ModelNode
 
 _NOT_IN_XML = re.compile("[\ufffe\uffff]")
-_WIDE, _HIGH = 220, 50  # of a statement
+_WIDE, _HIGH = 220, 50  # size of a statement's box
 _PLACE_WIDE, _PLACE_HIGH = 132, 34
 _GAPS = 86, 118, 190  # between the four columns
 _SPACE = 18  # between the boxes of a column
@@ -58,15 +58,15 @@ class PictureNode:
     Parameters
     ----------
     state : int
-        Of the chain.
+        The state of the chain.
     kind : str
         ``location``, ``place`` or ``subgraph``.
     label : str
-        One line.
+        One line of text.
     source : str
         The line of source of a location, else empty.
     element : int or None
-        Of a location.
+        The element of a location.
     """
 
     state: int
@@ -85,9 +85,9 @@ class PictureEdge:
     source, target : int
         Indices of nodes.
     probability : float
-        Of this step.
+        The probability of this transition.
     reasons : tuple of str
-        What joins them, where both are statements.
+        What connects the two, if both are statements.
     """
 
     source: int
@@ -98,14 +98,14 @@ class PictureEdge:
 
 @dataclass(frozen=True)
 class Picture:
-    """What there is to draw; the first node is where the reader stands.
+    """A picture of a part of a chain.
 
     Parameters
     ----------
     nodes : tuple of PictureNode
-        The first is where the reader stands.
+        The first one is the current statement.
     edges : tuple of PictureEdge
-        Between these nodes.
+        The transitions between these nodes.
 
     Examples
     --------
@@ -132,25 +132,25 @@ class Picture:
         source: Callable[[int], str] = lambda element: "",
         limit: int = 8,
     ) -> Picture:
-        """The picture around an element.
+        """Make the picture around an element.
 
         Parameters
         ----------
         model : DebuggingModel
-            Whose chain is drawn.
+            The debugging model.
         element : int
             Its column in the spectrum.
         label : callable, optional
-            What an element is called: file and line unless given.
+            Given an element, returns its label; file and line by default.
         source : callable
-            The line of source of an element.
+            Given an element, returns its line of source.
         limit : int
-            Most states that are followed from the element.
+            The largest number of states that follow the element.
 
         Returns
         -------
         Picture
-            What :meth:`svg` draws.
+            The picture, for :meth:`svg`.
 
         Raises
         ------
@@ -182,25 +182,25 @@ class Picture:
         return cls(tuple(nodes), tuple(edges))
 
     def svg(self, *, styled: bool = True, prefix: str = "chain") -> str:
-        """The picture as one SVG element.
+        """Draw the picture as one SVG element.
 
         Parameters
         ----------
         styled : bool
-            With its style; a page that holds several pictures has :data:`STYLE` once.
+            Whether to include the style; a page with several pictures includes :data:`STYLE` once.
         prefix : str
-            Of the ids in it, which must be unique within a page.
+            Prefix of the ids, which must be unique within a page.
 
         Returns
         -------
         str
-            It needs nothing beside it when it is styled.
+            SVG text; self-contained if it is styled.
         """
         return _Drawing(self).svg(styled, prefix)
 
 
 def chance(probability: float) -> str:
-    """A probability for people.
+    """Format a probability.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def chance(probability: float) -> str:
     Returns
     -------
     str
-        In percent, two digits at most.
+        In percent, with at most two digits.
 
     Examples
     --------
@@ -323,7 +323,7 @@ class _Drawing:
         return "\n".join([*parts, "</svg>"])
 
     def _drawn(self) -> list[PictureEdge]:
-        """The moves from the centre, and those from and among places; ways back are as they were."""
+        """The moves from the centre, and those from and between ranks."""
         drawn = []
         for edge in self._picture.edges:
             source, target = (self._boxes[state] for state in (edge.source, edge.target))
@@ -367,7 +367,7 @@ class _Drawing:
         return "".join([*parts, "</g>"])
 
     def _move(self, edge: PictureEdge) -> tuple[str, str]:
-        """The line of a move with its head, and its words."""
+        """The line of a move with its arrow head, and its labels."""
         source, target = self._boxes[edge.source], self._boxes[edge.target]
         jump = source.column == CENTRE and target.column == RIGHT
         text, width = chance(edge.probability), 1 + 3.5 * edge.probability
@@ -395,7 +395,7 @@ class _Drawing:
 
     @staticmethod
     def _along(source: _Box, target: _Box, text: str, width: float) -> tuple[str, str]:
-        """Between two places that follow each other."""
+        """The line between two consecutive ranks."""
         down = target.y > source.y
         x = source.x + source.wide / 2 + (14 if down else -14)
         y1 = source.y + source.high if down else source.y

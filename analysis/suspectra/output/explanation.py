@@ -1,4 +1,4 @@
-"""Why one line stands where it stands."""
+"""The explanation of one line's rank."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def write_explanation(
     report : RankedReport
         The ranking.
     evidence : Evidence
-        What it was made from.
+        The evidence of the ranking.
     file : str
         Relative to the workspace, with forward slashes.
     line : int
         Counted from 1.
     out : TextIO
-        Written to.
+        The output.
     sources : Sources
-        Where lines are read from.
+        The sources of the lines.
 
     Raises
     ------
     UsageError
-        When there is no statement that was ranked.
+        When there is no ranked statement on the line.
     """
     elements = report.spectrum.elements
     element = elements.at(file, line)

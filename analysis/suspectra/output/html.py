@@ -1,4 +1,4 @@
-"""The ranking as one self-contained HTML page: suspects, sources with a heat gradient, what each test executed."""
+"""The ranking as one self-contained HTML page: suspects, sources with heat colours, and what each test executed."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from suspectra.quantity import enumeration
 from suspectra.report import RankedReport
 
 MAX_SOURCE = 8 * 2**20  # characters of source in one page
-MAX_ROWS = 6 * 2**20  # characters of what tests executed
+MAX_ROWS = 6 * 2**20  # characters of the rows of tests
 MAX_CHAINS = 20  # suspects whose neighbourhood in the debugging model is drawn
 _HOTTEST = 9
-_GROUP_TOP = 5  # suspects that are listed of each failure group
+_GROUP_TOP = 5  # suspects listed for each failure group
 
 
 def write_html(ranking: Listing, out: TextIO, sources: Sources, model: DebuggingModel | None = None) -> None:
@@ -43,20 +43,20 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
 
     Parameters
     ----------
-    ranking : Ranking
-        What to write.
+    ranking : Listing
+        The ranking to write.
     out : text stream
-        Written to.
+        The output.
     sources : Sources
-        Where files are read from.
+        The sources of the files.
     model : DebuggingModel, optional
-        With it the page shows for the first suspects where their reader goes next.
+        If given, the page shows the next moves of a reader for the first suspects.
 
     Notes
     -----
-    The page asks nothing of any network: its content security policy allows its own style and script alone, by their
-    hashes. It holds the files that have a listed suspect or that a failing test executed, best suspects first, until
-    a limit; and for each test the statements of those files that it executed, as runs.
+    The page loads nothing from the network: its content security policy allows only its own style and script, by their
+    hashes. It contains files with a listed suspect, and files that a failing test executed, best suspects first, up to
+    a limit; and for each test the statements of these files that it executed, as runs.
     """
     report, evidence = ranking.report, ranking.evidence
     heat = _heat(report)
@@ -119,13 +119,13 @@ def _hash(text: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that can't end the script element it stands in."""
+    """JSON that can't end the script element around it."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _heat(report: RankedReport) -> list[int]:
-    """0 to 9 for each level, by the logarithm of its rank: ranks mean the same whatever a technique's scores are."""
+    """The heat of each level, 0 to 9, by the logarithm of its rank, as scores of techniques can't be compared."""
     counts = report.spectrum.counts
     suspected = np.zeros(len(report.level_score), np.int64)
     executed = (report.level >= 0) & (counts.ef > 0)
@@ -143,7 +143,7 @@ def _heat(report: RankedReport) -> list[int]:
 
 
 def _groups(ranking: Listing, heat: Sequence[int], sources: Sources) -> Iterator[dict[str, object]]:
-    """The listed suspects by tie, as the template shows them."""
+    """The listed suspects by tie, for the template."""
     level = ranking.report.level
     order = ranking.report.top(ranking.shown)
     numbered = zip(range(ranking.shown), order.tolist(), ranking.entries(), strict=True)
@@ -175,7 +175,7 @@ def _listed(number: int, entry: Entry, sources: Sources) -> dict[str, object]:
 
 
 def _chains(ranking: Listing, model: DebuggingModel, sources: Sources) -> Iterator[dict[str, object]]:
-    """The pictures of the first suspects, numbered as these are."""
+    """The pictures of the first suspects, with the same numbers."""
     elements = ranking.report.spectrum.elements
 
     def source(element: int) -> str:
@@ -184,13 +184,13 @@ def _chains(ranking: Listing, model: DebuggingModel, sources: Sources) -> Iterat
     for number, element in enumerate(ranking.report.top(min(ranking.shown, MAX_CHAINS)).tolist()):
         try:
             picture = Picture.around(model, element, source=source)
-        except KeyError:  # a report of subgraphs leaves it out
+        except KeyError:  # it is in no subgraph
             continue
         yield {"number": number, "svg": Markup(picture.svg(styled=False, prefix=f"chain{number}"))}
 
 
 class _ShownFile(NamedTuple):
-    """A file of the page: what the script is given of it, and its statements in the table and on the page."""
+    """A file of the page: its data for the script, and its statements in the table and on the page."""
 
     fields: dict[str, object]
     span: slice[int, int]
@@ -198,22 +198,22 @@ class _ShownFile(NamedTuple):
 
 
 def _files(ranking: Listing, sources: Sources) -> list[_ShownFile]:
-    """The files to show, best suspect first, with their statements numbered through from 0."""
+    """The files to show, best suspect first, with statements numbered over all files from 0."""
     report, evidence = ranking.report, ranking.evidence
     elements, counts = report.spectrum.elements, report.spectrum.counts
     listed = elements.file[report.top(ranking.shown)]
     touched = elements.file[counts.ef > 0]
     by_rank = elements.file[report.order[counts.ef[report.order] > 0]]
     wanted = dict.fromkeys([*listed.tolist(), *by_rank.tolist(), *touched.tolist()])
-    left, start = MAX_SOURCE, 0
+    remaining, start = MAX_SOURCE, 0
     files: list[_ShownFile] = []
     listed_files = set(listed.tolist())
     for index in wanted:
         measured = evidence.files[index]
         text, note = _text(sources, measured.path, measured.digest)
-        if len(text or "") > left and index not in listed_files:
+        if len(text or "") > remaining and index not in listed_files:
             continue
-        left -= len(text or "")
+        remaining -= len(text or "")
         span = elements.in_file(measured.path)
         fields: dict[str, object] = {
             "path": safe(measured.path),
@@ -242,7 +242,7 @@ def _text(sources: Sources, path: str, digest: str | None) -> tuple[str | None, 
 
 
 def _data(ranking: Listing, files: Sequence[_ShownFile], heat: Sequence[int]) -> dict[str, object]:
-    """What the page's script draws."""
+    """The data for the page's script."""
     report, evidence = ranking.report, ranking.evidence
     shown = np.full(len(report.spectrum.elements), -1, np.int64)
     for _, span, first in files:
@@ -297,35 +297,35 @@ def _test(evidence: Evidence, index: int, row: int) -> dict[str, object]:
 
 
 def _failing_first(evidence: Evidence) -> list[int]:
-    """The numbers of the tests, by verdict and name, whatever order they ran in."""
+    """The indices of the tests, sorted by verdict and name."""
     return sorted(
         range(len(evidence.tests)), key=lambda i: (not evidence.tests[i].verdict.failing, evidence.tests[i].name)
     )
 
 
 def _rows(evidence: Evidence, shown: Ints) -> tuple[list[str], list[int]]:
-    """Distinct rows, and which one each test has; failing tests come first when there are too many."""
-    known: dict[str, int] = {"": 0}
+    """The distinct rows, and the row of each test. If there are too many, those of failing tests are kept."""
+    index_of: dict[str, int] = {"": 0}
     numbers = [0] * len(evidence.tests)
-    left = MAX_ROWS
+    remaining = MAX_ROWS
     for i in _failing_first(evidence):
         code = encode_runs(np.sort(shown[evidence.rows[i]]))
-        if code not in known:
-            left -= len(code)
-            if left < 0:
+        if code not in index_of:
+            remaining -= len(code)
+            if remaining < 0:
                 continue
-            known[code] = len(known)
-        numbers[i] = known[code]
-    return list(known), numbers
+            index_of[code] = len(index_of)
+        numbers[i] = index_of[code]
+    return list(index_of), numbers
 
 
 def encode_runs(indices: Ints) -> str:
-    """Sorted indices as runs: the gap before a run and its length, as LEB128 in base64. Negative ones are left out.
+    """Encode sorted indices as runs: the gap before each run and its length, as LEB128 in base64.
 
     Parameters
     ----------
     indices : ndarray of int, shape (k,)
-        Ascending.
+        Ascending; negative ones are left out.
 
     Returns
     -------

@@ -15,14 +15,14 @@ from suspectra_recorder.log.stack import Stack
 
 
 def write_json(ranking: Listing, out: TextIO) -> None:
-    """Write the ranking, one suspect a line.
+    """Write the ranking, one suspect per line.
 
     Parameters
     ----------
-    ranking : Ranking
-        What to write.
+    ranking : Listing
+        The ranking to write.
     out : TextIO
-        Written to.
+        The output.
 
     Notes
     -----
@@ -57,12 +57,12 @@ def write_json(ranking: Listing, out: TextIO) -> None:
 
 
 def _stack(stack: Stack) -> dict[str, object]:
-    """Where a test failed, its calls the outermost first."""
+    """The stack of a failed test, outermost call first."""
     return {**stack.as_dict(), "frames": [frame._asdict() for frame in stack.frames]}
 
 
 def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
-    """A failure group, with those suspects that its tests execute."""
+    """Write a failure group, with the suspects that its tests execute."""
     suspected = ranked.report.spectrum.suspected
     top = suspected if ranking.top is None else min(ranking.top, suspected)
     head = {

@@ -15,18 +15,18 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
 
 
 def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    """Write a table (GitHub's dialect) and a summary; nothing from the evidence is taken as markup.
+    """Write a table (GitHub's dialect) and a summary; text from the evidence is escaped.
 
     Where failing tests are in several groups, each group has a table.
 
     Parameters
     ----------
-    ranking : Ranking
-        What to write.
+    ranking : Listing
+        The ranking to write.
     out : TextIO
-        Written to.
+        The output.
     sources : Sources
-        Where lines are read from.
+        The sources of the lines.
     """
     for group, listing in ranking.sections:
         out.write(f"### {_plain(group.heading)}\n\n{_plain(group.reason)}\n\n")
@@ -41,7 +41,7 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
 
 
 def _write_section(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    """The table of one ranking."""
+    """Write the table of one ranking."""
     out.write("| Rank | Score | Location | Function | ef | ep | nf | np | Source | Failing tests |\n")
     out.write("|---:|---:|---|---|---:|---:|---:|---:|---|---|\n")
     for entry in ranking.entries():
@@ -65,7 +65,7 @@ def _tests(names: list[str]) -> str:
 
 
 def _code(text: str) -> str:
-    """Inline code inside a table: a bar must be escaped even there, and the fence be longer than any inside."""
+    """Inline code inside a table: bars must be escaped, and the fence must be longer than any in the text."""
     text = safe(text)
     if not text:
         return ""

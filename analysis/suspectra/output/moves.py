@@ -1,4 +1,4 @@
-"""The debugging model for people and programs: where to look next from a statement, and suspects by expected steps."""
+"""Writing the debugging model: the next moves from a statement, and suspects by expected steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GAP = "  "
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Expected steps from the top of the ranking, exact or estimated; all by element, infinite where nobody gets.
+    """Expected steps from the top of the ranking, exact or estimated; infinite for elements not in the chain.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Steps:
 
     @classmethod
     def exact(cls, model: DebuggingModel) -> Steps:
-        """What the model says.
+        """Compute the exact steps.
 
         Parameters
         ----------
@@ -55,14 +55,14 @@ class Steps:
 
     @classmethod
     def estimated(cls, model: DebuggingModel, sampled: SampledHittingTimes) -> Steps:
-        """What random walks say.
+        """Take the steps that random walks estimated.
 
         Parameters
         ----------
         model : DebuggingModel
             The debugging model.
         sampled : SampledHittingTimes
-            What was walked through its chain.
+            The estimates of random walks.
 
         Returns
         -------
@@ -84,9 +84,9 @@ class _Interval(TypedDict, total=False):
 
 
 class Entry(_Interval):
-    """A statement under the field names of the JSON output; None stands for infinitely many steps, and for no rank.
+    """A statement with the field names of the JSON output; None stands for infinitely many steps, and for no rank.
 
-    `low` and `high` are those of an estimate.
+    `low` and `high` are the confidence interval of an estimate.
     """
 
     file: str
@@ -100,7 +100,7 @@ class Entry(_Interval):
 
 
 def entry(model: DebuggingModel, element: int, steps: Steps) -> Entry:
-    """A statement as the JSON output has it.
+    """Make the JSON entry of a statement.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def entry(model: DebuggingModel, element: int, steps: Steps) -> Entry:
     element : int
         Its column in the spectrum.
     steps : Steps
-        From the top of the ranking.
+        The steps from the top of the ranking.
 
     Returns
     -------
     Entry
-        JSON can hold it.
+        The entry; JSON can represent it.
     """
     report = model.report
     where, ranked = report.spectrum.elements.location(element), report.level[element] >= 0
@@ -139,22 +139,22 @@ def _finite(value: float) -> float | None:
 
 
 def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    """Write where the reader of a statement goes next, as a table.
+    """Write the next moves from a statement as a table.
 
     Parameters
     ----------
     model : DebuggingModel
         The debugging model.
     element : int
-        Where the reader stands.
+        The current statement.
     steps : Steps
-        From the top of the ranking.
+        The steps from the top of the ranking.
     top : int
-        How many places to list.
+        How many moves to list.
     out : TextIO
-        Written to.
+        The output.
     sources : Sources
-        Where lines are read from.
+        The sources of the lines.
     """
     style = Style(out)
     own = entry(model, element, steps)
@@ -164,10 +164,10 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
         out.write("It is not ranked.\n\n")
     rows = []
     for move in model.next_moves(element, top):
-        there = entry(model, move.element, steps)
-        source = sources.line(there["file"], there["line"]).strip()
+        target = entry(model, move.element, steps)
+        source = sources.line(target["file"], target["line"]).strip()
         rows.append(
-            (chance(move.probability), f"{there['file']}:{there['line']}", ", ".join(move.reasons), safe(source))
+            (chance(move.probability), f"{target['file']}:{target['line']}", ", ".join(move.reasons), safe(source))
         )
     if rows:
         _write_table(("Chance", "Next", "Because", "Source"), rows, out, right={0})
@@ -176,20 +176,20 @@ def write_moves(model: DebuggingModel, element: int, steps: Steps, top: int, out
 
 
 def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sources: Sources) -> None:
-    """Write the statements that readers get to soonest, as a table.
+    """Write the statements with the fewest expected steps as a table.
 
     Parameters
     ----------
     model : DebuggingModel
         The debugging model.
     steps : Steps
-        From the top of the ranking.
+        The steps from the top of the ranking.
     top : int
         How many statements to list.
     out : TextIO
-        Written to.
+        The output.
     sources : Sources
-        Where lines are read from.
+        The sources of the lines.
     """
     rows = []
     for element in _soonest(model, steps, top):
@@ -203,20 +203,20 @@ def write_steps(model: DebuggingModel, steps: Steps, top: int, out: TextIO, sour
 
 
 def write_json(model: DebuggingModel, element: int | None, steps: Steps, top: int, out: TextIO) -> None:
-    """Write the same as one JSON object; an infinite number of steps is null.
+    """Write moves or steps as one JSON object; an infinite number of steps is null.
 
     Parameters
     ----------
     model : DebuggingModel
         The debugging model.
     element : int or None
-        Where the reader stands; None for the statements that readers get to soonest.
+        The current statement; None for the statements with the fewest expected steps.
     steps : Steps
-        From the top of the ranking.
+        The steps from the top of the ranking.
     top : int
         How many to list.
     out : TextIO
-        Written to.
+        The output.
     """
     jumps = model.jumps
     answer: dict[str, object] = {
@@ -253,7 +253,7 @@ def _chain(model: DebuggingModel, element: int) -> dict[str, object] | None:
 
 
 def _soonest(model: DebuggingModel, steps: Steps, top: int) -> list[int]:
-    """The elements with the fewest steps; in the order of the ranking where these are equal."""
+    """The elements with the fewest steps, ties in the order of the ranking."""
     level = model.report.level[model.elements]
     soonest: list[int] = model.elements[np.lexsort((level, steps.rank[model.elements]))[:top]].tolist()
     return soonest
@@ -269,7 +269,7 @@ def _number(own: Entry) -> str:
 
 
 def _write_table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]], out: TextIO, right: set[int]) -> None:
-    """Columns as wide as they need, and the last with what is left of the line."""
+    """Write a table. Columns are as wide as needed; the last one gets the rest of the line."""
     style = Style(out)
     widths = [max(map(width, column)) for column in zip(headings, *rows, strict=True)]
     widths[-1] = max(len(headings[-1]), terminal_width(out) - sum(widths[:-1]) - len(_GAP) * (len(widths) - 1))

@@ -1,4 +1,4 @@
-"""Telling how a run of tests gets on: one line that changes on a terminal, a few lines elsewhere."""
+"""The progress of a test run: a line that is updated on a terminal, a few lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
     from suspectra.evidence.evidence import TestResult
 
 STEP = 10
-"""Where nothing can be overwritten a line is written for so many percent."""
+"""Without a terminal, a line is written every this many percent."""
 
 
 class Progress:
-    """Takes note of each test as it ends; failing ones are named.
+    """Writes the progress after each test, and names failing tests.
 
     Parameters
     ----------
     out : text stream
-        Written to.
+        The output.
     """
 
     def __init__(self, out: TextIO):
@@ -30,7 +30,7 @@ class Progress:
         self._failed = 0
 
     def __call__(self, done: int, total: int, test: TestResult) -> None:
-        """Test `test` ended as number `done` of `total`."""
+        """Report that a test ended, as number `done` of `total`."""
         if test.verdict.failing:
             self._failed += 1
             self._clear()

@@ -1,4 +1,4 @@
-"""A ranking as every writer takes it."""
+"""The common input of all writers: a ranking with its evidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST = sys.float_info.max
 
 
 class Entry(TypedDict):
-    """A listed suspect, as the JSON output has it."""
+    """A listed suspect, with the field names of the JSON output."""
 
     file: str
     line: int
@@ -39,16 +39,16 @@ class Entry(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """What there is to write.
+    """A ranking to write.
 
     Parameters
     ----------
     report : RankedReport
-        The order.
+        The ranking.
     evidence : Evidence
-        What it was made from.
+        The evidence of the ranking.
     problems : tuple of Problem
-        Of the evidence and of the ranking.
+        The problems of the evidence and of the ranking.
     top : int or None
         How many suspects to list, None for all.
     groups : tuple of RankedGroup
@@ -63,18 +63,18 @@ class Listing:
 
     @property
     def sections(self) -> list[tuple[RankedGroup, Listing]]:
-        """A listing for each failure group, where there are several."""
+        """A listing for each failure group, if there are several."""
         if len(self.groups) < 2:
             return []
         return [(group, replace(self, report=group.report, groups=())) for group in self.groups]
 
     def group_ranks(self) -> tuple[Ints, Ints]:
-        """For each element the failure group in which it ranks best, and its rank there.
+        """Find for each element the failure group in which it ranks best, and its rank there.
 
         Returns
         -------
         group : ndarray of int64, shape (elements,)
-            The group's number, 0 for what no failing test executes.
+            The group's number, 0 for elements that no failing test executes.
         rank : ndarray of int64, shape (elements,)
             The best rank of its tie.
         """
@@ -96,12 +96,12 @@ class Listing:
 
     @property
     def cut(self) -> str:
-        """What is to be said where the list ends within a tie, empty where it does not."""
+        """A remark if the list ends within a tie, else empty."""
         return f"and {self.tied_beyond} more of the same rank" if self.tied_beyond else ""
 
     @property
     def notices(self) -> tuple[Problem, ...]:
-        """The problems, after what could not be collected."""
+        """The collection errors, then the problems."""
         return (*(error.problem() for error in self.evidence.collection_errors), *self.problems)
 
     @property
@@ -110,16 +110,17 @@ class Listing:
         return len(self.report) if self.top is None else min(self.top, len(self.report))
 
     def entries(self) -> Iterator[Entry]:
-        """The listed suspects, best first, under the field names of the JSON output.
+        """Iterate over the listed suspects, best first, with the field names of the JSON output.
 
         Yields
         ------
         Entry
-            JSON can hold it.
+            An entry that JSON can represent.
 
         Notes
         -----
-        Whole columns are turned into Python numbers at once: a report has as many entries as the project statements.
+        Whole columns are converted to Python numbers at once, as a report has as many entries as the project has
+        statements.
         """
         report, spectrum = self.report, self.report.spectrum
         elements, counts = spectrum.elements, spectrum.counts

@@ -30,20 +30,20 @@ _MAX_RELATED = 20
 
 
 def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
-    """Write a log of one run: the technique is the rule, suspects are results, failing tests related locations.
+    """Write a log of one run: the technique is the rule, suspects are results, failing tests are related locations.
 
     Parameters
     ----------
-    ranking : Ranking
-        What to write.
+    ranking : Listing
+        The ranking to write.
     out : TextIO
-        Written to.
+        The output.
     workspace : Path
-        Where the paths of results start.
+        The folder from which paths of results start.
 
     Notes
     -----
-    The level tells the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
+    The level shows the band: ``error`` for the suspects that share the first rank, ``warning`` up to rank 10, ``note``
     for the rest of what failing tests execute, ``none`` for what none executes. The failure groups are under the run's
     `properties`; those of a result name the group in which it ranks best. A result's `stacks` are those of the tests
     that failed in it, 20 at most, the innermost call first. A result's `rank` goes from 100 (first) down towards 0. The
@@ -170,7 +170,7 @@ def _stack(test: str, stack: Stack) -> dict[str, object]:
 
 
 def _file_name(file: str) -> bytes:
-    """The bytes of a name, also of one that is not UTF-8."""
+    """The bytes of a name, which may not be UTF-8."""
     try:
         return file.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -185,7 +185,7 @@ def _physical(file: str, line: int, end_line: int) -> dict[str, object]:
 
 
 def _cut(ranking: Listing) -> list[dict[str, object]]:
-    """That the results end within a tie."""
+    """A note if the results end within a tie."""
     return [{"level": "note", "message": {"text": f"the last suspect {ranking.cut}"}}] if ranking.cut else []
 
 

@@ -13,23 +13,23 @@ from suspectra.quantity import enumeration
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
 _LOCATION, _FUNCTION, _SOURCE = 2, 3, 8
-_LOCATION_SHARE, _FUNCTION_SHARE = 0.5, 0.28  # of what the numbers leave, at most
+_LOCATION_SHARE, _FUNCTION_SHARE = 0.5, 0.28  # largest shares of the width that the numbers leave
 _GAP = "  "
 
 
 def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    """Write the table, and under every tie the failing tests that execute its lines.
+    """Write the table, with the failing tests that execute the lines of each tie.
 
     Where failing tests are in several groups, each group has a section with its own table.
 
     Parameters
     ----------
-    ranking : Ranking
-        What to write.
+    ranking : Listing
+        The ranking to write.
     out : TextIO
-        Written to.
+        The output.
     sources : Sources
-        Where lines are read from.
+        The sources of the lines.
     """
     style = Style(out)
     for group, listing in ranking.sections:
@@ -44,7 +44,7 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
 
 
 def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style) -> None:
-    """The table of one ranking."""
+    """Write the table of one ranking."""
     columns = terminal_width(out)
     entries = list(ranking.entries())
     rows = [_cells(entry, sources) for entry in entries]
@@ -63,17 +63,17 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
 
 
 def summary(ranking: Listing) -> str:
-    """One line: how many suspects, how many tests, by which technique.
+    """Summarize in one line: suspects, tests and technique.
 
     Parameters
     ----------
-    ranking : Ranking
-        What is written.
+    ranking : Listing
+        The ranking.
 
     Returns
     -------
     str
-        Without the end of the line.
+        Without a line end.
     """
     technique, counts = ranking.report.technique, ranking.report.spectrum.counts
     without = f" without {enumeration(ranking.report.without)}" if ranking.report.without else ""
@@ -87,7 +87,7 @@ def summary(ranking: Listing) -> str:
 
 
 def rank_text(best: int, worst: int) -> str:
-    """The rank, as a range where lines are tied.
+    """Format a rank, as a range if lines are tied.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def rank_text(best: int, worst: int) -> str:
 
 
 def score_text(score: float) -> str:
-    """The score, short enough for a column; the largest double stands for infinity.
+    """Format a score, short enough for a column; the largest double stands for infinity.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def score_text(score: float) -> str:
     Returns
     -------
     str
-        Four digits behind the point below 1000, five significant ones above.
+        Four decimals below 1000, five significant digits above.
     """
     if abs(score) == LARGEST:
         return "∞" if score > 0 else "-∞"
@@ -126,12 +126,12 @@ def score_text(score: float) -> str:
 
 
 def location_text(entry: Entry) -> str:
-    """File and first line.
+    """Format the file and the first line.
 
     Parameters
     ----------
     entry : Entry
-        A suspect, as the JSON output has it.
+        A listed suspect.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def location_text(entry: Entry) -> str:
 
 
 def _widths(rows: list[tuple[str, ...]], columns: int) -> list[int]:
-    """Numbers get what they need; what is left is shared."""
+    """The widths of columns: numbers get what they need, the others share the rest."""
     widths = [max(map(width, column)) for column in zip(_HEADINGS, *rows, strict=True)]
     text = (_LOCATION, _FUNCTION, _SOURCE)
     left = columns - sum(wide for i, wide in enumerate(widths) if i not in text) - len(_GAP) * (len(widths) - 1)
@@ -180,7 +180,7 @@ def _group(entry: Entry) -> tuple[int, list[str]]:
 
 
 def _tests(names: list[str], columns: int) -> str:
-    """As many names as fit on the line, shortened to what follows the file."""
+    """As many names as fit on the line, without folders."""
     if not names:
         return "executed by no failing test"
     head = f"executed by {len(names)} failing test{'s' if len(names) != 1 else ''}: "
@@ -197,6 +197,6 @@ def _tests(names: list[str], columns: int) -> str:
 
 
 def _short(name: str) -> str:
-    """Without the folders; a slash within parameters belongs to them."""
+    """The name without folders; slashes in parameters are kept."""
     path, bracket, parameters = name.partition("[")
     return path.rpartition("/")[2] + bracket + parameters

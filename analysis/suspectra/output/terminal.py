@@ -1,4 +1,4 @@
-"""Text for terminals: nothing from the evidence may steer the terminal, and columns must line up."""
+"""Text for terminals: text from the evidence must not control the terminal, and columns must be aligned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from typing import TextIO
 
-# control characters steer terminals; the bidirectional ones make text read differently from what it is
+# control characters control terminals; bidirectional ones change the visible order of text
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 WIDTH_WITHOUT_TERMINAL, NARROWEST = 120, 72
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "cyan": "36"}
@@ -21,12 +21,12 @@ def safe(text: str) -> str:
     Parameters
     ----------
     text : str
-        From anywhere.
+        Any text.
 
     Returns
     -------
     str
-        A terminal shows all of it and obeys none of it.
+        Text without control characters.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def _visible(character: str) -> str:
 
 
 def width(text: str) -> int:
-    r"""Columns a text takes: wide characters take two, combining ones none.
+    r"""Count the columns of a text: wide characters take two, combining ones none.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def width(text: str) -> int:
     Returns
     -------
     int
-        Columns.
+        The number of columns.
 
     Examples
     --------
@@ -70,21 +70,21 @@ def _columns(character: str) -> int:
 
 
 def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
-    """Cut a text to some columns; an ellipsis stands for what is gone.
+    """Shorten a text to some columns, with an ellipsis for the removed part.
 
     Parameters
     ----------
     text : str
         One line.
     columns : int
-        How many there are.
+        The largest number of columns.
     keep_end : bool, optional
-        Cut at the beginning rather than the end.
+        Remove the beginning instead of the end.
 
     Returns
     -------
     str
-        The text itself where it fits.
+        The text itself if it fits.
 
     Examples
     --------
@@ -103,33 +103,33 @@ def fit(text: str, columns: int, *, keep_end: bool = False) -> str:
 
 
 def pad(text: str, columns: int, *, right: bool = False) -> str:
-    """Fill up to some columns.
+    """Fill a text with spaces to some columns.
 
     Parameters
     ----------
     text : str
         One line.
     columns : int
-        How many to fill.
+        The number of columns.
     right : bool, optional
         Put the spaces in front.
 
     Returns
     -------
     str
-        The text itself where it is wider.
+        The text itself if it is wider.
     """
     space = " " * (columns - width(text))
     return space + text if right else text + space
 
 
 def terminal_width(out: TextIO) -> int:
-    """Columns to fill: the terminal's, or a fixed number where there is none.
+    """Return the number of columns of the terminal, or a fixed number without one.
 
     Parameters
     ----------
     out : TextIO
-        Where the text goes.
+        The output.
 
     Returns
     -------
@@ -142,12 +142,12 @@ def terminal_width(out: TextIO) -> int:
 
 
 class Style:
-    """Colours, where they are wanted: on a terminal that has them, unless NO_COLOR is set.
+    """Adds colours on a terminal that supports them, unless NO_COLOR is set.
 
     Parameters
     ----------
     out : TextIO
-        Where the text goes.
+        The output.
 
     References
     ----------
@@ -165,12 +165,12 @@ class Style:
 
 
 def soften(stream: TextIO) -> None:
-    """Let a stream with a narrow encoding replace what it can't write instead of failing.
+    """Make a stream replace characters that it can't encode, instead of failing.
 
     Parameters
     ----------
     stream : TextIO
-        stdout or stderr; None is left alone.
+        stdout or stderr; None is ignored.
     """
     if stream is not None and hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="backslashreplace" if stream is sys.stderr else "replace")

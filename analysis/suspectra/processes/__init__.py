@@ -1,1 +1,1 @@
-"""Running programs of the workspace: one runner, what it tells of a run, and the watchdog behind it."""
+"""Running programs of the workspace: the runner, the events that it reports, and the watchdog."""

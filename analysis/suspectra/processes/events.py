@@ -1,4 +1,4 @@
-"""What the runner tells of a run while it lasts."""
+"""The events that the runner reports during a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suspectra.quantity import many
 
 @dataclass(frozen=True)
 class Started:
-    """The program runs.
+    """The program was started.
 
     Parameters
     ----------
@@ -27,12 +27,12 @@ class Started:
 
 @dataclass(frozen=True)
 class Output:
-    """It wrote something.
+    """The program wrote some lines.
 
     Parameters
     ----------
     lines : tuple of str
-        In order, without their ends; an overlong line comes in pieces.
+        In order, without line ends; a very long line is split.
     """
 
     lines: tuple[str, ...]
@@ -40,17 +40,17 @@ class Output:
 
 @dataclass(frozen=True)
 class TestProgress:
-    """So many of its tests have ended.
+    """The progress of the program's tests.
 
     Parameters
     ----------
     done, failed : int
-        How many ended, and how many of them failed.
+        Numbers of tests that ended, and that failed.
     total : int
-        How many there are; 0 while that is not known.
+        The number of tests; 0 while it is not known.
     """
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # tells pytest that this is not a test class
 
     done: int = 0
     failed: int = 0
@@ -58,7 +58,7 @@ class TestProgress:
 
     @property
     def percentage(self) -> int | None:
-        """How much is done; None while that is not known."""
+        """The share of tests that ended, in percent; None while it is not known."""
         return 100 * self.done // self.total if self.total else None
 
     def __str__(self) -> str:
@@ -71,12 +71,12 @@ class TestProgress:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Why its tests do not come to their end.
+    """Why the tests will not complete.
 
     Parameters
     ----------
     text : str
-        For the user.
+        A message for the user.
     """
 
     text: str
@@ -92,20 +92,20 @@ class Stopped(str, Enum):
 
 @dataclass(frozen=True)
 class Ended:
-    """It has ended; always the last event.
+    """The program has ended; always the last event.
 
     Parameters
     ----------
     code : int or None
         Exit code; None when a signal ended it.
     signal : int
-        The signal that ended it, else 0. A shell reports a signal of its command as 128 more.
+        The signal that ended it, else 0.
     stopped : Stopped, optional
         Why the runner ended it, if it did.
     interrupted : bool
-        The user interrupted this process meanwhile, and the program with it.
+        Whether the user interrupted this process, and the program with it.
     stdout, stderr : bytes
-        The beginning of what it wrote, where that is kept.
+        The first part of its output, if that is kept.
     seconds : float
         How long it ran.
     """
@@ -120,7 +120,7 @@ class Ended:
 
     @property
     def status(self) -> int:
-        """The exit code, or 128 and the signal as a shell has it."""
+        """The exit code, or 128 + the signal, as in a shell."""
         return 128 + self.signal if self.code is None else self.code
 
 
@@ -128,12 +128,12 @@ Event: TypeAlias = Started | Output | TestProgress | Trouble | Ended
 
 
 class ProgressFile:
-    """Reads what a recorder adds to the file that :mod:`suspectra_recorder.progress` writes.
+    """Follows the progress file that a recorder writes; see :mod:`suspectra_recorder.progress`.
 
     Parameters
     ----------
     path : Path
-        It may not be there yet.
+        The file, which may not exist yet.
     """
 
     def __init__(self, path: Path):
@@ -143,12 +143,12 @@ class ProgressFile:
         self._progress = TestProgress()
 
     def news(self) -> Iterator[TestProgress | Trouble]:
-        """What was added since the last call.
+        """Read what was added since the last call.
 
         Yields
         ------
         TestProgress or Trouble
-            Of several tests that ended, only how many there are now.
+            At most one for the current numbers of tests, then the troubles.
         """
         try:
             with self._path.open("rb") as stream:
@@ -166,7 +166,7 @@ class ProgressFile:
         yield from map(Trouble, troubles)
 
     def _take(self, line: bytes) -> str:
-        """Count what a line says; the trouble that it tells of, empty where it tells of none."""
+        """Count what a line says; return the trouble that it reports, empty if none."""
         try:
             event = json.loads(line)
         except ValueError:

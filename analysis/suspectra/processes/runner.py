@@ -1,7 +1,7 @@
 """Running a program to its end, with everything that it starts.
 
-Whatever of the workspace is executed is executed here: a test command, one test of a C program, a program that lists
-its tests. What happens meanwhile is reported as events (:mod:`suspectra.processes.events`).
+All programs of a workspace are executed by this module: a test command, one test of a C program, a program that lists
+its tests. Progress is reported as events (:mod:`suspectra.processes.events`).
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from suspectra.processes.events import Ended, Event, Output, ProgressFile, Start
 from suspectra.processes.watchdog import Watchdog
 
 GRACE_S = 1.0
-"""Seconds between asking a program to end and killing it, and for what it leaves behind."""
+"""Seconds between asking a program, or what it left behind, to end and killing it."""
 
 LOOK_S = 0.1
-"""Seconds between two looks at the limits, the token and the progress."""
+"""Seconds between two checks of the limits, the token and the progress."""
 
 MAX_OUTPUT = 64 << 20
-"""Bytes a program may write to standard output and error where they are kept."""
+"""Bytes that a program may write to standard output and error if they are kept."""
 
-_MAX_CHUNK, _MAX_CHUNKS = 1 << 16, 8  # bytes read at once, and how many such wait: then the program waits, too
+_MAX_CHUNK, _MAX_CHUNKS = 1 << 16, 8  # bytes read at once, and the queue's length in such chunks
 _WINDOWS = os.name == "nt"
 _SHELL_SIGNALS = {
     128 + int(number) for name in ("SEGV", "BUS", "FPE", "ILL", "ABRT") if (number := getattr(signal, f"SIG{name}", 0))
@@ -45,9 +45,9 @@ class Streams(Enum):
     """Where the output of a program goes."""
 
     TERMINAL = "terminal"
-    """Where that of this process goes. The program has its input too, and the user's interrupts."""
+    """To the output of this process. The program also gets its input and the user's interrupts."""
     STDERR = "stderr"
-    """The same, but all of it goes to standard error."""
+    """The same, but everything goes to standard error."""
     EVENTS = "events"
     """Into :class:`~suspectra.processes.events.Output` events, errors included."""
     KEPT = "kept"
@@ -56,27 +56,28 @@ class Streams(Enum):
 
 @dataclass(frozen=True)
 class Program:
-    """What is to be run, and how.
+    """A program to run, and how to run it.
 
     Parameters
     ----------
     arguments : tuple of str
-        Program and arguments; no shell reads them.
+        Program and arguments; they are not passed to a shell.
     folder : str
-        Where it runs.
+        The working folder.
     environment : mapping of str to str
-        All of its environment.
+        The whole environment.
     streams : Streams
         Where its output goes.
     timeout : float, optional
-        Seconds; then it is ended.
+        Time limit in seconds, after which it is ended.
     guarded : bool
-        It gets a watchdog. So it ends with this process even if that is killed, with all it started, in whatever groups
-        these are; what it leaves running when it ends by itself stays. Otherwise it leaves nothing behind in its group.
+        Whether it gets a watchdog. Then it ends together with this process, even if that is killed, and with all
+        processes that it started, in any group. Processes that it leaves running when it ends by itself are not
+        touched. Without a watchdog, the rest of its group is ended with it.
     progress : Path, optional
-        The file to which it adds lines as its tests end; see :mod:`suspectra_recorder.progress`.
+        The file to which lines are added as its tests end; see :mod:`suspectra_recorder.progress`.
     cure : str
-        What to do when it can't be started.
+        What the user can do if it can't be started.
     """
 
     arguments: tuple[str, ...]
@@ -90,7 +91,7 @@ class Program:
 
     @property
     def grouped(self) -> bool:
-        """Whether it is apart from the terminal, with a group of its own that can be ended as a whole."""
+        """Whether it runs in a process group of its own, separate from the terminal."""
         return self.streams in (Streams.EVENTS, Streams.KEPT)
 
 
@@ -102,14 +103,14 @@ def run(program: Program, token: Token | None = None, notify: Callable[[Event], 
     program : Program
         What to run.
     token : Token, optional
-        Ends it when cancelled, from any thread.
+        Cancel it, from any thread, to end the program.
     notify : callable
         Called with each event, in this thread.
 
     Returns
     -------
     Ended
-        Also the last event.
+        The last event.
 
     Raises
     ------
@@ -143,7 +144,7 @@ _Streams: TypeAlias = dict[str, Any]
 
 @contextmanager
 def _files(streams: Streams) -> Iterator[_Streams]:
-    """What of the program's streams is not this process's own."""
+    """The streams of the program that differ from those of this process."""
     if streams is Streams.TERMINAL:
         yield {}
     elif streams is Streams.STDERR:
@@ -162,12 +163,12 @@ class _Run:
     def __init__(self, program: Program, token: Token, notify: Callable[[Event], object], watchdog: Watchdog | None):
         self._program, self._token, self._notify, self._watchdog = program, token, notify, watchdog
         self._progress = ProgressFile(program.progress) if program.progress else None
-        self._messages: Queue[Started | Output | None] = Queue(_MAX_CHUNKS)  # None once it has ended
+        self._messages: Queue[Started | Output | None] = Queue(_MAX_CHUNKS)  # None after its end
         self._stopped: Stopped | None = None
         self._kill_at = float("inf")
 
     def run(self, environment: Mapping[str, str], streams: _Streams) -> Ended:
-        """From start to end."""
+        """Run the program from start to end."""
         begun = time.monotonic()
         process = self._start(environment, streams)
         self._messages.put(Started(process.pid))
@@ -197,14 +198,14 @@ class _Run:
             raise EvidenceError(Problem(program.arguments[0], "", cause, program.cure)) from None
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
-        """In a thread of its own: say that it has ended, after all that it wrote."""
+        """Wait, in a thread of its own, for the end of the program and of its output."""
         reading = None
         if process.stdout is not None:
             reading = threading.Thread(target=self._read, args=[process.stdout], name="suspectra-output", daemon=True)
             reading.start()
         process.wait()
         if reading is not None:
-            reading.join(GRACE_S)  # what it left running may hold the pipe for ever
+            reading.join(GRACE_S)  # a process that it left running may keep the pipe open for ever
         self._messages.put(None)
 
     def _read(self, stream: IO[bytes]) -> None:
@@ -221,22 +222,22 @@ class _Run:
             self._messages.put(_output([rest]))
 
     def _follow(self, process: subprocess.Popen[bytes], kept: list[IO[bytes]], begun: float) -> bool:
-        """Tell what happens, and see to the limits, until it has ended; whether the user interrupted it."""
-        interrupted, look = False, begun + LOOK_S
+        """Report events and check limits until the program has ended; return whether the user interrupted it."""
+        interrupted, next_check = False, begun + LOOK_S
         while True:
             try:
                 with suppress(Empty):
-                    message = self._messages.get(timeout=max(0.0, look - time.monotonic()))
+                    message = self._messages.get(timeout=max(0.0, next_check - time.monotonic()))
                     if message is None:
                         return interrupted
                     self._notify(message)
-                if time.monotonic() >= look:
+                if time.monotonic() >= next_check:
                     self._tell_progress()
                     self._check_limits(process, kept, begun)
-                    look = time.monotonic() + LOOK_S
+                    next_check = time.monotonic() + LOOK_S
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt) and not self._program.grouped:
-                    interrupted = True  # the terminal told the program too: let it end in its own way
+                    interrupted = True  # the terminal interrupted the program too: let it end by itself
                     continue
                 self._end(process, kill=True)
                 raise
@@ -259,9 +260,9 @@ class _Run:
         return Stopped.OUTPUT if sum(os.fstat(file.fileno()).st_size for file in kept) > MAX_OUTPUT else None
 
     def _end(self, process: subprocess.Popen[bytes], kill: bool) -> None:
-        """Ask it to end, or kill it, with all it started."""
+        """Ask the program, with all it started, to end, or kill it."""
         if self._watchdog is not None:
-            self._watchdog.end()  # which asks and kills by itself, and does not need this thread to go on
+            self._watchdog.end()  # it asks and kills by itself, without this thread
         if _WINDOWS:
             process.terminate()
         elif self._watchdog is None:
@@ -280,7 +281,7 @@ def _output(lines: list[bytes]) -> Output:
 
 
 def _clear_away(group: int, asked: bool) -> None:
-    """End what a program left behind, after time to write its profile; a second signal would cut that off."""
+    """End what a program left behind, with time to write profiles, which a second signal would interrupt."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(group, 0 if asked else signal.SIGTERM)
         until = time.monotonic() + GRACE_S
@@ -296,11 +297,11 @@ def _head(file: IO[bytes]) -> bytes:
 
 
 def memory_folder() -> str | None:
-    """A folder in memory, where a test's profile and output cost least; None where there is none.
+    """Return a folder in memory, in which profiles and output are cheapest; None if there is none.
 
     Returns
     -------
     str or None
-        ``/dev/shm`` where it can be written to.
+        ``/dev/shm`` if it is writable.
     """
     return "/dev/shm" if os.access("/dev/shm", os.W_OK | os.X_OK) else None

@@ -1,12 +1,12 @@
-"""Ending the processes of a test run when the program that started it is gone, however it went.
+"""Ending the processes of a test run when the program that started it has ended for any reason.
 
-A watchdog is a process of its own that waits for its program at the end of a pipe. The kernel closes the pipe when the
-program ends, also by SIGKILL, and nobody else holds its other end. Then the watchdog asks what is left of the run to
-end, and kills what has not after a while.
+A watchdog is a process that reads from a pipe of its program. When the program ends, even by SIGKILL, the kernel closes
+the pipe, as no other process has its other end. Then the watchdog asks the remaining processes of the run to end, and
+kills them after a while.
 
-What belongs to a run is told by a mark in the environment, which processes hand on to those they start, in whatever
-group or session these are; descendants of a marked process that cleared its environment are found by their parents.
-This file is the watchdog's program too, so it uses nothing but the standard library.
+The processes of a run are recognized by a mark in their environment, which child processes inherit in any group or
+session. Descendants of a marked process that cleared its environment are found by their parents. This file is also the
+watchdog's program, so it uses only the standard library.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from collections.abc import Iterable, Iterator, MutableMapping
 from contextlib import suppress
 
 VARIABLE = "SUSPECTRA_WATCHDOGS"
-"""Names the watchdogs of a process, the innermost last."""
-GRACE = 3.0  # seconds a process has to end by itself after it was asked to
-_EVERY = 0.05  # seconds between two looks
+"""The environment variable with the marks of a process's watchdogs, innermost last."""
+GRACE = 3.0  # seconds from asking a process to end to killing it
+_EVERY = 0.05  # seconds between two checks
 
 Process = tuple[int, int, bool]
-"""Number, number of the parent, and whether it is marked."""
+"""Process id, that of the parent, and whether the process is marked."""
 
 
 class Watchdog:
@@ -34,7 +34,7 @@ class Watchdog:
     Parameters
     ----------
     environ : mutable mapping of str to str
-        The environment, which gets the mark; it loses it again when the watchdog is released.
+        The environment, to which the mark is added until the watchdog is released.
 
     Raises
     ------
@@ -53,18 +53,18 @@ class Watchdog:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=own,
-            start_new_session=True,  # what ends its program must not end it
+            start_new_session=True,  # a signal that ends its program must not end it
         )
         assert process.stdin is not None
         self._process, self._pipe = process, process.stdin
         environ[VARIABLE] = f"{self._before}:{mark}" if self._before else mark
 
     def end(self) -> None:
-        """End the run: ask first, and kill what has not ended after `GRACE`. Comes back at once."""
+        """End the run: ask first, and kill after `GRACE` seconds. Returns at once."""
         self._say(b"end\n")
 
     def release(self) -> None:
-        """The run has ended by itself: what it left running stays."""
+        """Stop watching, as the run has ended by itself; processes that it left running stay."""
         self._say(b"done\n")
         with suppress(OSError):
             self._pipe.close()
@@ -88,12 +88,12 @@ class Watchdog:
 
 
 def marked(mark: str) -> list[int]:
-    """The processes of a run, descendants included.
+    """Find the processes of a run, with their descendants.
 
     Parameters
     ----------
     mark : str
-        What the environment of its processes holds.
+        The mark in the environment of its processes.
 
     Returns
     -------
@@ -117,13 +117,13 @@ def _of_proc(mark: bytes) -> Iterator[Process]:
             with open(f"/proc/{name}/environ", "rb") as file:
                 own = mark in file.read()
         except OSError:
-            own = False  # it is somebody else's
+            own = False  # it belongs to another user
         if state not in (b"Z", b"X"):
             yield int(name), int(parent), own
 
 
 def _of_ps(mark: str) -> Iterator[Process]:
-    """The same where there is no /proc, as on macOS."""
+    """The same by ``ps``, for systems without /proc such as macOS."""
     options = ["-Aww", "-E"] if sys.platform == "darwin" else ["axeww"]
     command = ["ps", *options, "-o", "pid=,ppid=,stat=,command="]
     done = subprocess.run(command, capture_output=True, check=False)
@@ -136,26 +136,26 @@ def _of_ps(mark: str) -> Iterator[Process]:
 def _with_descendants(processes: Iterable[Process]) -> set[int]:
     children: dict[int, list[int]] = {}
     found: set[int] = set()
-    left = []
+    pending = []
     for number, parent, own in processes:
         children.setdefault(parent, []).append(number)
         if own:
-            left.append(number)
-    while left:
-        number = left.pop()
+            pending.append(number)
+    while pending:
+        number = pending.pop()
         if number not in found:
             found.add(number)
-            left += children.get(number, ())
+            pending += children.get(number, ())
     return found
 
 
 def end_all(mark: str) -> None:
-    """Ask the processes of a run to end, and kill those that have not after a while.
+    """Ask the processes of a run to end, and kill those that remain.
 
     Parameters
     ----------
     mark : str
-        What the environment of its processes holds.
+        The mark in the environment of its processes.
     """
     for number, patience in ((signal.SIGINT, GRACE), (getattr(signal, "SIGKILL", signal.SIGTERM), GRACE)):
         end = time.monotonic() + patience
@@ -172,7 +172,7 @@ def end_all(mark: str) -> None:
 
 
 def main() -> None:
-    """Wait for the program's word or its end."""
+    """Wait for the program's command or its end."""
     for number in (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)):
         signal.signal(number, signal.SIG_IGN)
     if sys.stdin.buffer.readline() != b"done\n":

@@ -1,1 +1,1 @@
-"""Recording what each test executes. Standard library only: it runs in the user's own test process."""
+"""Running the user's test command with the recorder in it, and merging recordings."""

@@ -1,4 +1,4 @@
-"""How a test command ended, in words."""
+"""Descriptions of how a test command ended."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ INTERRUPTED = 130
 _PYTEST = ("pytest", "py.test")
 _PYTHON = ("python", "python3")
 _WINDOWS = os.name == "nt"
-_TIMEOUT_S = 60.0  # for an interpreter to say something
+_TIMEOUT_S = 60.0  # for an interpreter to answer
 
 # -c puts the current folder first, where a project's json.py or pytest.py would be taken for the real one
 _LEAVE_FOLDER = "import sys; sys.path[:1] = [entry for entry in sys.path[:1] if entry]\n"
 _HAS_PYTEST = _LEAVE_FOLDER + "import importlib.util; sys.exit(importlib.util.find_spec('pytest') is None)"
 
-# what the `pytest` script does; unlike `-m pytest` it does not put the present folder on the path
+# the same as the `pytest` script, which unlike `-m pytest` does not put the current folder on the path
 _RUN_PYTEST = f"""\
 {_LEAVE_FOLDER}\
 from importlib.metadata import distribution
@@ -49,16 +49,16 @@ sys.exit(next(s for s in scripts if s.group == "console_scripts" and s.name == "
 
 @dataclass(frozen=True)
 class Command:
-    """What will be run.
+    """The command to run.
 
     Parameters
     ----------
     arguments : tuple of str
         Program and arguments.
     python : str
-        The interpreter that was chosen; empty where the command names its own.
+        The chosen interpreter; empty if the command names its own.
     reason : str
-        Why that one.
+        Why it was chosen.
     """
 
     arguments: tuple[str, ...]
@@ -90,37 +90,37 @@ def run(
         As the user would type it: ``["pytest", "-x"]``, ``["python", "-m", "pytest"]``, ``["uv", "run", "pytest"]``;
         empty for ``pytest`` alone.
     workspace : path
-        Where the recording goes, and what is recorded.
+        The folder that is recorded, and that gets the recording.
     python : str, optional
-        The interpreter for a command that starts with a bare ``pytest`` or ``python``. Otherwise the first of
-        these that has pytest is taken: the active virtual environment, ``.venv`` or ``venv`` in the workspace,
-        the interpreter that runs this, those on PATH.
+        The interpreter for a command that starts with a bare ``pytest`` or ``python``. By default the first of these
+        that has pytest: the active virtual environment, ``.venv`` or ``venv`` in the workspace, the interpreter that
+        runs this, those on PATH.
     sources : sequence of str
         Folders and packages to record besides the workspace.
     include_tests : bool
         Record test modules and conftest files too.
     counts : bool
-        Count how often branches are taken.
+        Count how often each branch is taken.
     children : bool
         Record the processes that tests start.
     recorder : str, optional
-        ``"auto"``, ``"probes"`` or ``"monitoring"``; otherwise what the project's settings say.
+        ``"auto"``, ``"probes"`` or ``"monitoring"``; by default according to the project's settings.
     failed_and_affected : bool
-        Leave out the tests that passed last time and that nothing that changed since can reach.
+        Leave out tests that passed last time and that no change since can affect.
     since : str, optional
-        A git revision: what differs from it counts as changed too.
+        A git revision; differences from it count as changes too.
     only : path, optional
-        A file that names the tests to run, one a line; the others that the command collects are left out.
+        A file with the names of the tests to run, one per line; other tests are left out.
     progress : path, optional
-        An existing file that takes a line for each test that ends; see :mod:`suspectra_recorder.progress`.
+        An existing file to which a line is added for each test that ends; see :mod:`suspectra_recorder.progress`.
     report : text stream, optional
-        Where a few lines about the recording go, stderr by default; the command's own output is its own.
+        Where a few lines about the recording are written, stderr by default. The command's own output is not changed.
 
     Returns
     -------
     int
-        The command's exit status; 128 + n where signal n ended it, 130 where an interrupt did, 2 where the command
-        succeeded and could not be recorded.
+        The command's exit status; 128 + n if signal n ended it, 130 if an interrupt did, 2 if the command succeeded but
+        could not be recorded.
 
     Raises
     ------
@@ -167,13 +167,13 @@ def run(
         reported = _read_status(status)
         if code == USAGE_ERROR and not reported and chosen.python:
             reported = _ask_for_reason(chosen.arguments, environment, replace(settings, status=status))
-        said = _summary(reported, _logs(root) - logs, root, code)
-        for line in said:
+        lines = _summary(reported, _logs(root) - logs, root, code)
+        for line in lines:
             print(f"suspectra: {line}", file=report)
         if code == 0 and any("problem" in line for line in reported):
             code = NOT_RECORDED
         if code not in (0, TESTS_FAILED):
-            Progress(settings.progress).trouble(said[-1].removeprefix("error: "))
+            Progress(settings.progress).trouble(lines[-1].removeprefix("error: "))
     finally:
         os.unlink(status)
         if selection:
@@ -182,7 +182,7 @@ def run(
 
 
 def _selection(root: str, since: str | None, report: TextIO) -> str:
-    """Decide which tests to run, say so, and write it down for the plugin."""
+    """Decide which tests to run, report it, and write it to a file for the plugin."""
     from suspectra.selection.selection import select
 
     selection = select(root, since)
@@ -193,7 +193,7 @@ def _selection(root: str, since: str | None, report: TextIO) -> str:
 
 
 def _selected(only: Path, workspace: str | None) -> str:
-    """Write down for the plugin which tests a file names, with all that are recorded where a workspace is given."""
+    """Write the tests that a file names to a file for the plugin, with all recorded ones if a workspace is given."""
     from suspectra.selection.recorded_tests import recorded_tests
 
     known = list(recorded_tests(recording_folder(workspace)).tests) if workspace else []
@@ -201,7 +201,7 @@ def _selected(only: Path, workspace: str | None) -> str:
 
 
 def named_tests(file: Path) -> list[str]:
-    """The names in a file, one a line.
+    """Read the names in a file, one per line.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def named_tests(file: Path) -> list[str]:
     Returns
     -------
     list of str
-        Empty lines are left out.
+        The names, without empty lines.
 
     Raises
     ------
@@ -244,18 +244,18 @@ def resolve(
     Parameters
     ----------
     command : sequence of str
-        What the user gave; ``pytest`` when it is empty.
+        The command from the user; ``pytest`` if empty.
     workspace : str
-        Where its environments are looked for.
+        The folder in which virtual environments are searched.
     python : str, optional
-        The interpreter that the user named.
+        The interpreter from the user.
     environ : mapping of str to str, optional
         The environment; that of the process unless given.
 
     Returns
     -------
     Command
-        The command as it was given where it names a program of its own.
+        The same command if it names another program.
 
     Raises
     ------
@@ -284,12 +284,12 @@ def runs_unittest(words: Sequence[str], folder: str) -> bool:
     words : sequence of str
         Program and arguments.
     folder : str
-        Where a script is looked for.
+        The folder of a script.
 
     Returns
     -------
     bool
-        A script is read to find out, not run.
+        A script is only read, not run.
     """
     if any(tuple(words[i : i + 2]) == ("-m", "unittest") for i in range(len(words))):
         return True
@@ -316,17 +316,17 @@ def _interpreter(
         if not _passes(found, needed):
             raise UsageError(Problem(found, "", "this interpreter has no pytest", "install pytest for it"))
         return found, "--python"
-    looked: list[str] = []
+    tried: list[str] = []
     for candidate, reason in _candidates(workspace, environ, program):
-        if candidate not in looked:
-            looked.append(candidate)
+        if candidate not in tried:
+            tried.append(candidate)
             if _passes(candidate, needed):
                 return candidate, reason
     raise UsageError(
         Problem(
             workspace,
             "",
-            "no interpreter with pytest was found (looked at " + (", ".join(looked) or "none") + ")",
+            "no interpreter with pytest was found (looked at " + (", ".join(tried) or "none") + ")",
             "install pytest in the project's environment, or name the interpreter with --python",
         )
     )
@@ -404,7 +404,7 @@ def _ask_for_reason(
 ) -> list[dict[str, Any]]:
     """Record why pytest ended before it loaded any plugin: a mistake in its ini file, most of all.
 
-    Only the terminal saw what it printed, so it is started once more, and refuses once more.
+    Its output went to the terminal only, so it is started once more, to fail again.
     """
     ended = _run(Program(tuple(arguments), os.getcwd(), environment, timeout=_TIMEOUT_S))
     reported = _read_status(settings.status)
@@ -423,7 +423,7 @@ def _logs(workspace: str) -> set[str]:
 
 
 def _summary(status: list[dict[str, Any]], new_logs: set[str], workspace: str, code: int) -> list[str]:
-    """What to say of the recording, line by line; where the tests did not come to their end the last line says why."""
+    """Summarize the recording in lines; if the tests did not complete, the last line says why."""
     problems = [line["problem"] for line in status if "problem" in line]
     if problems:
         return [str(Problem(**problems[0]))]
@@ -436,19 +436,19 @@ def _summary(status: list[dict[str, Any]], new_logs: set[str], workspace: str, c
     tests = sum(int(line.get("tests", 0)) for line in status)
     new = max(int(line.get("new", 0)) for line in status)
     count = f"{many(tests, 'test')}{f', {new} of them new,' if new else ''}"
-    way = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
-    said = [f"recorded {count}{way} in {recording_folder(workspace)}"]
-    said += {str(line["objection"]) for line in status if line.get("objection")}
+    how = " by sys.monitoring" if any(line.get("monitoring") for line in status) else ""
+    lines = [f"recorded {count}{how} in {recording_folder(workspace)}"]
+    lines += {str(line["objection"]) for line in status if line.get("objection")}
     if errors := _errors(status):
-        said.append(f"error: {summary(errors)}")
+        lines.append(f"error: {summary(errors)}")
     elif code not in (0, TESTS_FAILED):
         deselected = max(int(line.get("deselected", 0)) for line in status)
-        said.append(in_words(code, unittest=_by_unittest(status), deselected=deselected))
-    return said
+        lines.append(in_words(code, unittest=_by_unittest(status), deselected=deselected))
+    return lines
 
 
 def _errors(status: list[dict[str, Any]]) -> list[CollectionError]:
-    """What could not be collected, once for all workers of pytest-xdist."""
+    """The collection errors, without duplicates from workers of pytest-xdist."""
     errors: dict[str, CollectionError] = {}
     for head in (head for line in status for head in line.get("errors", ())):
         error = CollectionError.from_dict(head)

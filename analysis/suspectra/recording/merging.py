@@ -1,4 +1,4 @@
-"""Combining recordings that were made apart: the shards of one run, and runs of other days.
+"""Merging recordings: of the shards of one run, or of several runs.
 
 Recordings name files relative to their workspace, so it does not matter on which machine they were made. All runs
 are kept side by side in one log, with those of their tests that no newer run has replaced.

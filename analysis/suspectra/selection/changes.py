@@ -1,4 +1,4 @@
-"""How the sources of a workspace differ from those that tests ran."""
+"""The differences between the sources of a workspace and those that tests ran."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from suspectra_recorder.scope import Scope
 
 _MAX_SIZE = 1 << 26
 _NOTHING = Difference()
-_GENERATOR = b'<meta name="generator" content="Suspectra">'  # in pages of `suspectra report`
+_GENERATOR = b'<meta name="generator" content="Suspectra">'  # marks pages of `suspectra report`
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What is different now.
+    """What changed since tests ran.
 
     Parameters
     ----------
     differences : dict of Version to Difference
-        Of the versions that differ from what the file does now. Nothing is left in `plain`.
+        The differences of each version from the current file. Their `plain` is empty.
     gone : frozenset of str
-        Paths of recorded files that are not there any more.
+        Paths of recorded files that no longer exist.
     imports : dict of str to tuple of str
-        What each file imports, by path: what it did when tests ran it, and what it does now.
+        What each file imports, by path: when tests ran it, and now.
     conftests : frozenset of str
-        The ``conftest.py`` files that are there.
+        The existing ``conftest.py`` files.
     """
 
     differences: Mapping[Version, Difference] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Changes:
 
 
 class Workspace:
-    """The present state of a project's files.
+    """The current state of a project's files. Each file is read once.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ class Workspace:
         Returns
         -------
         bytes or None
-            None when it is gone, leads out of the workspace, or can't be read. Each file is read once.
+            None if it does not exist, is outside the workspace, or can't be read.
         """
         if path not in self._contents:
             self._contents[path] = self._read(path)
         return self._contents[path]
 
     def digest(self, path: str) -> str | None:
-        """The SHA-256 of a file, as the recording names it.
+        """Compute the SHA-256 of a file, as in the recording.
 
         Parameters
         ----------
@@ -112,14 +112,14 @@ class Workspace:
         return self._trees[path]
 
     def outline(self, path: str, *, tests: bool) -> Outline | None:
-        """Sum up what a file does now.
+        """Make the outline of the current file.
 
         Parameters
         ----------
         path : str
             Relative to the workspace.
         tests : bool
-            Whether tests stand in the file.
+            Whether the file contains tests.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class Workspace:
         return _outline(self.tree(path), tests=tests)
 
     def age(self, path: str) -> int:
-        """Look up when a file last changed.
+        """Return when a file last changed.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Workspace:
         Returns
         -------
         int
-            Nanoseconds since the epoch; -1 when the file is not there. Each file is looked up once.
+            Nanoseconds since the epoch; -1 if the file does not exist. Each file is looked up once.
         """
         if path not in self._ages:
             try:
@@ -170,11 +170,11 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
     Parameters
     ----------
     workspace : Workspace
-        The present state.
+        The current state.
     versions : sequence of Version
-        What tests ran.
+        The versions that tests ran.
     since : Revision, optional
-        Count what differs from this revision as changed too, also where tests have run it since.
+        Count differences from this revision as changes too, even if tests have run since.
 
     Returns
     -------
@@ -189,39 +189,39 @@ def changes(workspace: Workspace, versions: Sequence[Version], since: Revision |
         names = version.outline.imports if version.outline else ()
         imports.setdefault(version.path, {}).update(dict.fromkeys(names))
     for version in differences:
-        if now := workspace.outline(version.path, tests=not version.traced):
-            imports[version.path].update(dict.fromkeys(now.imports))
+        if outline := workspace.outline(version.path, tests=not version.traced):
+            imports[version.path].update(dict.fromkeys(outline.imports))
     return Changes(
         differences, gone, {path: tuple(names) for path, names in imports.items()}, _conftests(workspace, versions)
     )
 
 
 class _Found:
-    """Differences of versions, each looked at once."""
+    """Finds the differences of versions."""
 
     def __init__(self, workspace: Workspace, versions: Sequence[Version], since: Revision | None):
         self.workspace = workspace
         self.known = {v.path for v in versions}
-        self.before: dict[str, ast.Module | None] = {}  # where it is another than now
+        self.before: dict[str, ast.Module | None] = {}  # files that differ from the revision
         if since is not None:
             changed = self.known.intersection(since.changed(project_files(workspace.root) or ()))
             contents = since.contents(sorted(changed))
             self.before = {path: _parsed(contents.get(path)) for path in changed}
 
     def difference(self, version: Version) -> Difference:
-        """Between a version and the present, and between the revision and the present."""
+        """The difference between a version, or the revision, and the current file."""
         path, tests = version.path, not version.traced
         digest = self.workspace.digest(path)
         if digest is None:
             return EVERYTHING
-        now = self.workspace.outline(path, tests=tests) if digest != version.digest or path in self.before else None
-        found = difference(version.outline, now) if digest != version.digest else _NOTHING
+        current = self.workspace.outline(path, tests=tests) if digest != version.digest or path in self.before else None
+        found = difference(version.outline, current) if digest != version.digest else _NOTHING
         if path in self.before:
-            found |= difference(_outline(self.before[path], tests=tests), now) if version.outline else EVERYTHING
+            found |= difference(_outline(self.before[path], tests=tests), current) if version.outline else EVERYTHING
         return self._settled(path, found)
 
     def _settled(self, path: str, found: Difference) -> Difference:
-        """Without functions that came or went and whose names nobody uses but who has changed as well."""
+        """Ignore added and removed functions whose names only changed code uses."""
         if not found.plain or found.whole:
             return replace(found, plain=frozenset())
         used = any(name.startswith("__") for name in found.plain) or self._used(path, found)
@@ -240,23 +240,23 @@ class _Found:
 
 
 def other_files(workspace: Workspace, known: Iterable[str], after: int, since: Revision | None = None) -> list[str]:
-    """Find changed files that no test is known to have run: data and configuration, but no page of `suspectra report`.
+    """Find changed files that no test is known to have run, such as data and configuration.
 
     Parameters
     ----------
     workspace : Workspace
-        The present state.
+        The current state.
     known : iterable of str
         The paths of recorded files.
     after : int
-        Files that changed later than this, in nanoseconds since the epoch; not used where a revision is given.
+        Find files that changed after this time, in nanoseconds since the epoch. Ignored if a revision is given.
     since : Revision, optional
-        Files that differ from this revision instead.
+        Find files that differ from this revision instead.
 
     Returns
     -------
     list of str
-        Paths relative to the workspace, sorted.
+        Paths relative to the workspace, sorted; without Python files and pages of `suspectra report`.
     """
     listed = project_files(workspace.root)
     files = _walk(workspace.root) if listed is None else listed

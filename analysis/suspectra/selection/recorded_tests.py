@@ -1,8 +1,7 @@
-"""What a recording knows of its tests, for deciding which of them to run again.
+"""Reading the tests of a recording, to decide which of them to run again.
 
-Unlike a reader for rankings this one looks only into the sources and rows that it is asked about, so that it is quick
-with any number of tests. Nothing that is damaged is an error: a test of which something can't be read is one of which
-nothing is known.
+Unlike the reader for rankings, this one unpacks only the sources and rows that are needed, so that it is quick with any
+number of tests. Damage is not an error: a test that can't be read counts as unknown.
 """
 
 from __future__ import annotations
@@ -38,13 +37,13 @@ class Version:
     Parameters
     ----------
     path, digest : str
-        Relative to the workspace, and SHA-256.
+        Path relative to the workspace, and SHA-256.
     traced : bool
-        Whether it had probes; if not it is a file in which tests stand, or their fixtures.
+        Whether it had probes; otherwise it contains tests or their fixtures.
     cells : int
-        How many cells its probes have.
+        The number of cells of its probes.
     blob : bytes
-        The compressed map.
+        The compressed map of its probes.
     """
 
     path: str
@@ -59,7 +58,7 @@ class Version:
 
     @cached_property
     def outline(self) -> Outline | None:
-        """What it did, None where that is not known."""
+        """Its outline, None if it is not known."""
         try:
             return Outline.from_json(self._map[0].get("outline"))
         except DAMAGE:
@@ -71,12 +70,12 @@ class Version:
         return frozenset(f.name for f in self.outline.functions) if self.outline else frozenset()
 
     def masks(self) -> dict[tuple[str, int], int]:
-        """Work out which cells belong to each function.
+        """Find the cells of each function.
 
         Returns
         -------
         dict of (str, int) to int
-            The cells as bits, as in a row; by the name of the function, and its number among functions of that name.
+            The cells as bits, as in a row, by the name of the function and its index among functions of that name.
 
         Raises
         ------
@@ -93,31 +92,31 @@ class Version:
             raise ValueError("sizes that do not fit")
         cell, function = (columns[4 * statements + i * probes :][:probes] for i in (1, 4))
         masks = dict.fromkeys(keys, 0)
-        for place, number in zip(cell, function, strict=True):
+        for position, number in zip(cell, function, strict=True):
             if number >= 0:
-                masks[keys[number]] |= 1 << (8 * self.size - 1 - place)
+                masks[keys[number]] |= 1 << (8 * self.size - 1 - position)
         return masks
 
     @property
     def size(self) -> int:
-        """Bytes of a row's bits."""
+        """The size of a row's bits in bytes."""
         return -(-self.cells // 8)
 
 
 @dataclass(eq=False)
 class Section:
-    """One process's run.
+    """What one process recorded in one run.
 
     Parameters
     ----------
     python : str
-        The version of Python that ran it.
+        The version of Python.
     started : int
-        In nanoseconds since the epoch.
+        Time of the start, in nanoseconds since the epoch.
     versions : list of Version or None
-        By number; None for a damaged one.
+        The versions of its sources, in order; None for a damaged one.
     outside : list of Rows
-        What ran outside any test.
+        What ran outside tests.
     """
 
     python: str
@@ -128,26 +127,26 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What was executed in some stretch of a run.
+    """What was executed in a part of a run.
 
     Parameters
     ----------
     section : Section
-        The run they are of.
+        The run.
     packed : bytes
-        As they are in the log.
+        The rows as in the log.
     """
 
     section: Section
     packed: bytes = field(repr=False)
 
     def touched(self) -> tuple[int, ...]:
-        """List the sources in which anything was executed, or that the rows depend on otherwise.
+        """List the sources that were executed, or that the rows depend on.
 
         Returns
         -------
         tuple of int
-            Their numbers, in the order in which they were packed.
+            Their indices, in the order of packing.
 
         Raises
         ------
@@ -196,7 +195,7 @@ class Imported:
     rows : Rows
         What was executed.
     module : str
-        The path of the module, empty where there were many, or one that lies elsewhere.
+        The path of the module; empty if there were several, or one outside the workspace.
     """
 
     rows: Rows
@@ -212,13 +211,13 @@ class KnownTest:
     name : str
         Its id.
     failing : bool
-        Whether it failed when it ran last.
+        Whether it failed in its last run.
     time : int
-        When it ended, in nanoseconds since the epoch.
+        Time of its end, in nanoseconds since the epoch.
     rows : Rows
         What it executed.
     shares : tuple of str
-        Names of what earlier tests ran for it, and of what explained its failed assertions.
+        Names of shared rows: fixtures that earlier tests ran for it, and code that explained its failed assertions.
     """
 
     name: str
@@ -230,16 +229,16 @@ class KnownTest:
 
 @dataclass
 class RecordedTests:
-    """A recording.
+    """The tests of a recording.
 
     Parameters
     ----------
     tests : dict of str to KnownTest
         By name.
     shared : dict of str to Rows
-        What tests rest on and did not execute themselves, by name.
+        Shared rows by name: what tests depend on but did not execute themselves.
     imported : list of Imported
-        In the order of the runs.
+        What ran during imports, in the order of the runs.
     """
 
     tests: dict[str, KnownTest] = field(default_factory=dict)
@@ -252,7 +251,7 @@ class RecordedTests:
         Returns
         -------
         list of Version
-            Those of the newest run come last.
+            Sources of the newest run come last.
         """
         sections = dict.fromkeys(test.rows.section for test in self.tests.values())
         found = {(v.path, v.digest, v.traced): v for s in sections for v in s.versions if v is not None}
@@ -265,12 +264,12 @@ def recorded_tests(folder: str | os.PathLike[str]) -> RecordedTests:
     Parameters
     ----------
     folder : str or os.PathLike[str]
-        The recording's.
+        The folder of the recording.
 
     Returns
     -------
     RecordedTests
-        Empty when there are no logs; without the damaged parts.
+        Without damaged parts; empty if there are no logs.
     """
     tests: list[KnownTest] = []
     collections: list[WholeFiles] = []
@@ -300,7 +299,7 @@ def _logs(folder: str | os.PathLike[str]) -> Iterator[bytes]:
 
 
 class _Log(LogReader):
-    """Takes in the records of one log; what is damaged is not there."""
+    """Collects the records of one log, without damaged ones."""
 
     def __init__(
         self,

@@ -1,7 +1,7 @@
-"""What a git revision holds, read from git's objects alone.
+"""The content of a git revision, read from git's objects alone.
 
-Nothing that a repository's own configuration names is run: no hook, filter, monitor, pager, diff or text converter, and
-nothing is fetched. Therefore git is not asked to compare with the working tree; that is done here, by the ids of
+Nothing from a repository's own configuration is run: no hook, filter, monitor, pager, diff or text converter, and
+nothing is fetched. Therefore git is not asked to compare with the working tree; this module does it, by the ids of
 contents.
 """
 
@@ -30,16 +30,16 @@ _MAX_SIZE = 1 << 26
 
 @dataclass(frozen=True)
 class Revision:
-    """The files of a commit that lie in a workspace.
+    """The files of a commit in a workspace.
 
     Parameters
     ----------
     workspace : str
         The folder.
     name : str
-        As the user gave it.
+        The name from the user.
     files : dict of str to (str, str)
-        Mode and content's id by path, relative to the workspace; submodules are left out.
+        Mode and id of the content by path relative to the workspace, without submodules.
     """
 
     workspace: str
@@ -60,12 +60,12 @@ class Revision:
         Returns
         -------
         Revision
-            Its list of files; no content was read yet.
+            With the list of files; contents are read on demand.
 
         Raises
         ------
         UsageError
-            When there is no git, no repository, or no such revision.
+            When git, the repository or the revision does not exist.
         """
         if not name or name.startswith("-") or "\0" in name:
             raise _problem(name, "is not a revision", "name a commit, a branch or a tag")
@@ -81,7 +81,7 @@ class Revision:
         return cls(workspace, name, files)
 
     def changed(self, others: Iterable[str]) -> Iterator[str]:
-        """Find files that differ from the revision: changed, gone, or not in it.
+        """Find files that differ from the revision: changed, removed or new ones.
 
         Parameters
         ----------
@@ -138,12 +138,12 @@ class Revision:
                 data = stream.read()
         except OSError:
             return False
-        # git may have been told to store texts with other line ends than they have here
+        # git may be configured to store texts with other line ends
         return _id(data, content) == content or _id(data.replace(b"\r\n", b"\n"), content) == content
 
 
 def project_files(workspace: str) -> list[str] | None:
-    """List all files below the workspace that git does not ignore.
+    """List all files of the workspace that git does not ignore.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def project_files(workspace: str) -> list[str] | None:
     Returns
     -------
     list of str or None
-        Paths relative to the workspace; None where git can't tell.
+        Paths relative to the workspace; None without a repository.
     """
     try:
         listing = _git(workspace, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
@@ -164,16 +164,16 @@ def project_files(workspace: str) -> list[str] | None:
 
 
 def _is_folder(path: str) -> bool:
-    """Whether it is one, as a submodule is, and no link to one."""
+    """Whether it is a folder, such as a submodule, and not a link to one."""
     try:
         return stat.S_ISDIR(os.lstat(path).st_mode)
     except (OSError, ValueError):
         return False
 
 
-def _id(data: bytes, like: str) -> str:
-    """The id that git gives a content, in the kind of hash that another id is of."""
-    kind = hashlib.sha1 if len(like) == 40 else hashlib.sha256
+def _id(data: bytes, other: str) -> str:
+    """The id that git gives to a content, by the same hash function as another id."""
+    kind = hashlib.sha1 if len(other) == 40 else hashlib.sha256
     return kind(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 

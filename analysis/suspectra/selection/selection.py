@@ -1,9 +1,9 @@
 """Which tests to run again after a change: those that failed, and those that the change can reach.
 
-A test is reached when it executed a function that does something else now, when its own file or a ``conftest.py``
-above it changed in more than other tests, when a file it executed is gone, and when code that runs at import changed
-in a module that a file of the test imports, directly or not. Tests that the recording does not know are not in here;
-they are run because nothing is known of them.
+A change reaches a test if the test executed a function whose behaviour changed, if its own file or a ``conftest.py``
+above it changed in more than other tests, if a file that it executed was removed, or if code that runs at import
+changed in a module that a file of the test imports, directly or not. Tests that are not in the recording always run,
+and are not listed here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from suspectra_recorder.settings import recording_folder
 
 FAILED = "failed last time"
 _NAMED = 3
-_EVERY = -1  # a mask that every cell meets
+_EVERY = -1  # a mask that contains every cell
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Selection:
     Parameters
     ----------
     known : int
-        How many tests the recording holds.
+        The number of tests in the recording.
     failed : tuple of str
-        Those that failed last time.
+        The tests that failed last time.
     affected : dict of str to tuple of str
-        The others that the change reaches, each with the reasons.
+        The other tests that the change reaches, each with the reasons.
     left_out : dict of str to str
-        Those that need not run, each with the version of Python it ran in.
+        The tests that need not run, each with the version of Python in which it ran.
     others : tuple of str
-        Changed files of which it is not known which tests read them.
+        Changed files that tests may have read; it is not known which tests.
     """
 
     known: int = 0
@@ -55,7 +55,7 @@ class Selection:
     others: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Say in one line what is going to run.
+        """Say in one line which tests run.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Selection:
         Returns
         -------
         str
-            Empty where there is nothing to say.
+            Empty if there is nothing to say.
         """
         if not self.others:
             return ""
@@ -95,12 +95,12 @@ def select(root: str, since: str | None = None) -> Selection:
     root : str
         The workspace, with its recording.
     since : str, optional
-        A git revision: count what differs from it as changed, too.
+        A git revision; differences from it count as changes too.
 
     Returns
     -------
     Selection
-        With the changed files that no test is known to have run.
+        With changed files that no test is known to have run.
 
     Raises
     ------
@@ -125,16 +125,16 @@ def select(root: str, since: str | None = None) -> Selection:
 
 
 def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] = lambda path: -1) -> Selection:
-    """Select tests from what is known of them and of the changes.
+    """Select tests, given the recorded tests and the changes.
 
     Parameters
     ----------
     recorded : RecordedTests
-        What is known of the tests.
+        The recorded tests.
     changed : Changes
-        What is different since they ran.
+        What changed since they ran.
     age : callable
-        When a file last changed, in nanoseconds since the epoch; -1 for one that is not there.
+        Given a path, returns when the file last changed, in nanoseconds since the epoch; -1 if it does not exist.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def chosen(recorded: RecordedTests, changed: Changes, age: Callable[[str], int] 
 
 
 class _View:
-    """The changes as one run sees them, by the versions that it ran."""
+    """The changes relative to one run, by the versions that it ran."""
 
     def __init__(
         self,
@@ -180,13 +180,13 @@ class _View:
             number: changed.differences[v] for number, v in self.versions.items() if v in changed.differences
         }
         self.gone = {n for n, v in self.versions.items() if v.path in changed.gone}
-        self.blind: set[str] = set()  # files with changed functions that no cell stands for
+        self.blind: set[str] = set()  # files with changed functions that have no cells
         traced = [n for n in self.differences if self.versions[n].traced and n not in self.gone]
         self.masks = {n: self._masks(n, self.differences[n]) for n in traced}
         self._shared: dict[str, tuple[str, ...]] = {}
 
     def lost(self, test: KnownTest) -> bool:
-        """Whether the file that the test stood in is gone."""
+        """Whether the file of the test was removed."""
         try:
             own = [self.versions[n].path for n in self._own(test.rows.touched())]
         except (ValueError, struct.error):
@@ -194,7 +194,7 @@ class _View:
         return any(p in self.changed.gone for p in own if posixpath.basename(p) != "conftest.py")
 
     def reasons(self, test: KnownTest) -> Iterator[str]:
-        """Why a test is reached."""
+        """The reasons why a change reaches a test."""
         try:
             touched = test.rows.touched()
             if any(number not in self.versions for number in touched):
@@ -208,7 +208,7 @@ class _View:
             yield "what it executed is not known"
 
     def _masks(self, number: int, difference: Difference) -> dict[str, int]:
-        """The functions of a source that do something else, with their cells."""
+        """The changed functions of a source, with their cells."""
         version = self.versions[number]
         if difference.whole:
             return {"": _EVERY}
@@ -225,7 +225,7 @@ class _View:
         return named
 
     def _executed(self, rows: Rows, touched: Iterable[int]) -> Iterator[str]:
-        """The changed functions in rows, and the files in them that are gone."""
+        """The changed functions and the removed files in rows."""
         for number in self.gone.intersection(touched):
             yield f"{self.versions[number].path} is gone"
         for version, name in self._changed_functions(rows, touched):
@@ -250,7 +250,7 @@ class _View:
         return self._shared[name]
 
     def _files(self, test: KnownTest, touched: tuple[int, ...]) -> Iterator[str]:
-        """Changes of the file that a test stands in, and of the fixtures above it."""
+        """The changes of a test's own file, and of the fixtures above it."""
         own = self._own(touched)
         unit = test.name.partition("::")[2].partition("[")[0].replace("::", ".")
         if not own:
@@ -279,14 +279,14 @@ class _View:
 
     @cached_property
     def reached_by_import(self) -> dict[str, str]:
-        """For each file that imports a module whose import does something else now that module."""
+        """For each file that imports a module whose import changed, that module."""
         seeds = {self.versions[n].path for n, d in self.differences.items() if self._runs_at_import(n, d)}
         seeds |= self.blind | self._imported()
         return self.importers.reached_from({**self._appeared(), **{seed: seed for seed in seeds}})
 
     @cached_property
     def reached_by_tests(self) -> dict[str, str]:
-        """The same for files of tests that changed in anything."""
+        """The same for test files with any change."""
         versions = (self.versions[n] for n in self.differences)
         return self.importers.reached_from({v.path: v.path for v in versions if not v.traced and v.outline})
 
@@ -295,17 +295,17 @@ class _View:
         if version.traced:
             return difference.around and version.path not in self._own_paths
         if version.outline is None:
-            return False  # a document, or a module with tests in its docstrings, whose probes say more
+            return False  # a document, or a module with doctests, whose probes tell more
         used_elsewhere = not self.importers.names.isdisjoint(unit.partition(".")[0] for unit in difference.units)
         return difference.around or bool(difference.helpers) or used_elsewhere
 
     @cached_property
     def _own_paths(self) -> set[str]:
-        """Files of tests, which are told apart test by test even where they have probes."""
+        """Test files, which are compared test by test even if they have probes."""
         return {v.path for v in self.versions.values() if not v.traced and v.outline}
 
     def _imported(self) -> set[str]:
-        """Modules whose import called changed functions; where it is not known which module did, the functions' own."""
+        """Modules whose import called changed functions; the functions' own modules if it is not known which did."""
         found: set[str] = set()
         for imported in self.recorded.imported:
             rows = imported.rows
@@ -320,7 +320,7 @@ class _View:
         return found
 
     def _appeared(self) -> dict[str, str]:
-        """Files that import a module that could not be imported then and can be now, with that module."""
+        """Files that import a module that did not exist when they ran but exists now, with that module."""
         if not self.section.started:
             return {}
         wanted = self.importers.elsewhere(self.paths)
@@ -333,10 +333,10 @@ class _View:
 
 
 class _Importers:
-    """Who imports whom, by paths.
+    """Which files import which, by paths.
 
-    A dotted name may mean any file whose path ends like it, where the folder above can be a place that modules are
-    imported from: one that is no package itself.
+    A dotted name may mean any file whose path ends with it, if the folder above is not a package, so that modules may
+    be imported from it.
     """
 
     def __init__(self, imports: Mapping[str, tuple[str, ...]], paths: set[str]):
@@ -346,19 +346,19 @@ class _Importers:
         self.packages = {posixpath.dirname(p) for p in paths if posixpath.basename(p) == "__init__.py"}
 
     def reached_from(self, seeds: Mapping[str, str]) -> dict[str, str]:
-        """The seeds and all files that import any of them, directly or not, each with what a seed stands for."""
+        """The seeds and all files that import any of them, directly or not, each with the seed's value."""
         found = dict(sorted(seeds.items()))
-        waiting = list(found)
-        while waiting:
-            path = waiting.pop()
+        pending = list(found)
+        while pending:
+            path = pending.pop()
             for importer in self._direct[path] | self._direct[ANYTHING]:
                 if importer not in found:
                     found[importer] = found[path]
-                    waiting.append(importer)
+                    pending.append(importer)
         return found
 
     def elsewhere(self, paths: set[str]) -> dict[str, set[str]]:
-        """Files that are not among these, if there are such files, and which of these would import them."""
+        """Paths of other files that the given ones would import if they existed, with the files that import them."""
         roots = {root for path in self.paths for root in self._roots(path)}
         found: defaultdict[str, set[str]] = defaultdict(set)
         for path in paths:
@@ -401,7 +401,7 @@ class _Importers:
                 yield from (posixpath.join(folder, file) for file in _files_of(bare))
 
     def _roots(self, path: str) -> Iterator[str]:
-        """The folders above a file that it may be imported from."""
+        """The folders above a file from which it may be imported."""
         folder = posixpath.dirname(path)
         while True:
             if folder not in self.packages:
@@ -412,7 +412,7 @@ class _Importers:
 
 
 def _files_of(name: str) -> Iterator[str]:
-    """The files that importing a dotted name may run: those of its packages, and its own."""
+    """The files that may run when a dotted name is imported: those of its packages, and its own."""
     parts = [part for part in name.split(".") if part]
     for length in range(1, len(parts) + 1):
         base = "/".join(parts[:length])
@@ -421,7 +421,7 @@ def _files_of(name: str) -> Iterator[str]:
 
 
 def _concerns(difference: Difference, unit: str) -> bool:
-    """Whether a change of a file of tests concerns this test of it."""
+    """Whether a change of a test file concerns one of its tests."""
     return difference.whole or difference.around or bool(difference.helpers) or unit in difference.units
 
 
@@ -432,12 +432,12 @@ def _some(names: Iterable[str], glue: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Escape what a terminal would take for a command in a name from a recording or a folder.
+    """Escape unprintable characters, which a terminal could take for commands.
 
     Parameters
     ----------
     text : str
-        From any source.
+        Any text, such as a name from a recording.
 
     Returns
     -------
