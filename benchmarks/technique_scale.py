@@ -79,7 +79,8 @@ def ranking(folder: Path, row: str) -> Callable[[], None]:
 
     def rank() -> None:
         edges = model or any(technique.info.wants_edges for technique in techniques)
-        evidence = RecordingSource(folder, edges=edges).read()
+        flow = model or any(technique.info.needs_flow for technique in techniques)
+        evidence = RecordingSource(folder, edges=edges, flow=flow).read()
         localizer = Localizer(techniques[0])
         report = localizer.update(evidence)
         for technique in checked(techniques[1:]):  # each is work of its own

@@ -122,7 +122,8 @@ def localize(
         The ranking, with what it was made from.
     """
     technique = _make_technique(chosen)  # a wrong name costs no reading
-    found = _source(workspace, chosen, edges=edges or groups or technique.info.wants_edges).read()
+    info = technique.info
+    found = _source(workspace, chosen, edges=edges or groups or info.wants_edges, flow=info.needs_flow).read()
 
     from suspectra.localizer import Localizer
 
@@ -145,7 +146,7 @@ def localize(
     return Localized(report, found, localizer.program, tuple(localizer.problems()), grouped)
 
 
-def _source(workspace: Path, chosen: RankingOptions, *, edges: bool) -> EvidenceSource:
+def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool) -> EvidenceSource:
     from suspectra.evidence.discovery import find_source, foreign_c_source
 
     coverage, junit, recording, outcomes = (
@@ -166,7 +167,7 @@ def _source(workspace: Path, chosen: RankingOptions, *, edges: bool) -> Evidence
         return foreign_c_source(workspace, form, location, outcomes=junit or outcomes, build=folders, mapping=mapping)
     if outcomes or build or mapping:
         raise click.UsageError(f"--outcomes, --build and --map go with one of --{', --'.join(_FOREIGN)}.")
-    return find_source(workspace, coverage=coverage, junit=junit, recording=recording, edges=edges)
+    return find_source(workspace, coverage=coverage, junit=junit, recording=recording, edges=edges, flow=flow)
 
 
 def _make_technique(chosen: RankingOptions) -> Technique:

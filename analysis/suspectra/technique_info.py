@@ -78,3 +78,8 @@ class TechniqueInfo:
     def wants_edges(self) -> bool:
         """Whether readers should hand over control-flow edges, which cost about as much time as the lines."""
         return not self.needs | self.uses <= LINES
+
+    @property
+    def needs_flow(self) -> bool:
+        """Whether it ranks by control flow, which is read from the sources."""
+        return not self.needs <= LINES

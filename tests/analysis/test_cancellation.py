@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,7 @@ from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.markov import elimination
 from suspectra.markov.debugging_model import DebuggingModel
-from suspectra.program import calls, python_graphs
+from suspectra.program import calls, flow_readers, python_graphs
 from suspectra.techniques import make_technique
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -46,6 +47,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(autouse=True)
 def _nothing_known():
     """Every test reads the sources anew."""
+    _forget_flows()
+
+
+def _forget_flows() -> None:
     python_graphs._flows.cache_clear()
     python_graphs._read_flow._known.clear()
 
@@ -65,6 +70,39 @@ def test_nobody_is_stopped_by_what_is_cancelled_elsewhere():
         check()
     with cancellable(token), pytest.raises(Cancelled):
         list(checked([1]))
+
+
+@pytest.fixture
+def helper(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """A process helps to read control flow, however little there is."""
+    monkeypatch.setattr(flow_readers, "MIN_BYTES", 0)
+    monkeypatch.setattr(flow_readers, "_processors", lambda: 2)
+    start, started = flow_readers._start, []
+    monkeypatch.setattr(flow_readers, "_start", lambda *files: started.append(start(*files)) or started[-1])
+    return started
+
+
+def test_control_flow_is_read_while_the_recording_is(project, helper, monkeypatch):
+    expected = rank(project.folder, "cp", Token())
+    _forget_flows()
+    helper.clear()
+    source = RecordingSource(project.folder, edges=True, flow=True)
+    evidence = source.read()
+    assert helper[0].wait(60) == 0  # it has read all of it before anybody asks
+    monkeypatch.setattr(flow_readers, "read_flow", None)
+    found = Localizer(make_technique("cp")).update(evidence)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    assert source.read().reading is evidence.reading
+    assert len(helper) == 1  # nothing is new
+
+
+def test_who_stops_reading_a_recording_stops_the_processes_that_help(project, helper):
+    class Impatient(Token):
+        cancelled = property(lambda _: bool(helper), lambda _, value: None)
+
+    with pytest.raises(Cancelled), cancellable(Impatient()):
+        RecordingSource(project.folder, edges=True, flow=True).read()
+    assert helper[0].returncode is not None
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)

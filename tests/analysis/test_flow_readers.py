@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
 
 import numpy as np
@@ -9,7 +13,7 @@ import pytest
 
 from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra.program import flow_readers
-from suspectra.program.flow_readers import read_flow, read_flows
+from suspectra.program.flow_readers import FlowReading, read_flow
 
 SOURCES = [
     b"x = 1\n" * number + b"def f(a):\n    while a and not x:\n        a -= 1\n    return a\n" for number in range(20)
@@ -25,7 +29,7 @@ def helpers(monkeypatch):
     monkeypatch.setattr(flow_readers, "_processors", lambda: 2)
     started = []
     start = flow_readers._start
-    monkeypatch.setattr(flow_readers, "_start", lambda: started.append(start()) or started[-1])
+    monkeypatch.setattr(flow_readers, "_start", lambda *files: started.append(start(*files)) or started[-1])
     yield started
     assert started
     for process in started:
@@ -46,18 +50,15 @@ def assert_as_read_here(found):
             np.testing.assert_array_equal(table, expected)
 
 
-def test_a_process_reads_the_same(helpers):
-    helper = flow_readers._Helper(SOURCES)
-    try:
-        for number in range(len(SOURCES)):
-            helper.give(range(number, number + 1))
-        found, end = {}, time.monotonic() + 60
-        while helper.portions and time.monotonic() < end:
-            found.update(helper.answers())
-        assert helper.works
-        assert_as_read_here(found)
-    finally:
-        helper.stop()
+def test_a_process_reads_all_while_this_one_is_busy(helpers, monkeypatch):
+    """As while a recording is read: only what no process has answered is read here."""
+    reading = FlowReading(SOURCES)
+    helpers[0].wait(60)
+    monkeypatch.setattr(flow_readers, "read_flow", None)
+    found = dict(reading.flows())
+    monkeypatch.undo()
+    assert_as_read_here(found)
+    assert list(reading.flows()) == []
 
 
 def test_processes_help(helpers, monkeypatch):
@@ -69,43 +70,78 @@ def test_processes_help(helpers, monkeypatch):
         return read_flow(data)
 
     monkeypatch.setattr(flow_readers, "read_flow", slowly)
-    assert_as_read_here(dict(read_flows(SOURCES)))
+    assert_as_read_here(dict(FlowReading(SOURCES).flows()))
     assert 0 < len(own) < len(SOURCES)
 
 
 @pytest.mark.parametrize("program", ["raise SystemExit", "print('no answer'); input()", "import time; time.sleep(600)"])
 def test_a_process_that_does_not_answer_is_not_needed(program, helpers, monkeypatch):
     monkeypatch.setattr(flow_readers, "_START", program)
-    assert_as_read_here(dict(read_flows(SOURCES)))
+    assert_as_read_here(dict(FlowReading(SOURCES).flows()))
 
 
 def test_where_no_process_can_start_none_is_needed(monkeypatch):
     monkeypatch.setattr(flow_readers, "MIN_BYTES", 0)
     monkeypatch.setattr(flow_readers, "_processors", lambda: 2)
     monkeypatch.setattr(flow_readers.sys, "executable", "/no/such/program")
-    assert_as_read_here(dict(read_flows(SOURCES)))
+    assert_as_read_here(dict(FlowReading(SOURCES).flows()))
 
 
 def test_who_cancels_does_not_wait_for_a_process(helpers, monkeypatch):
     monkeypatch.setattr(flow_readers, "_START", "import time; time.sleep(600)")
     token = Token()
     with cancellable(token):
-        flows = read_flows(SOURCES)
+        flows = FlowReading(SOURCES).flows()
         next(flows)
         token.cancelled = True
         with pytest.raises(Cancelled):
             next(flows)
 
 
-def test_a_process_ends_when_its_input_does():
-    with flow_readers._start() as process:
-        process.stdin.close()  # as when the process that started it is killed
-        assert process.wait(30) == 0
+def test_a_reading_that_nobody_wants_ends_its_processes(helpers, monkeypatch):
+    monkeypatch.setattr(flow_readers, "_START", "import time; time.sleep(600)")
+    reading = FlowReading(SOURCES)
+    assert helpers[0].poll() is None
+    del reading
+
+
+def test_a_process_ends_with_its_parent():
+    """Also when the parent is killed, and can't end what it started."""
+    script = """
+import sys
+from suspectra.program import flow_readers
+flow_readers._processors = lambda: 2
+def start(*files, start=flow_readers._start):
+    process = start(*files)
+    print(process.pid, flush=True)
+    return process
+flow_readers._start = start
+reading = flow_readers.FlowReading([b"x = 1\\n" * 1000] * 1000)
+sys.stdin.read()
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        pid = int(parent.stdout.readline())
+        assert alive(pid)
+        parent.kill()
+    end = time.monotonic() + 60
+    while alive(pid):
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_what_lies_in_the_working_folder_is_not_imported(tmp_path, monkeypatch):
     (tmp_path / "pickle.py").write_text("raise SystemExit(7)\n")
     monkeypatch.chdir(tmp_path)
-    with flow_readers._start() as process:
-        process.stdin.close()
-        assert process.wait(30) == 0
+    with open(os.devnull, "rb") as asked, tempfile.TemporaryFile() as answers:
+        assert flow_readers._start(asked, answers).wait(30) == 0
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+        with open(f"/proc/{pid}/stat", "rb") as file:  # one that ended may wait to be noticed
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except ProcessLookupError:
+        return False
+    except FileNotFoundError:
+        return not os.path.isdir("/proc/self")

@@ -34,6 +34,7 @@ def find_source(
     junit: Path | str | None = None,
     recording: Path | str | None = None,
     edges: bool = False,
+    flow: bool = False,
 ) -> EvidenceSource:
     """The evidence to use: what was asked for, else the newest there is.
 
@@ -47,6 +48,8 @@ def find_source(
         The folder of a recording, of Python or of C and C++.
     edges : bool
         Control-flow edges are needed; a recording hands them over only when asked to, since they take time.
+    flow : bool
+        The ranking is by control flow, which may be read from the sources while the recording is read.
 
     Returns
     -------
@@ -76,7 +79,7 @@ def find_source(
     if recording is not None:
         if (workspace / recording / C_LOG).exists():
             return _c_recording_source(workspace, workspace / recording)
-        return _recording_source(workspace, workspace / recording, edges)
+        return _recording_source(workspace, workspace / recording, edges, flow)
     if coverage is not None or junit is not None:
         return _coverage_source(workspace, coverage, junit)
     recorded, coverage = _recorded_at(boundary.real(RECORDING)), boundary.real(COVERAGE)
@@ -91,7 +94,7 @@ def find_source(
     if recorded_c > recorded:
         return _c_recording_source(workspace, None)
     if recorded:
-        return _recording_source(workspace, None, edges)
+        return _recording_source(workspace, None, edges, flow)
     if covered:
         return _coverage_source(workspace, coverage, None)
     for place in (RECORDING, RECORDING_C / C_LOG, COVERAGE):
@@ -204,11 +207,11 @@ def find_junit(workspace: Path) -> Path | None:
     return max((path for path in _reports(Boundary(workspace)) if _is_junit(path)), key=_modified, default=None)
 
 
-def _recording_source(workspace: Path, folder: Path | None, edges: bool) -> EvidenceSource:
+def _recording_source(workspace: Path, folder: Path | None, edges: bool, flow: bool) -> EvidenceSource:
     # imported when needed: who has a recording need not wait for the other readers, nor the other way round
     from suspectra.evidence.recording import RecordingSource
 
-    return RecordingSource(workspace, folder, edges=edges)
+    return RecordingSource(workspace, folder, edges=edges, flow=flow)
 
 
 def _c_recording_source(workspace: Path, folder: Path | None) -> EvidenceSource:

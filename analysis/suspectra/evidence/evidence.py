@@ -23,6 +23,7 @@ from suspectra_recorder.log.stack import Stack, StackFrame
 
 if TYPE_CHECKING:
     from suspectra.program.flow_graph import FlowGraph
+    from suspectra.program.flow_readers import FlowReading
 
 
 class Verdict(str, Enum):
@@ -162,6 +163,8 @@ class Evidence:
     source_of : callable, optional
         The bytes of a source file as it is now, None where it can't be read: what flow graphs of Python, and kinds of
         statements, are read from.
+    reading : FlowReading, optional
+        The reading of control flow that was begun with the recording, if any.
 
     Examples
     --------
@@ -185,11 +188,12 @@ class Evidence:
     collection_errors: tuple[CollectionError, ...] = ()
     stacks: Mapping[str, Stack] = field(default_factory=dict)
     source_of: Callable[[str], bytes | None] | None = None
+    reading: FlowReading | None = None
 
     @property
     def program(self) -> Program:
         """What it says of the program itself."""
-        return Program(self.files, self.edges.graphs if self.edges else (), self.source_of)
+        return Program(self.files, self.edges.graphs if self.edges else (), self.source_of, self.reading)
 
     @cached_property
     def elements(self) -> Elements:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from suspectra.measured_file import MeasuredFile
     from suspectra.program.flow_graph import FlowGraph
+    from suspectra.program.flow_readers import FlowReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +24,8 @@ class Program:
         Flow graphs, where the evidence has them.
     source_of : callable, optional
         Given a path, returns the current bytes of the source file, or None if it can't be read.
+    reading : FlowReading, optional
+        The reading of control flow that was begun with the recording, if any.
 
     Examples
     --------
@@ -34,3 +37,4 @@ class Program:
     files: tuple[MeasuredFile, ...]
     graphs: tuple[FlowGraph, ...] = ()
     source_of: Callable[[str], bytes | None] | None = None
+    reading: FlowReading | None = None

@@ -15,7 +15,7 @@ from suspectra.errors import NothingToRank, Problem
 from suspectra.program import Program
 from suspectra.program.flow_graph import ENTRY, EXIT, FlowGraph, GraphTable, joined
 from suspectra.program.python_arcs import Completion
-from suspectra.program.python_graphs import python_flows, python_graphs
+from suspectra.program.python_graphs import keep_flows, python_flows, python_graphs
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum, ranges
 
@@ -319,6 +319,8 @@ def control_flow(technique: str, spectrum: Spectrum, program: Program | None) ->
     if spectrum.edges.kind is not EdgeKind.ARC:
         raise _nothing(technique, "the evidence does not say which blocks its edges join")
     source_of = SourcesAsRun.for_program(program)
+    if program is not None and program.reading is not None:
+        keep_flows(program.reading)
     if not spectrum.edges.complete:
         spectrum = _completion(spectrum.elements, spectrum.edges, source_of).complete(spectrum)
     return spectrum, _of_arcs(spectrum.elements, spectrum.edges, source_of)

@@ -1,10 +1,10 @@
 """Reading the control flow of many sources, with the help of other processes.
 
 Python parses one source at a time in a process, however many threads there are. So for many sources, helper processes
-are started, which read a part of them and then end. Such a process runs this module and nothing of the workspace: it
-reads sources from its standard input, and writes tables. It ends when its input ends, so it does not outlive this
-process. Its pipes are polled between two sources that this process reads itself. A thread for them would wait for the
-interpreter lock at each call, and the helper with it.
+are started, which read a part of them and then end. Such a process runs this module and nothing of the workspace. It
+reads sources from one temporary file and writes tables to another: unlike a pipe, a file never blocks the helper while
+this process is busy with other work. Before each source the helper checks that its parent still runs, so it does not
+outlive this process.
 """
 
 from __future__ import annotations
@@ -14,26 +14,27 @@ import os
 import pickle
 import subprocess
 import sys
+import tempfile
+import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from typing import IO
 
-from suspectra.cancellation import check
+from suspectra.cancellation import check, checked
 from suspectra.program.python_flow import PythonFlow
 
 MIN_BYTES = 2 << 20
 """Sources of a smaller total size are read before a process would have started, in bytes."""
 
 MAX_PROCESSES = 3
-"""More processes would save little: this one must still hand out the sources and read the tables."""
+"""More processes would save little: this one must still read the tables."""
 
 _PORTION = 128 << 10  # bytes of sources in one portion
-_AHEAD = 2  # portions a helper has at a time, so that it never waits for the next one
-_CHUNK = 1 << 20
 _SIZE_BYTES = 8
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]);"
-    " from suspectra.program import flow_readers; flow_readers._serve()"
+    " from suspectra.program import flow_readers; flow_readers._serve(int(sys.argv[2]))"
 )
 
 
@@ -61,169 +62,166 @@ def read_flow(data: bytes) -> PythonFlow | None:
         return None
 
 
-def read_flows(sources: Sequence[bytes]) -> Iterator[tuple[bytes, PythonFlow | None]]:
-    """Read the flows of several sources.
+class FlowReading:
+    """The reading of several sources, which helper processes begin at once if the sources are many.
+
+    The helpers end when all is read, or when this object is deleted.
 
     Parameters
     ----------
     sources : sequence of bytes
         Whole files.
 
-    Yields
-    ------
-    source : bytes
-        Each of `sources`, in any order.
-    flow : PythonFlow or None
-        None if it is not valid Python.
-
-    Raises
-    ------
-    Cancelled
-        When the current work was cancelled; the helper processes have then ended.
-
     Examples
     --------
-    >>> [flow and len(flow.scopes) for _, flow in read_flows([b"def f(): pass", b"def"])]
-    [2, None]
+    >>> reading = FlowReading([b"def f(): pass", b"def"])
+    >>> [flow and len(flow.scopes) for _, flow in reading.flows()]
+    [None, 2]
     """
-    count = 0
-    if sum(map(len, sources)) >= MIN_BYTES and _can_help():
-        count = min(MAX_PROCESSES, _processors() - 1)
-    helpers: list[_Helper] = []
-    try:
-        for _ in range(count):
+
+    def __init__(self, sources: Sequence[bytes]):
+        self._sources = sources
+        self._portions = dict(enumerate(_portions(sources)))
+        self._helpers: list[_Helper] = []
+        if sum(map(len, sources)) < MIN_BYTES or not _can_help():
+            return
+        count = min(MAX_PROCESSES, _processors() - 1, len(self._portions))
+        for number in range(count):
+            share = {n: sources[p.start : p.stop] for n, p in self._portions.items() if n % count == number}
             with suppress(OSError):
-                helpers.append(_Helper(sources))
-        yield from _read_together(sources, helpers)
-    finally:
-        for helper in helpers:
+                self._helpers.append(_Helper(share))
+
+    def flows(self) -> Iterator[tuple[bytes, PythonFlow | None]]:
+        """Yield each flow once, and read here what no helper has read yet.
+
+        Helpers begin at the front, and this process at the back. When they meet, it reads what the helpers have not
+        answered yet itself, instead of waiting. After the first call there is nothing left to yield.
+
+        Yields
+        ------
+        source : bytes
+            Each of the sources, in any order.
+        flow : PythonFlow or None
+            None if it is not valid Python.
+
+        Raises
+        ------
+        Cancelled
+            When the current work was cancelled; the helper processes have then ended.
+        """
+        try:
+            while self._portions:
+                for helper in self._helpers:
+                    for number, flows in checked(helper.answers()):
+                        portion = self._portions.pop(number, None)
+                        if portion is not None:
+                            yield from zip(self._sources[portion.start : portion.stop], flows, strict=True)
+                for data in self._last_portion():
+                    check()
+                    yield data, read_flow(data)
+        finally:
+            self.stop()
+
+    def stop(self) -> None:
+        """Kill the helpers. Sources that were not read yet are left out."""
+        for helper in self._helpers:
             helper.stop()
+        self._portions.clear()
+        self._helpers, self._sources = [], ()
 
-
-_Flow = tuple[bytes, "PythonFlow | None"]
-
-
-def _can_help() -> bool:
-    """Whether a helper can be started, and its pipes polled without blocking (not on Windows)."""
-    return bool(sys.executable) and not getattr(sys, "frozen", False) and os.name == "posix"
-
-
-def _read_together(sources: Sequence[bytes], helpers: Sequence[_Helper]) -> Iterator[_Flow]:
-    """Helpers take portions from the front, and this process takes them from the back.
-
-    When they meet, it reads what the helpers have not answered yet itself, instead of waiting.
-    """
-    waiting = deque(_portions(sources) if helpers else [range(len(sources))])
-    while waiting or any(helper.portions for helper in helpers):
-        for helper in helpers:
-            yield from helper.answers()
-            waiting.extend(helper.take_back(all_of_them=not waiting))
-            while helper.works and len(waiting) > 1 and len(helper.portions) < _AHEAD:
-                helper.give(waiting.popleft())
-        for number in waiting.pop() if waiting else ():
-            check()
-            yield sources[number], read_flow(sources[number])
-            for helper in helpers:
-                yield from helper.answers()
+    def _last_portion(self) -> Sequence[bytes]:
+        if not self._portions:
+            return ()
+        _, portion = self._portions.popitem()
+        return self._sources[portion.start : portion.stop]
 
 
 class _Helper:
     """A process that reads portions of sources.
 
     This process never waits for it. If the helper fails, its portions are read here.
+
+    Parameters
+    ----------
+    portions : dict of int to sequence of bytes
+        The sources of each portion, by its number.
     """
 
-    def __init__(self, sources: Sequence[bytes]):
-        self.portions: deque[range] = deque()  # given, and not answered yet
-        self.works = True
-        self._sources = sources
-        self._process = _start()
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._asking, self._answering = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self._asking, False)
-        os.set_blocking(self._answering, False)
-        self._unsent, self._received = bytearray(), bytearray()
-
-    def give(self, portion: range) -> None:
-        """Ask it to read a portion."""
-        self.portions.append(portion)
-        self._unsent += pickle.dumps(self._of(portion))
-
-    def answers(self) -> list[_Flow]:
-        """The flows that it has sent by now."""
-        found: list[_Flow] = []
+    def __init__(self, portions: dict[int, Sequence[bytes]]):
+        self._sizes = deque((number, len(sources)) for number, sources in portions.items())
+        self._offset = 0
+        self._answers = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the helper ends
         try:
-            self._exchange()
-            while (answer := self._next_answer()) is not None:
-                found += zip(self._of(self.portions[0]), answer, strict=True)
-                self.portions.popleft()
-        except Exception:  # whatever it sent, or however it ended
-            self.works = False
-        return found
+            with tempfile.TemporaryFile() as asked:
+                for sources in portions.values():
+                    pickle.dump(sources, asked, pickle.HIGHEST_PROTOCOL)
+                asked.seek(0)
+                process = _start(asked, self._answers)
+        except OSError:
+            self._answers.close()
+            raise
+        self.stop = weakref.finalize(self, _end, process, self._answers)
 
-    def take_back(self, all_of_them: bool) -> list[range]:
-        """Take back portions that it has not answered: all of them, or only those of a helper that failed."""
-        if self.works and not all_of_them:
-            return []
-        self.works = False  # a later answer would have no portion
-        left = list(self.portions)
-        self.portions.clear()
-        return left
-
-    def stop(self) -> None:
-        """Kill it."""
-        self._process.kill()
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-        self._process.wait()
-
-    def _exchange(self) -> None:
-        """Send and receive what fits into the pipes."""
-        with suppress(BlockingIOError):
-            while self._unsent:
-                del self._unsent[: os.write(self._asking, self._unsent)]
-        with suppress(BlockingIOError):
-            while self.portions:
-                data = os.read(self._answering, _CHUNK)
-                if not data:
-                    raise EOFError
-                self._received += data
+    def answers(self) -> Iterator[tuple[int, list[PythonFlow | None]]]:
+        """Yield the portions that it has read since the last call, each with its number."""
+        while self._sizes:
+            try:
+                answer = self._next_answer()
+            except Exception:  # whatever the helper wrote
+                self._sizes.clear()
+                return
+            if answer is None:
+                return
+            number, size = self._sizes.popleft()
+            if len(answer) == size:
+                yield number, answer
 
     def _next_answer(self) -> list[PythonFlow | None] | None:
-        end = _SIZE_BYTES + int.from_bytes(self._received[:_SIZE_BYTES], "big")
-        if not self.portions or len(self._received) < max(end, _SIZE_BYTES):
+        """The next portion; None if it is not complete yet."""
+        file = self._answers.fileno()
+        head = os.pread(file, _SIZE_BYTES, self._offset)
+        size = int.from_bytes(head, "big")
+        start = self._offset + _SIZE_BYTES
+        if len(head) < _SIZE_BYTES or os.fstat(file).st_size < start + size:
             return None
-        answer: list[PythonFlow | None] = pickle.loads(self._received[_SIZE_BYTES:end])
-        del self._received[:end]
+        self._offset = start + size
+        answer: list[PythonFlow | None] = pickle.loads(os.pread(file, size, start))
         return answer
 
-    def _of(self, portion: range) -> Sequence[bytes]:
-        return self._sources[portion.start : portion.stop]
+
+def _serve(parent: int) -> None:
+    """Read portions of sources from standard input and write their flows to standard output, while the parent runs."""
+    with suppress(EOFError):
+        while True:
+            flows = []
+            for data in pickle.load(sys.stdin.buffer):
+                if os.getppid() != parent:
+                    return
+                flows.append(read_flow(data))
+            answer = pickle.dumps(flows, pickle.HIGHEST_PROTOCOL)
+            sys.stdout.buffer.write(len(answer).to_bytes(_SIZE_BYTES, "big") + answer)
+            sys.stdout.buffer.flush()
 
 
-def _serve() -> None:
-    """Answer portions of sources on standard input with their flows on standard output, until the input ends."""
-    while True:
-        try:
-            sources = pickle.load(sys.stdin.buffer)
-        except EOFError:
-            return
-        answer = pickle.dumps([read_flow(data) for data in sources], pickle.HIGHEST_PROTOCOL)
-        sys.stdout.buffer.write(len(answer).to_bytes(_SIZE_BYTES, "big") + answer)
-        sys.stdout.buffer.flush()
-
-
-def _start() -> subprocess.Popen[bytes]:
+def _start(asked: IO[bytes], answers: IO[bytes]) -> subprocess.Popen[bytes]:
+    path = json.dumps([place for place in sys.path if place])
     return subprocess.Popen(
-        [sys.executable, "-I", "-c", _START, json.dumps([place for place in sys.path if place])],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-I", "-c", _START, path, str(os.getpid())],
+        stdin=asked,
+        stdout=answers,
         stderr=subprocess.DEVNULL,
-        bufsize=0,
     )
+
+
+def _end(process: subprocess.Popen[bytes], answers: IO[bytes]) -> None:
+    process.kill()
+    process.wait()
+    answers.close()
+
+
+def _can_help() -> bool:
+    """Whether a helper can be started, and its answers read while it writes (not on Windows)."""
+    return bool(sys.executable) and not getattr(sys, "frozen", False) and os.name == "posix"
 
 
 def _portions(sources: Sequence[bytes]) -> list[range]:

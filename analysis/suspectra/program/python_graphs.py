@@ -13,7 +13,7 @@ from suspectra.errors import Problem
 from suspectra.program.basic_blocks import join_blocks, scope_graphs
 from suspectra.program.file_parts import FilePart, file_parts
 from suspectra.program.flow_graph import FlowGraph, GraphTable
-from suspectra.program.flow_readers import read_flow, read_flows
+from suspectra.program.flow_readers import FlowReading, read_flow
 from suspectra.program.python_flow import PythonFlow, inside_expression
 from suspectra.program.remembered import Remembered
 from suspectra.program.scope_flow import Arc
@@ -114,14 +114,35 @@ def python_flows(elements: Elements, edges: Edges, source_of: SourceOf) -> dict[
     return dict(zip(files, _flows(tuple(elements.files[file] for file in files), source_of), strict=True))
 
 
+def keep_flows(reading: FlowReading) -> None:
+    """Keep the flows that helper processes have read, and read the rest.
+
+    Parameters
+    ----------
+    reading : FlowReading
+        What is kept is not read again by :func:`python_flows`.
+
+    Raises
+    ------
+    Cancelled
+        When the work at hand was cancelled.
+
+    Examples
+    --------
+    >>> keep_flows(FlowReading([b"def f(): pass"]))
+    """
+    with without_collecting():
+        for data, flow in reading.flows():
+            _read_flow.keep(flow, data)
+
+
 @lru_cache(maxsize=4)
 def _flows(paths: tuple[str, ...], source_of: SourceOf) -> tuple[PythonFlow | None, ...]:
     _read_flow.begin()
     with without_collecting():
         sources = [source_of(path) for path in checked(paths)]
         unknown = [data for data in dict.fromkeys(sources) if data is not None and not _read_flow.knows(data)]
-        for data, flow in read_flows(unknown):
-            _read_flow.keep(flow, data)
+        keep_flows(FlowReading(unknown))
         return tuple([None if data is None else _read_flow(data) for data in sources])
 
 

@@ -15,6 +15,7 @@ from suspectra.evidence.evidence import Evidence, EvidenceSource
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
+from suspectra.technique_info import TechniqueInfo
 from suspectra.techniques.technique import Technique
 from suspectra_server.protocol import State
 from suspectra_server.session.jobs import Job
@@ -108,7 +109,7 @@ class Ranker:
         watched: tuple[str, ...] = ()
         reading = None
         try:
-            source = self._find(settings, edges=technique.info.wants_edges)
+            source = self._find(settings, technique.info)
             watched = tuple(source.watched())
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
             evidence = self._read(source, watched)
@@ -200,22 +201,23 @@ class Ranker:
         kept = self._source_of_edges
         if kept is None or kept.folder != used.folder:
             folder = used.folder if used.given else None
-            self._source_of_edges = RecordingSource(used.workspace, folder, edges=True)
+            self._source_of_edges = RecordingSource(used.workspace, folder, edges=True, flow=True)
         return self._source_of_edges
 
     def growing(self) -> bool:
         """Whether the run that is ranked is still being recorded."""
         return isinstance(self._source, RecordingSource) and self._source.growing()
 
-    def _find(self, settings: Settings, edges: bool) -> EvidenceSource:
+    def _find(self, settings: Settings, technique: TechniqueInfo) -> EvidenceSource:
         """The source to read: the one in use, with all it remembers, as long as it is still the one to use."""
         coverage, junit = (Path(path) if path else None for path in (settings.coverage, settings.junit))
         found = find_source(self._root, coverage=coverage, junit=junit)
         used = self._source
         if used is not None and type(used) is type(found) and list(used.watched()) == list(found.watched()):
             found = used
-        if edges and isinstance(found, RecordingSource) and not found.edges:
-            found = RecordingSource(found.workspace, found.folder if found.given else None, edges=True)
+        if technique.wants_edges and isinstance(found, RecordingSource) and not found.edges:
+            folder = found.folder if found.given else None
+            found = RecordingSource(found.workspace, folder, edges=True, flow=technique.needs_flow)
         self._source = found
         return found
 

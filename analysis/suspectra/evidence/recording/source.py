@@ -18,7 +18,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from suspectra.arrays import Row
-from suspectra.cancellation import checked
+from suspectra.cancellation import Cancelled, checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
@@ -31,6 +31,8 @@ from suspectra.evidence.recording.records import EMPTY, RUN_AGAIN, Record, Rows,
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra.evidence.recording.stacks import Stacks
 from suspectra.evidence.sources import SourceReader
+from suspectra.program.flow_readers import FlowReading
+from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import (
     SUFFIX,
@@ -55,6 +57,9 @@ class RecordingSource:
         Where the logs are, by default ``.suspectra/recording`` in the workspace.
     edges : bool
         Hand over control-flow edges too. They cost about as much time as the statements.
+    flow : bool
+        Let helper processes begin to read the control flow of the sources while the recording is read, for techniques
+        that rank by it. It has no effect without `edges`.
 
     Notes
     -----
@@ -81,12 +86,15 @@ class RecordingSource:
         folder: str | os.PathLike[str] | None = None,
         *,
         edges: bool = False,
+        flow: bool = False,
     ):
         self.workspace = Path(os.path.realpath(workspace))
         self._boundary = Boundary(self.workspace)
         self.given = folder is not None
         self.folder = Path(folder) if folder is not None else Path(recording_folder(str(self.workspace)))
         self.edges = edges
+        self.flow = flow
+        self._reading: FlowReading | None = None
         self._logs: dict[str, Log] = {}
         self._maps: dict[tuple[object, ...], SourceMap] = {}
         self._layout = Layout({}, edges)
@@ -139,7 +147,11 @@ class RecordingSource:
         sections = [s for s in self._sections() if s in self._live.sections or s.run == run]
         self._lay_out(sections)
         problems += [p for s in sections for p in s.problems]
-        problems += self._decode()
+        try:
+            problems += self._decode()
+        except Cancelled:
+            self._reading = None  # the last reference, so the helpers end
+            raise
         records, gone = self._without_deleted()
         problems += gone
         decoded = [self._decoded[record.key] for record in records]
@@ -155,6 +167,7 @@ class RecordingSource:
             collection_errors=self._collection_errors(),
             stacks=self._stacks.update(records, self._layout),
             source_of=SourceReader(self.workspace) if self.edges else None,
+            reading=self._reading,
         )
 
     def _collection_errors(self) -> tuple[CollectionError, ...]:
@@ -269,12 +282,21 @@ class RecordingSource:
         versions = dict(sorted(versions.items()))
         if list(versions.values()) != list(self._layout.versions.values()):
             layout = Layout(versions, self.edges)
+            if self.edges and self.flow:
+                self._begin_reading(layout)
             self._move(LayoutChange(self._layout, layout))
             self._layout = layout
             self._plans.clear()
         self._laid_out = present
         known = {id(m) for s in self._sections() for m in s.maps}
         self._maps = {key: m for key, m in self._maps.items() if id(m) in known}
+
+    def _begin_reading(self, layout: Layout) -> None:
+        """Let helpers begin to read the control flow of new and changed sources that are still as they were run."""
+        new = [m.measured for path, m in layout.versions.items() if self._layout.versions.get(path) is not m]
+        source_of = SourcesAsRun(tuple(new), SourceReader(self.workspace))
+        found = dict.fromkeys(source_of(file.path) for file in checked(new))
+        self._reading = FlowReading([data for data in found if data is not None])
 
     def _move(self, move: LayoutChange) -> None:
         """Bring what was decoded to a new layout; of the sources, only those that changed are looked at again."""
