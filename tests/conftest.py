@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,20 @@ def own_surroundings(tmp_path_factory):
         patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         patch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{plugin}" for plugin in unwanted))
         yield
+
+
+@pytest.fixture(scope="session")
+def until():
+    """Poll what nothing announces: that another process began or ended, or that a file was written."""
+
+    def poll(condition, what="it did not happen", timeout_s=60):
+        end = time.monotonic() + timeout_s
+        while not (result := condition()):
+            assert time.monotonic() < end, what
+            time.sleep(0.02)
+        return result
+
+    return poll
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -455,16 +454,14 @@ def test_an_interrupt_while_the_command_line_is_loaded(tmp_path, start):
 
 
 @pytest.mark.parametrize("words", [["rank", "--technique", "cp", "-o", "page"], ["report", "--html", "page"]])
-def test_an_interrupt_ends_a_command_at_once_with_one_line(shop, words):
+def test_an_interrupt_ends_a_command_at_once_with_one_line(shop, words, until):
     case = '<testcase classname="tests.test_cart" name="test_{}" time="0.1"/>'
     (shop / "long.xml").write_text(f"<testsuite>{''.join(map(case.format, range(400_000)))}</testsuite>")
     (shop / "page").write_text("as it was")
     before = sorted(shop.iterdir())
     command = [sys.executable, "-m", "suspectra", *words, "--coverage", ".coverage", "--junit", "long.xml"]
     with subprocess.Popen(command, cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while str(shop / "long.xml") not in open_files(process.pid):
-            assert process.poll() is None
-            time.sleep(0.01)
+        until(lambda: process.poll() is not None or str(shop / "long.xml") in open_files(process.pid))
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (out, err.strip()) == ("", "interrupted")

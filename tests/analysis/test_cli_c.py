@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -160,14 +159,12 @@ def test_programs_without_coverage_are_reported(suspectra, tmp_path):
     assert "--coverage" in err
 
 
-def test_an_interrupt_keeps_what_ended(tmp_path):
+def test_an_interrupt_keeps_what_ended(tmp_path, until):
     (tmp_path / "tests.sh").write_text("quick\ttrue\nslow\ttouch begun; sleep 60\n")
     command = [sys.executable, "-m", "suspectra", "record-c", "--shell", "tests.sh", "--jobs", "1"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert process.stderr.readline().startswith("[ 50%]")
-    while not (tmp_path / "begun").exists():
-        assert process.poll() is None
-        time.sleep(0.01)
+    until((tmp_path / "begun").exists)
     os.kill(process.pid, signal.SIGINT)
     assert process.wait(30) == 130
     assert "interrupted; recorded 1 test, 0 failed" in process.stderr.read()

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +24,11 @@ count = Cluster.count
 class LocalCluster:
     """A scheduler and two workers, each a process of its own."""
 
-    def __init__(self, folder: Path):
+    def __init__(self, folder: Path, until):
         self.folder, self.workers = folder, []
         file = folder / "scheduler.json"
         self.scheduler = self.start("scheduler", "--port", "0", "--scheduler-file", str(file))
-        self.wait(file.exists)
+        until(file.exists, "the cluster does not start", TIMEOUT_S)
         for _ in range(2):
             arguments = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file", str(file))
             self.workers.append(self.start("worker", *arguments))
@@ -49,13 +48,6 @@ class LocalCluster:
     def address(self) -> str:
         return json.loads((self.folder / "scheduler.json").read_text())["address"]
 
-    @staticmethod
-    def wait(there) -> None:
-        until = time.monotonic() + TIMEOUT_S
-        while not there():
-            assert time.monotonic() < until, "the cluster does not start"
-            time.sleep(0.05)
-
     def stop(self) -> None:
         for process in (*self.workers, self.scheduler):
             process.kill()
@@ -63,11 +55,11 @@ class LocalCluster:
 
 
 @pytest.fixture(scope="module")
-def local_cluster(tmp_path_factory):
+def local_cluster(tmp_path_factory, until):
     """A cluster that goes on when a test has cost it a worker."""
     folder = tmp_path_factory.mktemp("cluster")
     (folder / "deadly.py").write_text(DEADLY)
-    cluster = LocalCluster(folder)
+    cluster = LocalCluster(folder, until)
     yield cluster
     cluster.stop()
 
@@ -88,7 +80,7 @@ def read(subject):
 '''
 
 
-def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus, monkeypatch):
+def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_corpus, monkeypatch, until):
     monkeypatch.syspath_prepend(local_cluster.folder)
     files, _ = read_index(mini_corpus)
     plan = Plan((Choice("ochiai"), Choice("cp"), Choice("op2")), (False, True))
@@ -103,7 +95,7 @@ def test_a_study_and_counting_survive_the_loss_of_a_worker(local_cluster, mini_c
         assert counted.ep.tolist() == spectrum.counts.ep.tolist()
         # a worker dies in the middle of a subject: the other one does it again
         assert Study(plan, files, importlib.import_module("deadly").read).run(cluster=cluster) == here
-        LocalCluster.wait(lambda: any(worker.poll() is not None for worker in local_cluster.workers))
+        until(lambda: any(worker.poll() is not None for worker in local_cluster.workers))
         assert sum(worker.poll() is None for worker in local_cluster.workers) == 1
 
 

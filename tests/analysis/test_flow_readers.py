@@ -66,7 +66,7 @@ def test_processes_help(helpers, monkeypatch):
 
     def slowly(data):
         own.append(data)
-        time.sleep(0.1)  # so that the process has started before all is read
+        time.sleep(0.1)  # so that the process has started before all is read; it sends nothing when it has
         return read_flow(data)
 
     monkeypatch.setattr(flow_readers, "read_flow", slowly)

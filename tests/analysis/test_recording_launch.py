@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import venv
 from pathlib import Path
 
@@ -142,7 +141,7 @@ def test_workers_of_xdist_record_too(work):
     assert len(RecordingSource(work).read().tests) == 2
 
 
-def test_an_interrupt_lets_pytest_end(work):
+def test_an_interrupt_lets_pytest_end(work, until):
     (work / "test_z.py").write_text(
         "import pathlib, time\ndef test_long():\n    pathlib.Path('started').touch()\n    time.sleep(60)\n"
     )
@@ -150,9 +149,7 @@ def test_an_interrupt_lets_pytest_end(work):
     process = subprocess.Popen(
         [sys.executable, "-c", code], cwd=work, start_new_session=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    deadline = time.monotonic() + 60
-    while not (work / "started").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until((work / "started").exists)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -72,6 +72,7 @@ class Client:
         self.closed = threading.Event()
         self._responses = queue.Queue()
         self._news = threading.Condition()
+        self._announced = 0  # messages that are no answers
         self._sending = threading.Lock()
         self._ids = 0
         threading.Thread(target=self._listen, daemon=True).start()
@@ -160,6 +161,24 @@ class Client:
                 self._news.wait(min(left, 0.5))
         return result
 
+    def ask_until(self, condition):
+        """Ask until the answer is as wanted: at once, and after each message that the server sends by itself."""
+        end = time.monotonic() + TIMEOUT_S
+        while True:
+            announced = self._announced
+            if result := condition():
+                return result
+            with self._news:
+                left = end - time.monotonic()
+                if not self._news.wait_for(lambda seen=announced: self._announced > seen, left):
+                    raise AssertionError(f"it did not happen; last messages: {self.received[-5:]}")
+
+    def wake(self):
+        """Let those who wait look again: something happened of which no message tells."""
+        with self._news:
+            self._announced += 1
+            self._news.notify_all()
+
     def wait_for_state(self, *states, after=0):
         """Wait until a status with one of the states came, not counting the first `after` statuses."""
         return self.wait(lambda: next((s for s in self.statuses[after:] if s["state"] in states), None))
@@ -197,6 +216,7 @@ class Client:
         method, params = message.get("method"), message.get("params")
         with self._news:
             self.received.append(message)
+            self._announced += method is not None
             if method == "textDocument/publishDiagnostics":
                 self.diagnostics[params["uri"]] = params["diagnostics"]
                 self.published.append(params["uri"])

@@ -5,7 +5,6 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import time
 from itertools import dropwhile
 from pathlib import Path
 
@@ -56,7 +55,7 @@ def start(process, client_of, file_access, tmp_path):
 
 
 @pytest.fixture
-def watched(tmp_path):
+def watched(tmp_path, until):
     """Waits until the watcher has looked at everything twice."""
 
     def watched(client, root):
@@ -66,10 +65,8 @@ def watched(tmp_path):
             return (tmp_path / "notes").read_text().count(own)
 
         # a look at everything reads this link less than ten times
-        end, enough = time.monotonic() + TIMEOUT_S, looks() + 30
-        while looks() < enough:
-            assert time.monotonic() < end, "the watcher looks no more"
-            time.sleep(0.02)
+        enough = looks() + 30
+        until(lambda: looks() >= enough, "the watcher looks no more")
         client.request("suspectra/suspects")
 
     return watched

@@ -144,8 +144,10 @@ async def test_the_tests_run_at_the_users_word_and_the_editor_is_told_how_they_e
     assert await editor.workspace_execute_command_async(lsp.ExecuteCommandParams("suspectra.server.runTests"))
 
     async def until(happened):
+        methods = "suspectra/status", "window/showMessage", "textDocument/publishDiagnostics"
         while not happened():
-            await asyncio.sleep(0.05)
+            news = [asyncio.ensure_future(editor.wait_for_notification(method)) for method in methods]
+            await asyncio.wait(news, return_when=asyncio.FIRST_COMPLETED)
 
     def reported():
         if editor.takes.status:

@@ -194,7 +194,7 @@ def test_run_tests_can_be_cancelled_and_runs_once_at_a_time(client, shop):
     (shop / "tests/test_slow.py").write_text("import time\n\ndef test_slow():\n    time.sleep(60)\n")
     client.start(shop)
     client.command("runTests")
-    with pytest.raises(client.Error, match="running already"):
+    with pytest.raises(client.Error, match="already running"):
         client.command("runTests")
     create = next(request for request in client.asked if request["method"] == "window/workDoneProgress/create")
     client.wait(lambda: any(value.get("percentage") for value in client.progress))

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from suspectra.cli import main
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, split_json, with_json
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.ranker import Ranker
+from suspectra_server.session.watching import Watcher
 
 EVIL = (
     "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e</script><script>alert(1)</script><img src=x onerror=alert(1)>"
@@ -140,9 +140,10 @@ def revision(name, files):
 
 
 def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, monkeypatch):
-    rankings, loads = [], []
-    count(monkeypatch, Ranker, "rank", rankings)
-    count(monkeypatch, Folder, "sources_changed", loads)
+    rankings, loads, looks = [], [], []
+    count(monkeypatch, Ranker, "rank", rankings, client)
+    count(monkeypatch, Folder, "sources_changed", loads, client)
+    count(monkeypatch, Watcher, "_arrange", looks, client)  # the end of each look at all watched files
     (log,) = (shop / ".suspectra/recording").glob("*.log")
     recorded = {log.relative_to(shop).as_posix(): log.read_bytes()}
     sources = {path.relative_to(shop).as_posix(): path.read_bytes() for path in shop.glob("shop/**/*.py")}
@@ -156,25 +157,31 @@ def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, 
     git(shop, "reset", "-q", "--hard")
     client.start(shop)
     assert ("shop/vouchers.py", 17) in client.marks(shop)
-    settled(client, rankings, loads)
+    settle(client, looks)
     rankings.clear()
     loads.clear()
     git(shop, "checkout", "-q", "after")
     client.wait(lambda: ("shop/vouchers.py", 18) in client.marks(shop) and rankings)
-    settled(client, rankings, loads)
+    settle(client, looks)
     # the new log may get the inode of the old one, and is then taken for one that grew, which is ranked at any moment
     assert len(rankings) <= 2
     assert len(loads) < 20  # of the texts on the marks, of which there are few
 
 
-def count(monkeypatch, owner, name, calls):
+def count(monkeypatch, owner, name, calls, client):
     original = getattr(owner, name)
-    monkeypatch.setattr(owner, name, lambda *arguments: calls.append(time.monotonic()) or original(*arguments))
+
+    def counted(*arguments):
+        result = original(*arguments)
+        calls.append(name)
+        client.wake()
+        return result
+
+    monkeypatch.setattr(owner, name, counted)
 
 
-def settled(client, *calls):
-    """Wait until nothing was called for longer than the server ever waits."""
-    seen = -1
-    while seen != (seen := sum(map(len, calls))):
-        time.sleep(1.5)
-        client.request("suspectra/techniques")
+def settle(client, looks):
+    """Wait for two more looks at all watched files: they are further apart than any change and its ranking."""
+    enough = len(looks) + 2
+    client.wait(lambda: len(looks) >= enough)
+    client.request("suspectra/techniques")  # what the looks found has reached the loop

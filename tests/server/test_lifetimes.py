@@ -3,7 +3,6 @@
 import os
 import shutil
 import threading
-import time
 
 import pytest
 
@@ -176,13 +175,6 @@ def alive(pid):
     return True
 
 
-def wait_until(condition):
-    end = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-
-
 def test_a_folder_that_is_removed_while_it_is_ranked_is_heard_of_no_more(client, shop, tmp_path, gate):
     other = tmp_path / "other"
     shutil.copytree(shop, other)
@@ -199,7 +191,7 @@ def test_a_folder_that_is_removed_while_it_is_ranked_is_heard_of_no_more(client,
     assert client.diagnostics[(other / "shop/vouchers.py").as_uri()] == []
 
 
-def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no_more(client, shop, tmp_path):
+def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no_more(client, shop, tmp_path, until):
     other = tmp_path / "other"
     shutil.copytree(shop, other)
     (other / "tests/test_slow.py").write_text(
@@ -209,12 +201,12 @@ def test_a_folder_that_is_removed_during_its_test_run_ends_it_and_is_heard_of_no
     client.start(shop, other)
     client.wait(lambda: client.marks(shop) and client.statuses[-1]["failed"] == 6)
     client.command("runTests", [other.as_uri()])
-    wait_until((other / "running.txt").exists)
-    wait_until((other / "running.txt").read_text)
+    until((other / "running.txt").exists)
+    until((other / "running.txt").read_text)
     pid = int((other / "running.txt").read_text())
     remove(client, other)
     seen = len(client.published)
-    wait_until(lambda: not alive(pid))
+    until(lambda: not alive(pid))
     client.wait(lambda: client.progress and client.progress[-1]["kind"] == "end")
     (other / ".suspectra/recording/touched.log").write_bytes(b"")
     client.command("localize")

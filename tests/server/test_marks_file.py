@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,8 @@ TIMEOUT_S = 30
 class Session:
     """Servers on one workspace, one after the other or at once."""
 
-    def __init__(self, connect, shop):
+    def __init__(self, connect, shop, until):
+        self.until = until
         self._connect = connect
         self.root = shop
         self.file = shop / ".suspectra/marks.json"
@@ -42,20 +42,12 @@ class Session:
         assert client.command(command, self.source.as_uri(), self.line(text), *more) is True
 
     def written(self):
-        until(self.file.exists)
+        self.until(self.file.exists)
 
     def edit(self, old, new):
         text = self.source.read_text()
         assert old in text
         self.source.write_text(text.replace(old, new, 1))
-
-
-def until(condition):
-    end = time.monotonic() + TIMEOUT_S
-    while not (result := condition()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-    return result
 
 
 def done(client):
@@ -65,8 +57,8 @@ def done(client):
 
 
 @pytest.fixture
-def session(connect, shop):
-    return Session(connect, shop)
+def session(connect, shop, until):
+    return Session(connect, shop, until)
 
 
 @pytest.fixture
@@ -92,7 +84,7 @@ def test_marks_outlive_the_server(session, start_process):
     client.notify("exit")  # at once: what is still to be written is waited for
     assert client.server.wait(TIMEOUT_S) == 0
     client = session.start()
-    until(lambda: done(client) == marked)
+    client.ask_until(lambda: done(client) == marked)
     assert not any(FAULT in one["message"] for all_ in client.diagnostics.values() for one in all_)
 
 
@@ -102,7 +94,7 @@ def test_marks_outlive_a_server_that_is_killed(session, start_process):
     session.written()
     client.server.kill()
     again = session.start()
-    until(lambda: done(again) == {(session.line() + 1, False)})
+    again.ask_until(lambda: done(again) == {(session.line() + 1, False)})
 
 
 def test_marks_are_found_again_after_edits_and_runs_without_a_server(session, record):
@@ -114,7 +106,7 @@ def test_marks_are_found_again_after_edits_and_runs_without_a_server(session, re
     session.edit("def by_percent", "def other():\n    return 1\n\n\ndef by_percent")
     record(session.root)
     client = session.start()
-    until(lambda: done(client) == {(session.line() + 1, False)})
+    client.ask_until(lambda: done(client) == {(session.line() + 1, False)})
     session.end(client)
     assert json.loads(session.file.read_text())["files"]["shop/vouchers.py"]["examined"] == [session.line() + 1]
 
@@ -127,7 +119,7 @@ def test_marks_are_found_again_when_the_run_comes_after_the_restart(session, rec
     client = session.start()
     assert done(client) == set()  # nobody knows yet what ran
     record(session.root)
-    until(lambda: done(client) == {(session.line() + 1, False)})
+    client.ask_until(lambda: done(client) == {(session.line() + 1, False)})
 
 
 def test_a_mark_goes_with_its_line_and_the_file_with_the_last_mark(session, record):
@@ -137,7 +129,7 @@ def test_a_mark_goes_with_its_line_and_the_file_with_the_last_mark(session, reco
     session.edit(FAULT, "off = off - amount - 0")
     record(session.root)
     client = session.start()
-    until(lambda: not session.file.exists())
+    session.until(lambda: not session.file.exists())
     assert done(client) == set()
 
 
@@ -147,7 +139,7 @@ def test_marks_go_with_a_file_that_is_deleted(session):
     session.end(client)
     session.source.unlink()
     session.start()
-    until(lambda: not session.file.exists())
+    session.until(lambda: not session.file.exists())
 
 
 def test_clearing_removes_them_for_good(session):
@@ -232,7 +224,7 @@ def test_a_server_with_a_damaged_file_says_so_once_and_goes_on(session, start_pr
     assert len(logged.splitlines()) == 1, logged
     assert "marks.json: the marks in it are not used: " in logged
     client = session.start()
-    until(lambda: done(client) == {(session.line() + 1, False)})
+    client.ask_until(lambda: done(client) == {(session.line() + 1, False)})
 
 
 def test_a_pipe_is_not_waited_for(session, caplog):
@@ -277,7 +269,7 @@ def test_in_a_workspace_that_is_not_trusted_marks_are_read_and_none_is_written(s
     session.end(client)
     before = session.file.read_bytes()
     client = session.start(options={"trusted": False})
-    until(lambda: done(client) == {(session.line() + 1, False)})
+    client.ask_until(lambda: done(client) == {(session.line() + 1, False)})
     session.mark(client, "return amount - off  # suspect")
     assert len(done(client)) == 2
     client.command("clearExamined")
@@ -296,7 +288,7 @@ def test_two_servers_keep_their_marks_in_different_files(session):
     session.end(one)
     assert len(json.loads(session.file.read_text())["files"]) == 2
     both = session.start()
-    until(lambda: sum(s["examined"] for s in both.suspects()["suspects"]) == 2)
+    both.ask_until(lambda: sum(s["examined"] for s in both.suspects()["suspects"]) == 2)
 
 
 def marks(text, *lines, path="a.py"):

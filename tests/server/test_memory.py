@@ -18,19 +18,19 @@ from suspectra_server.state.ranking import Ranking
 
 def test_memory_is_given_back_between_jobs_and_not_too_often(monkeypatch):
     given = []
-    monkeypatch.setattr(jobs, "give_back", lambda: given.append(threading.current_thread().name))
-    monkeypatch.setattr(jobs, "MEMORY_RELEASE_S", 0.05)
+    monkeypatch.setattr(jobs, "release_memory", lambda: given.append(threading.current_thread().name))
+    monkeypatch.setattr(jobs, "MEMORY_RELEASE_S", 10)
 
     async def session():
-        work, done = Jobs(asyncio.get_running_loop()), []
+        loop, jobs_done = asyncio.get_running_loop(), []
+        monkeypatch.setattr(loop, "time", lambda: len(jobs_done))  # one job in each second
+        work = Jobs(loop)
         for _ in range(200):
-            work.submit("work", lambda token: None, done.append)
-            await asyncio.sleep(0.001)
+            jobs_done.append(await work.run(lambda: None))
         work.stop()
-        return done
 
-    assert asyncio.run(session())
-    assert 0 < len(given) < 100
+    asyncio.run(session())
+    assert 15 <= len(given) <= 20
     assert set(given) == {"suspectra-jobs"}
 
 
@@ -42,7 +42,7 @@ def test_giving_back_collects_cycles():
     node = Node()
     node.itself, gone = node, weakref.ref(node)
     del node
-    memory.give_back()
+    memory.release_memory()
     assert gone() is None
 
 

@@ -1,7 +1,6 @@
 """Moving through code by the debugging model: jumps, steps, the way back, marks, and what is learned from moves."""
 
 import json
-import time
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -34,18 +33,9 @@ def line_in(location):
     return location["range"]["start"]["line"]
 
 
-def until(condition):
-    """Ask until the answer is as wanted."""
-    end = time.monotonic() + 30
-    while not (answer := condition()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-    return answer
-
-
 def guided(client):
     """Wait until expected steps are known."""
-    until(lambda: client.suspects()["suspects"][0]["steps"] is not None)
+    client.ask_until(lambda: client.suspects()["suspects"][0]["steps"] is not None)
 
 
 # jumping
@@ -201,7 +191,8 @@ def test_by_steps_the_list_and_the_walk_follow_the_model(client, shop, vouchers)
     # the choice of the order is a setting that can change at any time
     client.configuration = {"order": "rank"}
     client.notify("workspace/didChangeConfiguration", {"settings": None})
-    until(lambda: [s["rankBest"] for s in client.suspects()["suspects"]] == sorted(s["rankBest"] for s in suspects))
+    ranks = sorted(s["rankBest"] for s in suspects)
+    client.ask_until(lambda: [s["rankBest"] for s in client.suspects()["suspects"]] == ranks)
 
 
 def test_a_reader_who_never_comes_back_has_no_expected_steps_but_moves(client, shop, vouchers, find_line):
@@ -221,7 +212,7 @@ def test_weights_and_p_jump_change_the_moves_at_once(client, shop, vouchers, fin
     assert all("ranking" in why for why in reasons)
     client.configuration = {"pJump": 0.9, "jumpWeightSameFunction": 0, "jumpWeightCalls": 0}
     client.notify("workspace/didChangeConfiguration", {"settings": None})
-    until(lambda: {w for m in client.command("jump", at)["moves"] for w in m["reasons"]} != reasons)
+    client.ask_until(lambda: {w for m in client.command("jump", at)["moves"] for w in m["reasons"]} != reasons)
     moves = client.command("jump", at)["moves"]
     assert moves[0]["reasons"][0] in ("runs just before", "runs just after")
     assert not [move for move in moves if "same function" in move["reasons"]]
@@ -244,7 +235,7 @@ def test_marking_changes_the_chain_at_once(client, shop, vouchers, find_line):
     suspects = {s["line"]: s for s in client.suspects()["suspects"] if s["file"] == "shop/vouchers.py"}
     assert suspects[line + 1]["examined"]
     assert not suspects[line + 1]["innocent"]
-    until(lambda: all(s["steps"] is None for s in client.suspects()["suspects"] if s["examined"]))
+    client.ask_until(lambda: all(s["steps"] is None for s in client.suspects()["suspects"] if s["examined"]))
     client.command("clearExamined")
     assert first["line"] in {move["line"] for move in client.command("jump", at)["moves"]}
 
@@ -316,7 +307,7 @@ def walk(client, vouchers, find_line):
     client.command("nextSuspect")
 
 
-def test_jumps_are_learned_with_consent_kept_here_and_reset(client, shop, vouchers, find_line, state):
+def test_jumps_are_learned_with_consent_kept_here_and_reset(client, shop, vouchers, find_line, state, until):
     client.configuration = {"learnJumps": True}
     client.start(shop)
     walk(client, vouchers, find_line)
@@ -386,7 +377,7 @@ def test_the_trail_follows_lines_into_a_new_run_and_forgets_what_is_gone():
     assert trail.saw(Stop("b", ("x.py", 9)))
     assert not trail.saw(stops[1])
     trail.begin_again()
-    assert [stop.line[1] for stop in (Stop("b", ("x.py", 9)), trail.here) if trail.saw(stop)] == [11]
+    assert [stop.line[1] for stop in (Stop("b", ("x.py", 9)), trail.current) if trail.saw(stop)] == [11]
 
 
 # regions

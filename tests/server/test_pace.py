@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from suspectra_server.session import jobs
-from suspectra_server.session.pace import SHARE, Pace
+from suspectra_server.session.pace import MAX_SHARE, Pace
 
 
 class Machine:
@@ -51,8 +51,8 @@ def test_rankings_take_their_share_of_a_run_at_most(machine, pace, cost):
             rankings += 1
         machine.work(0.0002)  # a change is noticed
         machine.now += 0.01
-    assert machine.worked - worked <= SHARE * (machine.now - began) + 1e-9
-    assert rankings >= 0.5 * SHARE * 60 / cost - 1 - 60 * 0.02 / cost
+    assert machine.worked - worked <= MAX_SHARE * (machine.now - began) + 1e-9
+    assert rankings >= 0.5 * MAX_SHARE * 60 / cost - 1 - 60 * 0.02 / cost
 
 
 def test_at_the_end_of_a_run_nothing_waits(machine, pace):
@@ -73,13 +73,13 @@ def test_changes_without_a_run_come_in_bursts(machine, pace):
 
 def test_the_thread_that_ranks_steps_back_and_no_other():
     if sys.platform != "linux":
-        jobs._step_back()  # elsewhere threads have no priorities that could be set so: nothing happens
+        jobs._lower_priority()  # elsewhere threads have no priorities that could be set so: nothing happens
         return
     found = []
     own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
 
     def work() -> None:
-        jobs._step_back()
+        jobs._lower_priority()
         found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
 
     thread = threading.Thread(target=work)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 
 import pytest
@@ -39,16 +38,15 @@ def stubborn(shop):
                 os.kill(pid, signal.SIGKILL)
 
 
-def until(condition, what):
-    end = time.monotonic() + TIMEOUT_S
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
+@pytest.fixture
+def pids(until):
+    """The processes of a test, once it has begun."""
 
+    def pids(folder):
+        until((folder / "pids.txt").exists, "the test did not start")
+        return [int(pid) for pid in (folder / "pids.txt").read_text().split()]
 
-def pids(shop):
-    until((shop / "pids.txt").exists, "the test did not start")
-    return [int(pid) for pid in (shop / "pids.txt").read_text().split()]
+    return pids
 
 
 def alive(pid):
@@ -59,8 +57,10 @@ def alive(pid):
         return False
 
 
-def all_end(numbers):
-    until(lambda: not any(map(alive, numbers)), f"still running: {[pid for pid in numbers if alive(pid)]}")
+@pytest.fixture
+def all_end(until):
+    """Wait until processes have ended."""
+    return lambda numbers: until(lambda: not any(map(alive, numbers)), f"one still runs of {numbers}")
 
 
 def hang_up(server, client):
@@ -81,7 +81,7 @@ def cancel(server, client):
 
 
 @pytest.mark.parametrize("end", [hang_up, shut_down, kill, cancel])
-def test_no_process_of_a_test_run_outlives_the_server(process, client_of, stubborn, end):
+def test_no_process_of_a_test_run_outlives_the_server(process, client_of, stubborn, end, pids, all_end):
     server = process()
     client = client_of(server.stdout, server.stdin)
     client.start(stubborn)
@@ -93,7 +93,7 @@ def test_no_process_of_a_test_run_outlives_the_server(process, client_of, stubbo
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_no_process_of_a_test_run_outlives_the_command_line(stubborn, number):
+def test_no_process_of_a_test_run_outlives_the_command_line(stubborn, number, pids, all_end):
     command = [sys.executable, "-m", "suspectra", "record", "--", "pytest", "-q", "-p", "no:cacheprovider"]
     recorder = subprocess.Popen(command, cwd=stubborn, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     numbers = pids(stubborn)
@@ -102,7 +102,7 @@ def test_no_process_of_a_test_run_outlives_the_command_line(stubborn, number):
     all_end(numbers)
 
 
-def test_what_tests_of_c_run_ends_with_the_command_line(build_c):
+def test_what_tests_of_c_run_ends_with_the_command_line(build_c, pids, all_end):
     workspace = build_c().workspace
     (workspace / "tests.sh").write_text("trap '' INT TERM\necho $$ > pids.tmp\nmv pids.tmp pids.txt\nsleep 600\n")
     command = [sys.executable, "-m", "suspectra", "record-c", "--command", "sh {test}", "--tests", "test*.sh"]
@@ -127,7 +127,7 @@ def test_what_a_run_that_ended_left_running_stays():
 
 
 @pytest.mark.parametrize("of", [watchdog._of_proc, watchdog._of_ps], ids=["proc", "ps"])
-def test_processes_are_found_by_the_mark_and_by_their_parents(of):
+def test_processes_are_found_by_the_mark_and_by_their_parents(of, until):
     mark = os.urandom(12).hex()
     inner = (
         "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], env={})"

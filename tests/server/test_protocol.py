@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -84,7 +83,7 @@ def test_the_server_ends_when_nobody_reads_any_more(process, client_of, shop):
     assert ended(server) == 1
 
 
-def test_running_tests_end_with_the_server(over_stdio, shop):
+def test_running_tests_end_with_the_server(over_stdio, shop, until):
     marker = shop / "pid"
     (shop / "tests/test_slow.py").write_text(
         "import os, time\n"
@@ -96,14 +95,10 @@ def test_running_tests_end_with_the_server(over_stdio, shop):
     client.start(shop)
     client.command("runTests")
     client.wait(lambda: any(value.get("percentage") for value in client.progress))
-    while not (marker.exists() and marker.read_text()):
-        time.sleep(0.01)
+    until(lambda: marker.exists() and marker.read_text())
     client.hang_up()
     assert ended(server) == 1
-    end = time.monotonic() + TIMEOUT_S
-    while runs(int(marker.read_text())):
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    until(lambda: not runs(int(marker.read_text())))
 
 
 def runs(pid):

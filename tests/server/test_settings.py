@@ -44,7 +44,7 @@ def test_a_bad_setting_is_reported_once_and_its_default_used(client, shop):
     assert reported.startswith(
         "The setting suspectra.technique is not usable (there is no technique 'ochia': did you mean"
     )
-    assert reported.endswith('so its default holds: "evidence"')
+    assert reported.endswith('so the default is used: "evidence"')
     assert "suspectra.top" in client.messages[1]["message"]
     client.notify("workspace/didChangeConfiguration", {"settings": {"technique": "ochia", "top": 0}})
     assert client.suspects()["technique"] == "evidence"

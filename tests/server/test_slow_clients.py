@@ -205,15 +205,16 @@ def send_through(*messages, first=b"first"):
     """What an outbox sends of messages and their subjects that are put while the first is being sent."""
 
     async def run():
-        sent, may = [], asyncio.Event()
+        sent, sending, may = [], asyncio.Event(), asyncio.Event()
 
         async def send(message):
+            sending.set()
             await may.wait()
             sent.append(message)
 
         box = Outbox(send, lambda: sent.append("aborted"), lambda: sent.append("gone"))
         box.put(first)
-        await asyncio.sleep(0.01)
+        await sending.wait()
         for message, subject in messages:
             box.put(message, subject)
         may.set()
