@@ -105,7 +105,7 @@ def settings_page() -> str:
 The server takes these from the client: from `initializationOptions` when it starts, and from the section `suspectra` of
 `workspace/configuration`, asked for each workspace folder, whenever the client says that settings have changed. A client that
 can't be asked may push them with `workspace/didChangeConfiguration`. They can change while the server runs. A value that can't
-be used is named in one message, and the default holds.
+be used is named in one message, and the default is used.
 
 {_settings(setting for setting in SETTINGS if setting.heading == GENERAL)}
 

@@ -1,4 +1,4 @@
-"""The program: what it listens on, and for how long."""
+"""The program: its options, and what it listens on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def serve(
     trusted: bool = False,
     token_path: Path | None = None,
 ) -> int:
-    """Serve one client over standard input and output, or over the socket given, until it is gone.
+    """Serve one client over standard input and output, or over a socket, until the client is gone.
 
     Parameters
     ----------
@@ -34,22 +34,22 @@ def serve(
     unix : Path, optional
         The path of a Unix socket.
     trusted : bool
-        Whether the client of a socket may have tests run. The client at standard streams has started the server, and
-        may.
+        Whether the client of a socket may run tests. A client on the standard streams has started the server, so it
+        always may.
     token_path : Path, optional
         Where to keep the token that a client of `tcp` or `ws` must give. Without it the token is printed.
 
     Returns
     -------
     int
-        0 when the client shut the server down, 1 when it did not.
+        0 after the request `shutdown`, 1 without it.
     """
 
     async def run() -> int:
         server = make_server(trusting=trusted or not (tcp or ws or unix))
         try:
             if unix:
-                return await sockets.serve_unix(server.protocol, unix, _say)
+                return await sockets.serve_unix(server.protocol, unix, _print_status)
             if streams:
                 return await wire.serve_stdio(server.protocol, *streams)
             return await with_token(server.protocol)
@@ -61,21 +61,21 @@ def serve(
         token = make_token()
         with token_file(token_path, token) if token_path else nullcontext():
             if token_path:
-                _say(f"the token is in {token_path}")
+                _print_status(f"the token is in {token_path}")
             elif tcp:
-                _say(f"the token is {token}")
+                _print_status(f"the token is {token}")
             if tcp:
-                return await sockets.serve_tcp(protocol, *tcp, token, _say)
+                return await sockets.serve_tcp(protocol, *tcp, token, _print_status)
             assert ws, "the other ways to serve were tried"
-            return await sockets.serve_websocket(protocol, *ws, token, _say, secret=token_path is not None)
+            return await sockets.serve_websocket(protocol, *ws, token, _print_status, secret=token_path is not None)
 
     log_output = BackgroundHandler(2)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s", handlers=[log_output])
-    # they log tracebacks of what a client did wrong, or did not wait for, and watches that end while they are read
+    # these libraries log tracebacks for mistakes of a client, and for watches that end while they are being read
     for name in ("pygls", "asyncio", "watchdog"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     streams = None if tcp or ws or unix else wire.guarded_streams()
-    # what is imported stays; and evidence comes in large numbers of objects that stay, so look for garbage seldom
+    # imported modules stay, and evidence is many objects that stay: so garbage is collected rarely
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     gc.enable()
@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> int:
     ways.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for the editor on a TCP port")
     ways.add_argument("--ws", type=address, metavar="HOST:PORT", help="wait for the editor on a WebSocket")
     ways.add_argument("--unix", type=Path, metavar="PATH", help="wait for the editor on a Unix socket")
-    parser.add_argument("--trusted", action="store_true", help="let the client of a socket have tests run")
+    parser.add_argument("--trusted", action="store_true", help="let the client of a socket run tests")
     parser.add_argument(
         "--token-file",
         type=Path,
@@ -116,10 +116,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return serve(tcp=given.tcp, ws=given.ws, unix=given.unix, trusted=given.trusted, token_path=given.token_file)
     except UsageError as error:
-        _say(str(error))
+        _print_status(str(error))
         return 2
     except OSError as error:
-        _say(f"can't listen: {error}")
+        _print_status(f"can't listen: {error}")
         return 2
 
 
@@ -129,7 +129,7 @@ def address(text: str) -> tuple[str, int]:
     Raises
     ------
     ValueError
-        When there is no port in it.
+        When it has no port.
 
     Examples
     --------
@@ -138,9 +138,9 @@ def address(text: str) -> tuple[str, int]:
     """
     host, _, port = text.rpartition(":")
     if not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"{text!r} names no port")
+        raise ValueError(f"{text!r} has no port")
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def _say(text: str) -> None:
+def _print_status(text: str) -> None:
     print(f"suspectra server: {text}", file=sys.stderr, flush=True)

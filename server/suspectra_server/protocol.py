@@ -1,6 +1,7 @@
-"""What the server speaks beyond LSP: its commands, requests and notifications, declared once.
+"""What the server adds to LSP: its commands, requests and notifications, declared once.
 
-The server registers them from here; the documentation and the VS Code extension's commands are made from here.
+The server registers them from these declarations; the documentation and the commands of the VS Code extension are
+generated from them.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ STATES = {
     State.NO_FAILING_TESTS: "The last run has no failing test, so nothing is ranked.",
     State.ERROR: "The evidence can't be read, or tests could not be collected; the last good ranking stays.",
     State.RUNNING_TESTS: "The tests are running.",
-    State.STALE: "The sources changed since the tests ran. Marks move with the text; edited lines have lost theirs.",
+    State.STALE: "The sources changed since the tests ran. Marks move with the text; edited lines lose theirs.",
 }
 
 
 @dataclass(frozen=True)
 class Field:
-    """One member of a message, for the reference."""
+    """One field of a message, for the reference."""
 
     name: str
     type: str
@@ -80,13 +81,13 @@ class Command:
     def id(self) -> str:
         """The identifier on the wire.
 
-        Client libraries register these ids in their editors by themselves, as VS Code's does. So they are not those
-        that people bind keys to: a client has room for ``suspectra.server.nextSuspect`` of its own.
+        Client libraries such as VS Code's register these ids in the editor by themselves. A client that adds its own
+        commands, such as ``suspectra.nextSuspect``, therefore needs other ids.
         """
         return f"suspectra.server.{self.name}"
 
 
-_CURSOR = Field("cursor?", "{uri, position}", "Where the reader is. On a suspect, the step starts from that one.")
+_CURSOR = Field("cursor?", "{uri, position}", "Where the reader is. If that is a suspect, the step starts from it.")
 _URI = Field("uri", "string", "The document.")
 _LINE = Field("line", "number", "A line of the document as it is in the editor, counted from 0.")
 _STEP = "Location | null"
@@ -105,11 +106,11 @@ COMMANDS = (
         "Next Suspect",
         (_CURSOR,),
         _STEP,
-        "Go to the next suspect in the order of the ranking, passing over examined ones; after the last comes the"
+        "Go to the next suspect in the order of the ranking, skipping examined ones; after the last comes the"
         " first. Without a cursor, or off any suspect, the step starts from the suspect visited last. Also asks the"
         ' client to show it (`window/showDocument`) where it can. With the setting `order: "steps"` the next suspect'
-        " is the one that takes the fewest expected steps from where the reader stands and that this walk has not"
-        " come by; where these steps are not known within a second, it is the next in the ranking.",
+        " is the one with the fewest expected steps from the reader's position that has not been visited on this walk;"
+        " if these steps are not known within a second, it is the next in the ranking.",
         icon="arrow-down",
     ),
     Command(
@@ -117,7 +118,7 @@ COMMANDS = (
         "Previous Suspect",
         (_CURSOR,),
         _STEP,
-        'The same in the other direction. With `order: "steps"` it retraces, like `suspectra.server.back`.',
+        'The same in the other direction. With `order: "steps"` it goes back, like `suspectra.server.back`.',
         icon="arrow-up",
     ),
     Command(
@@ -132,8 +133,8 @@ COMMANDS = (
         "Explain Suspect",
         (Field("uri?", "string", "The document."), Field("line?", "number", _LINE.text)),
         "{markdown, location} | null",
-        "Why a line stands where it stands. Without arguments: the suspect visited last, or the first. A client that"
-        " does not take `suspectra/status` also gets the text as `window/showMessage`.",
+        "Why a line has its rank. Without arguments: the suspect visited last, or the first. A client that"
+        " does not support `suspectra/status` also gets the text as `window/showMessage`.",
         icon="question",
     ),
     Command(
@@ -141,7 +142,7 @@ COMMANDS = (
         "Mark as Examined",
         (_URI, _LINE),
         "boolean",
-        "Take a suspect off the marks: the reader has looked at it. True if there was one on that line.",
+        "Mark a suspect as examined, and no longer mark its line. True if there was a suspect on that line.",
         icon="check",
     ),
     Command(
@@ -150,11 +151,12 @@ COMMANDS = (
         (
             _URI,
             _LINE,
-            Field("scope?", '"line" | "function"', "What is innocent: the statement, unless said otherwise."),
+            Field("scope?", '"line" | "function"', "What is innocent: the statement (the default) or its function."),
         ),
         "boolean",
-        "Declare a statement, or the whole function it is in, not at fault: no mark, and no way there in the"
-        " debugging model. Works on every line that was ranked, suspect or not. True if there was one.",
+        "Declare a statement, or the whole function it is in, not at fault: it is no longer marked, and the debugging"
+        " model no longer leads to it. Works on every line that was ranked, suspect or not. True if there was such a"
+        " line.",
         icon="pass",
     ),
     Command(
@@ -162,7 +164,7 @@ COMMANDS = (
         "Clear Examined Marks",
         (),
         "null",
-        "Bring all suspects back that were marked as examined or innocent.",
+        "Show all suspects again that were marked as examined or innocent.",
     ),
     Command(
         "jump",
@@ -171,19 +173,20 @@ COMMANDS = (
             Field(
                 "cursor?",
                 "{uri, position}",
-                "Where the reader is, on any measured statement. Else the place visited last, or the first suspect.",
+                "Where the reader is, on any measured statement; by default the statement visited last, or the first"
+                " suspect.",
             ),
             Field(
                 "options?",
                 "{to?: {uri, line}, ask?: boolean, limit?: number}",
-                "`to`: the place the reader chose; go there. `ask`: whether the server asks which"
-                " (`window/showMessageRequest`) and goes there; it does unless told otherwise, except in a client that"
-                " takes `suspectra/status` and so has a list of its own. `limit`: how many places, 10 unless given.",
+                "`to`: the location that the reader chose; go there. `ask`: whether the server asks which one"
+                " (`window/showMessageRequest`) and goes there. The default is true, but false for a client that"
+                " supports `suspectra/status`, which shows its own list. `limit`: how many locations, 10 by default.",
             ),
         ),
         "Jump | null",
-        "The places to look at next from where the reader is, likeliest first, with probabilities and reasons. Nothing"
-        " is shown or counted before one is chosen, by `to` or by the answer to the question. Null where there is no"
+        "Where to look next from the reader's position, most likely first, with probabilities and reasons. Nothing is"
+        " shown or counted until a location is chosen, by `to` or by the answer to the question. Null if there is no"
         " suspect.",
         icon="references",
     ),
@@ -192,7 +195,7 @@ COMMANDS = (
         "Go Back",
         (),
         _STEP,
-        "Go back to where the reader came from, step by step: it undoes `nextSuspect`, `jump` and the like. Null at"
+        "Go back to where the reader came from, step by step: it undoes `nextSuspect`, `jump` and so on. Null at"
         " the beginning of the walk.",
         icon="arrow-left",
     ),
@@ -201,7 +204,7 @@ COMMANDS = (
         "Show Learned Jumps",
         (),
         "Learned",
-        "What was learned from the reader's moves. A client that does not take `suspectra/status` also gets it as"
+        "What was learned from the reader's moves. A client that does not support `suspectra/status` also gets it as"
         " `window/showMessage`.",
     ),
     Command(
@@ -209,7 +212,7 @@ COMMANDS = (
         "Reset Learned Jumps",
         (),
         "boolean",
-        "Forget what was learned. True if there was something.",
+        "Delete what was learned. True if there was anything.",
     ),
     Command(
         "selectTechnique",
@@ -223,25 +226,25 @@ COMMANDS = (
             ),
         ),
         "string | null",
-        "Rank with another technique until the setting is changed. The name of the technique now in use.",
+        "Rank with another technique until the setting is changed. Returns the name of the technique now in use.",
         icon="beaker",
     ),
     Command(
         "runTests",
         "Run Tests and Localize",
         (
-            Field("folders?", "DocumentUri[]", "The workspace folders whose tests to run; without them, every one."),
+            Field("folders?", "DocumentUri[]", "The workspace folders whose tests to run; all of them by default."),
             Field(
                 "tests?",
                 "{[folder: DocumentUri]: string[]}",
-                "The tests to run of a folder, by their names in `suspectra/testResults`; without, all its tests.",
+                "The tests to run of a folder, by their names in `suspectra/testResults`; all its tests by default.",
             ),
         ),
         "boolean",
         "Start `suspectra record -- testCommand` in each of the folders, or `suspectra record-c cTests` for C and"
         " C++, with a progress bar that can cancel it; its output comes as `window/logMessage`. True once it has"
-        " started. A client that does not take `suspectra/status` is told by `window/showMessage` how it ended. Refused"
-        " in a workspace the client does not trust.",
+        " started. A client that does not support `suspectra/status` gets the outcome as `window/showMessage`. Refused"
+        " in a workspace that the client does not trust.",
         icon="run-all",
         enablement="isWorkspaceTrusted",
     ),
@@ -250,8 +253,8 @@ COMMANDS = (
         "Cancel Test Run",
         (),
         "boolean",
-        "Stop the tests that `suspectra.server.runTests` started; what they recorded so far is ranked. True if there"
-        " were any.",
+        "Stop the tests that `suspectra.server.runTests` started; what they recorded so far is ranked. True if tests"
+        " were running.",
         icon="stop-circle",
         enablement="suspectra.state == runningTests",
     ),
@@ -270,14 +273,14 @@ SUSPECTS_RESULT = (
     Field(
         "tiedBeyond",
         "number",
-        "Lines that have the same rank as the last suspect and are not among them, as the setting `top` or `limit`"
-        " ends the list within a tie.",
+        "How many more lines have the same rank as the last suspect, where the setting `top` or `limit` ends the list"
+        " within a tie.",
     ),
     Field(
         "failedRuns",
         "{folder: DocumentUri, message: string}[]",
-        "Test runs that `suspectra.server.runTests` started and that ended without running the tests, where no"
-        " collection error says why. Until the next run.",
+        "Test runs that `suspectra.server.runTests` started and that failed to run the tests, unless a collection"
+        " error says why. They are listed until the next run.",
     ),
     Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
 )
@@ -292,7 +295,7 @@ SUSPECT = (
         "number",
         "Suspiciousness. JSON has no infinity: an infinite score is the largest double, with its sign.",
     ),
-    Field("rankBest, rankAverage, rankWorst", "number", "The ranks its tie stretches over, and their mean."),
+    Field("rankBest, rankAverage, rankWorst", "number", "The first and the last rank of its tie, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),
     Field("failingTests", "string[]", "The failing tests that execute it."),
     Field("examined", "boolean", "Marked as examined, or innocent."),
@@ -300,8 +303,8 @@ SUSPECT = (
     Field(
         "steps",
         "number | null",
-        "Expected steps of a reader from the top of the ranking, which put suspects in order; beside a rank they read"
-        " like a second score. Null while they are not known, or beyond any double.",
+        "Expected steps of a reader from the top of the ranking. They are for sorting; do not show them beside a rank,"
+        " where they look like a second score. Null while they are not known, and for infinity.",
     ),
     Field("band", '"high" | "medium" | "low"', "Average rank up to 5, up to 10, beyond."),
 )
@@ -332,12 +335,12 @@ COLLECTION_ERROR = (
         " is elsewhere; the range is null where the line was edited since.",
     ),
     Field("file", "string", "Relative to the workspace folder, with forward slashes; empty where it is elsewhere."),
-    Field("line", "number", "As it is now, counted from 1, or as it was run where it was edited; 0 without a file."),
+    Field("line", "number", "As it is now, counted from 1; if it was edited since, as it was run; 0 without a file."),
     Field("test", "DocumentUri | null", "The file or folder that could not be collected, if it is in the workspace."),
 )
 
 TECHNIQUE = (
-    Field("name", "string", "What `suspectra.server.selectTechnique` and the setting take."),
+    Field("name", "string", "Its name for `suspectra.server.selectTechnique` and for the setting."),
     Field("title", "string", "As the literature writes it."),
     Field("paper", "string", "Who published it."),
     Field("description", "string", "When to use it, and its formula."),
@@ -346,7 +349,7 @@ TECHNIQUE = (
 
 JUMP = (
     Field("origin", "CodeLocation", "Where the reader is."),
-    Field("moves", "Move[]", "Where to look next, likeliest first."),
+    Field("moves", "Move[]", "Where to look next, most likely first."),
     Field("chosen", "Location | null", "Where the reader went."),
 )
 
@@ -356,7 +359,7 @@ PLACE = (
     Field("line", "number", "As it is now, counted from 1."),
     Field("function", "string", "Qualified name of the enclosing function, empty at module level."),
     Field("source", "string", "The first line of the statement, without indentation."),
-    Field("rankBest, rankWorst", "number | null", "The ranks its tie stretches over; null for what is not ranked."),
+    Field("rankBest, rankWorst", "number | null", "The first and the last rank of its tie; null if it is not ranked."),
     Field("steps", "number | null", "Expected steps from the top of the ranking, as in `Suspect`."),
 )
 
@@ -364,13 +367,15 @@ MOVE = (
     Field(
         "probability",
         "number",
-        "Of this move. All moves together add up to 1; those into lines that were edited since the run are left out.",
+        "Of this move. The probabilities of all moves add up to 1, but moves to lines that were edited since the run"
+        " are left out.",
     ),
     Field(
         "reasons",
         "string[]",
-        'What leads there, the most specific first: "runs just before", "runs just after", "calls this", "called from'
-        ' here", "same function", "next in the ranking", "same place in the ranking", "higher in the ranking".',
+        'Why the reader may go there, the most specific reason first: "runs just before", "runs just after", "calls'
+        ' this", "called from here", "same function", "next in the ranking", "same place in the ranking", "higher in'
+        ' the ranking".',
     ),
 )
 
@@ -379,27 +384,27 @@ LEARNED = (
     Field("jumps", "number", "Moves to a neighbour of the line the reader was on."),
     Field("returns", "number", "Moves back to the ranking from a line that has neighbours."),
     Field("pJump", "number", "The estimate: the mean of the Beta distribution after these moves."),
-    Field("low, high", "number", "Between these lies the true value with probability 95 %."),
+    Field("low, high", "number", "The 95 % credible interval."),
     Field("file", "string", "Where the counts are kept."),
 )
 
 CHAIN_RESULT = (
-    Field("svg", "string", "The picture, self-contained: no script, no link, no request. Names in it are escaped."),
+    Field("svg", "string", "The picture, self-contained: no scripts, links or requests. Names in it are escaped."),
     Field("nodes", "Node[]", "States of the chain; the first is where the reader is."),
     Field("edges", "Edge[]", "Transitions between these states, also those that the picture leaves out."),
 )
 
 NODE = (
-    Field("id", "number", "What edges name; in the picture it is the attribute `data-node`."),
+    Field("id", "number", "Its number, by which edges refer to it; in the picture it is the attribute `data-node`."),
     Field("kind", '"location" | "rank" | "subgraph"', "A statement, a rank (a tie is one), or a subgraph (SBBFL)."),
     Field("label", "string", "As in the picture."),
-    Field("location", "CodeLocation | null", "Of a statement, where it is known where it stands."),
+    Field("location", "CodeLocation | null", "Of a statement, if it is known where it is now."),
 )
 
 EDGE = (
     Field("source, target", "number", "Nodes."),
     Field("probability", "number", "Of the transition."),
-    Field("reasons", "string[]", "Between two statements what joins them, else empty."),
+    Field("reasons", "string[]", "What connects two statements; empty for other nodes."),
 )
 
 EXPLANATION_RESULT = (
@@ -423,8 +428,8 @@ TEST = (
     Field(
         "calls",
         "string[]",
-        "The calls in measured code that were under way when it failed, the innermost first, each as"
-        " `file:line in function`. Lines are as it was run.",
+        "The calls in measured code that were active when it failed, the innermost first, each as"
+        " `file:line in function`. Lines are those of the file as it was run.",
     ),
     Field("seconds", "number", "How long it took."),
     Field("uri", "DocumentUri | null", "Where it is defined, if that is known and in the workspace folder."),
@@ -437,7 +442,7 @@ TEST_RESULTS_RESULT = (
     Field(
         "files",
         "{uri, statements, executed, tests}[]",
-        "Its measured files, but for test code: how many statements there are, how many of them were executed, and the"
+        "Its measured files, except test code: how many statements there are, how many of them were executed, and the"
         " indices in `tests` of the tests that executed any.",
     ),
 )

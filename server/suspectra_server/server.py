@@ -134,7 +134,7 @@ class SuspectraServer(LanguageServer):
     async def start(self, params: lsp.InitializeParams) -> None:
         """Take the client's folders and options; called while `initialize` is answered."""
         options = params.initialization_options
-        self.trust.learn(options)
+        self.trust.read(options)
         self._configuration = Configuration(options, self.trust)
         folders = list(params.workspace_folders or [])
         root = params.root_uri

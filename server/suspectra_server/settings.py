@@ -1,6 +1,6 @@
 """The settings: declared once, checked one by one, read from whatever a client sends.
 
-The reference, and what VS Code's settings editor shows, are made from the declarations (docs/generate.py).
+The reference and the texts in VS Code's settings editor are generated from the declarations (docs/generate.py).
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Settings:
     show_notifications: str = "off"
 
     def make_technique(self) -> Technique:
-        """The technique these settings name; `clone_failed` is for formulas only."""
+        """The technique of these settings; `clone_failed` counts for formulas only."""
         clones = self.clone_failed and self.technique.partition("+")[0] in FORMULAS
         return make_technique(self.technique, clone_failed=clones)
 
     def jump_model(self, p_jump: float | None = None) -> JumpModel:
-        """How readers leave the ranking by these settings, or with a probability that was learned."""
+        """The model of how readers leave the ranking, with the probability of these settings or a learned one."""
         weights = self.jump_weight_same_function, self.jump_weight_control_flow, self.jump_weight_calls
         return JumpModel(self.p_jump if p_jump is None else p_jump, *weights)
 
@@ -82,15 +82,15 @@ class Setting:
     option : Option
         Its name, type, range, default, and what it does. `#suspectra.name#` in the text is another setting.
     more : str, optional
-        What is to be said besides where it is a setting, after the text of the option.
+        More text that only the setting needs, after the text of the option.
     in_vscode : str, optional
         The text in VS Code, where that differs.
     heading : str
-        What it stands under.
+        Its group in the settings editor.
     scope : str
         Where VS Code lets it be set.
     names : {"", "file", "program"}
-        What it names; if anything, a workspace that is not trusted can't set it.
+        Whether it names a file or a program; then a workspace that is not trusted can't set it.
     example : tuple of str
         A value, for the message about one that can't be used.
     """
@@ -143,7 +143,7 @@ class Setting:
         Raises
         ------
         ValueError
-            When it is not usable; the text says what it must be.
+            When the value is not valid; the text says what it must be.
         """
         option = self.option
         if option.values:
@@ -179,7 +179,7 @@ def _range(setting: Setting) -> tuple[float, float]:
 def _integer(setting: Setting, value: Any) -> int:
     least, most = _range(setting)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise ValueError(f"it must be a whole number from {least:.0f} to {most:.0f}")
+        raise ValueError(f"it must be an integer from {least:.0f} to {most:.0f}")
     return value
 
 
@@ -213,7 +213,7 @@ _CHECKS: Mapping[str, Callable[[Setting, Any], Any]] = {
 
 
 def _jump_weight(option: Option) -> Setting:
-    """The weight of a kind of neighbour; an editor's is bounded, so that a slip of the finger is noticed."""
+    """The weight of a kind of neighbour. It has a maximum, so that typing errors are noticed."""
     return Setting(option._replace(name=f"jump_weight_{option.name}", maximum=1000), heading=ADVANCED)
 
 
@@ -224,8 +224,8 @@ SETTINGS = (
         Option(
             "top",
             Settings.top,
-            "How many suspects to show. Where that ends within a tie, the last ones say how many more have the same"
-            " score.",
+            "How many suspects to show. Where that ends within a tie, the last suspects say how many more have the"
+            " same score.",
             minimum=1,
             maximum=10_000,
         )
@@ -254,9 +254,8 @@ SETTINGS = (
         Option(
             "test_command",
             Settings.test_command,
-            "What *Run Tests and Localize* records, one argument an item: a command that runs pytest or unittest."
-            " Unless it is set, a project whose tests are of unittest and that has no word of pytest runs `python -m"
-            " unittest`.",
+            "The command that *Run Tests and Localize* records, as a list of arguments. It runs pytest or unittest."
+            " Unless it is set, a project that uses unittest and mentions pytest nowhere runs `python -m unittest`.",
             minimum=1,
         ),
         scope="resource",
@@ -267,14 +266,14 @@ SETTINGS = (
         Option(
             "test_interpreter",
             Settings.test_interpreter,
-            "The Python that runs the tests where `#suspectra.testCommand#` begins with a bare `pytest` or `python`."
-            " Empty: the active virtual environment, `.venv` or `venv` in the workspace folder, the Python that runs"
-            " the server, or the one on the `PATH`, whichever first has pytest.",
+            "The Python that runs the tests if `#suspectra.testCommand#` begins with `pytest` or `python`, without a"
+            " path. Empty: the active virtual environment, `.venv` or `venv` in the workspace folder, the Python that"
+            " runs the server, or the one on the `PATH`; the first of them that has pytest.",
         ),
-        in_vscode="The Python that runs the tests where `#suspectra.testCommand#` begins with a bare `pytest` or"
-        " `python`. Empty: the environment selected in the Python extension, if that is installed; else the active"
-        " virtual environment, `.venv` or `venv` in the folder, or the Python on the `PATH`, whichever first has"
-        " pytest.",
+        in_vscode="The Python that runs the tests if `#suspectra.testCommand#` begins with `pytest` or `python`,"
+        " without a path. Empty: the environment selected in the Python extension, if that is installed; otherwise the"
+        " active virtual environment, `.venv` or `venv` in the folder, or the Python on the `PATH`; the first of them"
+        " that has pytest.",
         scope="machine-overridable",
         names="program",
     ),
@@ -282,8 +281,8 @@ SETTINGS = (
         Option(
             "affected_only",
             Settings.affected_only,
-            "Of `#suspectra.testCommand#`, run only tests that failed last time, are new, or that what changed since"
-            " can reach.",
+            "Of the tests of `#suspectra.testCommand#`, run only those that failed last time, that are new, or that a"
+            " change since then can affect.",
         ),
         scope="resource",
     ),
@@ -291,11 +290,10 @@ SETTINGS = (
         Option(
             "c_tests",
             Settings.c_tests,
-            "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, one"
-            ' argument an item, such as `["--make", "cmake --build build", "--ctest", "build"]`. Empty:'
-            " `#suspectra.testCommand#`, or where C or C++ was recorded last, CTest in the build folder of the"
-            " workspace; so too where nothing was recorded yet, `#suspectra.testCommand#` is not set, and there is no"
-            " test of Python.",
+            "For C and C++: the options of `suspectra record-c` that *Run Tests and Localize* uses instead, as a list"
+            ' of arguments such as `["--make", "cmake --build build", "--ctest", "build"]`. Empty:'
+            " `#suspectra.testCommand#`; or CTest in the build folder of the workspace, if C or C++ was recorded last,"
+            " or if nothing was recorded yet, `#suspectra.testCommand#` is not set, and there are no Python tests.",
         ),
         scope="resource",
         names="program",
@@ -311,7 +309,7 @@ SETTINGS = (
         Option(
             "show_notifications",
             Settings.show_notifications,
-            "Which messages nobody asked for may appear as notifications.",
+            "Which messages may appear as notifications.",
             values={
                 "off": "No notifications; messages go to the output channel and the status bar.",
                 "onError": "Notifications for errors only.",
@@ -319,13 +317,15 @@ SETTINGS = (
                 "always": "All notifications.",
             },
         ),
-        more="A client that does not take `suspectra/status` has no other way to learn of problems: unless it sets"
-        " this, it gets errors and warnings.",
+        more="A client that does not support `suspectra/status` has no other way to learn of problems: by default it"
+        " gets errors and warnings.",
         in_vscode="Which of Suspectra's messages may appear as notifications. The answer to a command you gave always"
         " appears.",
         scope="machine",
     ),
-    Setting(P_JUMP, more="With 1 nobody comes back, so there are no expected steps.", heading=ADVANCED),
+    Setting(
+        P_JUMP, more="With 1 the reader never returns to the ranking, so there are no expected steps.", heading=ADVANCED
+    ),
     _jump_weight(SAME_FUNCTION),
     _jump_weight(CONTROL_FLOW),
     _jump_weight(CALLS),
@@ -333,7 +333,7 @@ SETTINGS = (
         Option(
             "learn_jumps",
             Settings.learn_jumps,
-            "Learn `#suspectra.pJump#` from your own moves between suspects. Two counts are kept on this machine, and"
+            "Learn `#suspectra.pJump#` from your own moves between suspects. Two counts are kept on this machine and"
             " sent nowhere; *Show Learned Jumps* shows them, *Reset Learned Jumps* forgets them.",
         ),
         heading=ADVANCED,
@@ -342,7 +342,7 @@ SETTINGS = (
 )
 
 RESTRICTED = tuple(setting.name for setting in SETTINGS if setting.names)
-"""Settings that name files or programs: they are not used in a workspace that is not trusted."""
+"""Settings that name files or programs, which are not used in a workspace that is not trusted."""
 
 
 def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tuple[Settings, list[str]]:
@@ -351,16 +351,16 @@ def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tup
     Parameters
     ----------
     given : mapping
-        Values by their names on the wire. None counts as not given; names that are not the server's are the
-        client's own affair.
+        Values by their names on the wire. None counts as not given. Names that the server does not know are ignored:
+        they may be settings of the client.
     base : Settings, optional
-        What holds for settings that are not given.
+        The values of settings that are not given.
 
     Returns
     -------
     Settings
     list of str
-        What is wrong with values that were not taken, a sentence each.
+        One sentence for each value that is not valid.
     """
     taken, complaints = {}, []
     for setting in SETTINGS:
@@ -371,7 +371,7 @@ def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tup
             taken[setting.attribute] = setting.check(value)
         except ValueError as error:
             complaints.append(
-                f"The setting {SECTION}.{setting.name} is not usable ({error}), so its default holds:"
+                f"The setting {SECTION}.{setting.name} is not usable ({error}), so the default is used:"
                 f" {json.dumps(setting.default)}"
             )
             taken[setting.attribute] = getattr(Settings(), setting.attribute)
@@ -379,7 +379,7 @@ def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tup
 
 
 def section_of(sent: Any) -> Mapping[str, Any]:
-    """The settings inside what a client sent: under ``suspectra``, or at the top."""
+    """The settings in what a client sent: under ``suspectra``, or at the top level."""
     if not isinstance(sent, Mapping):
         return {}
     inner = sent.get(SECTION)

@@ -1,4 +1,4 @@
-"""Text that is safe to show: foreign names and messages without what controls, hides or formats."""
+"""Text that is safe to show: untrusted names and messages, without characters that control, hide or format text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 # control characters, and those that reorder or hide text
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+")
-# words that Markdown, or what editors add to it, could take for markup, up to the last of those that follow each other
+# consecutive words that Markdown, or an editor's extension of it, could take for markup
 _MARKED = r"\S*(?:[\\`*_\[\]<>~$|]|&(?=[#\w])|://|www\.)\S*?"
 _MARKUP = re.compile(rf"{_MARKED}(?:\s+{_MARKED})*(?=[.,:;]*(?:\s|$))")
 MAX_NAME = 300
@@ -17,7 +17,7 @@ MAX_TEXT = 2000
 
 
 def plain(text: str, longest: int = MAX_NAME) -> str:
-    r"""Text of foreign origin on one line, without characters that control or disguise, cut when overlong.
+    r"""Untrusted text on one line, without control characters and invisible ones, cut when too long.
 
     Examples
     --------
@@ -29,9 +29,9 @@ def plain(text: str, longest: int = MAX_NAME) -> str:
 
 
 def markdown(text: str) -> str:
-    """Foreign text as Markdown that shows it as it is: words that could be markup become code.
+    """Untrusted text as Markdown that shows it as it is: words that could be markup become code.
 
-    Some editors show the backslash of an escape, and entities too; all of them know code.
+    Escapes and entities are not used: some editors show them literally. All editors render code.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def markdown(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Foreign text as a Markdown code span, whatever back quotes it holds.
+    """Untrusted text as a Markdown code span, whatever backticks it contains.
 
     Examples
     --------
@@ -57,10 +57,10 @@ def code(text: str) -> str:
 
 
 def number(value: float) -> float:
-    """A score that JSON can hold: an infinite one becomes the largest double."""
+    """A score as JSON can represent it: an infinite one becomes the largest double."""
     return math.copysign(sys.float_info.max, value) if math.isinf(value) else value
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Whether a value of a message is a whole number that is not negative."""
+    """Whether a value of a message is a non-negative integer."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

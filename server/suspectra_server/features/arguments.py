@@ -1,4 +1,4 @@
-"""Arguments of commands, which are checked since clients bind them to keys by hand."""
+"""Checks of the arguments of commands: users write them by hand, in key bindings."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from pygls.exceptions import JsonRpcInvalidParams
 
-MAX_MOVES = 10  # places a jump offers unless asked for another number
+DEFAULT_MOVES = 10  # that a jump offers
 
 
-def checked(method: Callable[..., Any], most: int) -> Callable[..., Awaitable[Any]]:
-    """The method with its arguments as JSON; one that sends too many gets an error."""
+def checked(method: Callable[..., Any], max_: int) -> Callable[..., Awaitable[Any]]:
+    """The method, with an error for a client that sends too many arguments."""
 
     async def run(*arguments: Any) -> Any:
-        if len(arguments) > most:
-            raise JsonRpcInvalidParams(f"at most {most} arguments, got {len(arguments)}")
+        if len(arguments) > max_:
+            raise JsonRpcInvalidParams(f"at most {max_} arguments, got {len(arguments)}")
         result = method(*arguments)
         return await result if hasattr(result, "__await__") else result
 
@@ -39,20 +39,20 @@ def parse_cursor(cursor: Any) -> tuple[str, int]:
 
 
 def parse_jump_options(options: Any, ask: bool) -> tuple[tuple[str, int] | None, bool, int]:
-    """Where to go, whether to ask, and how many places."""
+    """Where to go, whether to ask the user, and how many moves to offer."""
     if options is not None and not isinstance(options, Mapping):
         raise JsonRpcInvalidParams("the options are {to, ask, limit}")
     given = {name: value for name, value in (options or {}).items() if value is not None}
-    to, ask, limit = given.get("to"), given.get("ask", ask), given.get("limit", MAX_MOVES)
+    to, ask, limit = given.get("to"), given.get("ask", ask), given.get("limit", DEFAULT_MOVES)
     if to is not None:
         if not isinstance(to, Mapping):
-            raise JsonRpcInvalidParams("the place to go to is {uri, line}")
+            raise JsonRpcInvalidParams("the location to go to is {uri, line}")
         to = parse_location(to.get("uri"), to.get("line"))
     if not isinstance(ask, bool) or isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise JsonRpcInvalidParams("ask is true or false, and limit a whole number from 1 on")
+        raise JsonRpcInvalidParams("ask must be true or false, and limit an integer of at least 1")
     return to, ask, limit
 
 
 def are_names(names: Any) -> bool:
-    """Whether these can be names of tests, of which a file holds one a line."""
+    """Whether these can be names of tests: they are written to a file, one a line."""
     return isinstance(names, list) and all(isinstance(name, str) and "\n" not in name for name in names)

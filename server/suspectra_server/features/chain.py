@@ -20,7 +20,7 @@ from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import is_count, plain
 
-LIMIT, MOST = 8, 40  # states that are followed from the statement
+DEFAULT_LIMIT, MAX_LIMIT = 8, 40  # states that are followed from the statement
 
 
 def register(session: Session) -> None:
@@ -49,13 +49,13 @@ def register(session: Session) -> None:
 
 
 class _Texts:
-    """Where statements of a ranking stand, for the picture that a worker thread makes.
+    """The locations of statements in the texts as they are now, for the picture that a worker thread makes.
 
     Parameters
     ----------
     folder : Folder
     snapshot : Snapshot
-        What was known when the picture was asked for.
+        The one of the moment when the picture was requested.
     """
 
     def __init__(self, folder: Folder, snapshot: Snapshot):
@@ -64,7 +64,7 @@ class _Texts:
         self._placements = dict(snapshot.placements)
 
     def read(self, elements: Iterable[int]) -> Reading:
-        """Read the files of statements, in whatever worker thread this is."""
+        """Read the files of statements; called in a worker thread."""
         files = self._ranking.files
         paths = {self._ranking.recorded_line(element)[0] for element in elements}
         reading = self._folder.sources.read_in_worker(path for path in paths if path in files)
@@ -74,7 +74,7 @@ class _Texts:
         return reading
 
     def label(self, element: int) -> str:
-        """File and line of a statement, as it stands now where that is known."""
+        """File and line of a statement, as it is now if that is known."""
         where, line = self._now(element)
         return f"{where.file}:{where.line if line is None else line + 1}"
 
@@ -91,7 +91,7 @@ class _Texts:
 
 
 def _picture(texts: _Texts, navigation: NavigationModel, element: int, limit: int) -> tuple[Picture, Reading] | None:
-    """In the worker thread."""
+    """The picture, and the files read for it; called in the worker thread."""
     if navigation.model is None:
         return None
     try:
@@ -132,7 +132,7 @@ def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture
 def _read(params: Any) -> tuple[str, int, int]:
     given = params if isinstance(params, Mapping) else {}
     uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
-    limit = LIMIT if limit is None else limit
+    limit = DEFAULT_LIMIT if limit is None else limit
     if not isinstance(uri, str) or not is_count(line) or not is_count(limit):
         raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
-    return uri, line, min(max(limit, 1), MOST)
+    return uri, line, min(max(limit, 1), MAX_LIMIT)

@@ -1,4 +1,4 @@
-"""Code actions on a suspect: what a reader may want to do with it."""
+"""Code actions on a suspect: the commands that a reader may want to give there."""
 
 from __future__ import annotations
 

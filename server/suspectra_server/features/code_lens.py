@@ -1,4 +1,4 @@
-"""Code lenses: above the functions that hold suspects rank and score, and where to look next."""
+"""Code lenses above functions with suspects: rank and score, and where to look next."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def register(session: Session) -> None:
 
 
 def refresh(session: Session) -> None:
-    """Have the client ask again, where it can be asked to."""
+    """Have the client request code lenses again, if it supports that."""
     if session.can("workspace.code_lens.refresh_support"):
         session.workspace_code_lens_refresh(None)
 
 
 def _functions(snapshot: Snapshot, path: str) -> list[tuple[int, list[Mark]]]:
-    """The first line of each function that holds marks, counted from 0, and its marks, best first."""
+    """The first line of each function with marks, counted from 0, and its marks, best first."""
     marks_of: dict[int, list[Mark]] = {}
     for mark in snapshot.by_file.get(path, ()):
         function = int(snapshot.ranking.elements.function[mark.suspect.element])
@@ -61,7 +61,7 @@ def _explain(title: str, uri: str, mark: Mark) -> lsp.Command:
 
 
 def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> lsp.Command | None:
-    """Where to look after the function's best suspect, as the navigation model has it."""
+    """Where to look after the function's best suspect, according to the navigation model."""
     known = snapshot.navigation.next if snapshot.navigation else {}
     mark = next((mark for mark in marks if mark.suspect.element in known), None)
     if mark is None:

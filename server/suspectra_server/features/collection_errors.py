@@ -1,4 +1,4 @@
-"""Diagnostics where something keeps tests from being collected."""
+"""Diagnostics for what keeps tests from being collected."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CODE = "collection-error"
 
 
 def range_of_error(folder: Folder, mark: ErrorMark, units: Units) -> lsp.Range | None:
-    """The line of an error as it is now; None where it was edited or its text was never seen."""
+    """The line of an error as it is now; None if it was edited, or if its text was never read."""
     lines = folder.texts.now(mark.error.file)
     if mark.line is None or lines is None or mark.line >= len(lines):
         return None
@@ -24,7 +24,7 @@ def range_of_error(folder: Folder, mark: ErrorMark, units: Units) -> lsp.Range |
 
 
 def collection_diagnostics(folder: Folder, units: Units) -> dict[str, list[lsp.Diagnostic]]:
-    """One diagnostic for each line and error, whatever number of test files meets it."""
+    """One diagnostic for each line and error, however many test files run into it."""
     met: dict[tuple[str, int, str], list[ErrorMark]] = {}
     for mark in folder.snapshot.errors:
         if mark.line is not None and mark.error.file in folder.snapshot.ranking.inside:

@@ -36,8 +36,8 @@ def _program() -> tuple[str, ...]:
 
 
 def _quoted(words: Sequence[str]) -> str:
-    """For the shell that a terminal most likely has."""
+    """Quoted for the shell that a terminal most likely runs."""
     if os.name != "nt":
         return shlex.join(words)
     line = subprocess.list2cmdline(words)
-    return f"& {line}" if line.startswith('"') else line  # PowerShell takes a quoted word for a text otherwise
+    return f"& {line}" if line.startswith('"') else line  # without &, PowerShell takes a quoted word for a string

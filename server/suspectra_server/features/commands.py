@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from suspectra.markov.move import Move
     from suspectra.report import Suspect
 
-Found = tuple["Folder", Mark]  # of the present ranking: not to be kept across an `await`
+Found = tuple["Folder", Mark]  # of the present ranking, so not to be kept across an `await`
 Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `CodeLocation` of the protocol
 
-MAX_CHOICES = 5  # of them that the server asks about: some clients make each a button
+MAX_CHOICES = 5  # in one question: some clients make each a button
 
 
 class RequestFailed(JsonRpcException):
@@ -50,7 +50,7 @@ class RequestFailed(JsonRpcException):
 
 
 class Commands:
-    """One method for each command; arguments are checked here, since clients bind them to keys by hand."""
+    """One method for each command."""
 
     def __init__(self, session: Session):
         self._session = session
@@ -61,37 +61,37 @@ class Commands:
 
     async def next_suspect(self, cursor: Any = None) -> lsp.Location | None:
         """Go to the next suspect."""
-        here = self._at_reader(cursor)
-        if self._by_steps(here):
-            return self._go_to(await self._fewest_steps(here), here)
+        current = self._at_reader(cursor)
+        if self._by_steps(current):
+            return self._go_to(await self._fewest_steps(current), current)
         found = self._in_ranking(cursor, 1)
-        self._learn(here, Statement.for_mark(*found) if found else None, returns=True)
-        return self._go_to(found, here)
+        self._learn(current, Statement.for_mark(*found) if found else None, returns=True)
+        return self._go_to(found, current)
 
     def previous_suspect(self, cursor: Any = None) -> lsp.Location | None:
         """Go to the previous suspect."""
-        here = self._at_reader(cursor)
-        if self._by_steps(here):
+        current = self._at_reader(cursor)
+        if self._by_steps(current):
             return self.back()
         found = self._in_ranking(cursor, -1)
-        self._learn(here, Statement.for_mark(*found) if found else None, returns=True)
-        return self._go_to(found, here)
+        self._learn(current, Statement.for_mark(*found) if found else None, returns=True)
+        return self._go_to(found, current)
 
     def first_suspect(self) -> lsp.Location | None:
         """Go to the most suspicious line."""
         return self._go_to(next(iter(self._unexamined()), None))
 
     async def jump(self, cursor: Any = None, options: Any = None) -> dict[str, Any] | None:
-        """Say where to look next, and go there if a place is chosen."""
+        """List where to look next, and go there if a location is chosen."""
         to, ask, limit = parse_jump_options(options, ask=not self._session.takes_status)
-        here = self._at_reader(cursor) or self._first()
-        if here is None:
+        current = self._at_reader(cursor) or self._first()
+        if current is None:
             if ask:
                 self._session.answer("There are no suspects, so there is nowhere to jump to.")
             return None
-        folder, ranking = here.folder, here.ranking
+        folder, ranking = current.folder, current.ranking
         moves, reading = await folder.navigation.ask(
-            ranking, lambda navigation, token: _moves(here, navigation, limit)
+            ranking, lambda navigation, token: _moves(current, navigation, limit)
         ) or (
             [],
             None,
@@ -104,18 +104,18 @@ class Commands:
         if to is not None:
             target = self._statement_at(*to)
             if target is None:
-                raise JsonRpcInvalidParams("there is no ranked statement at that place")
+                raise JsonRpcInvalidParams("there is no measured statement on that line")
         elif ask and offered:
-            target = await self._ask_where(here, offered[:MAX_CHOICES])
+            target = await self._ask_where(current, offered[:MAX_CHOICES])
         elif ask:
             self._session.answer("There is nowhere to go from here.")
-        self._learn(here, target)
+        self._learn(current, target)
         return {
-            "origin": to_protocol(self._session, here),
+            "origin": to_protocol(self._session, current),
             "moves": [
                 {**where, "probability": move.probability, "reasons": list(move.reasons)} for move, _, where in offered
             ],
-            "chosen": self._visit(target, here) if target else None,
+            "chosen": self._visit(target, current) if target else None,
         }
 
     def back(self) -> lsp.Location | None:
@@ -130,7 +130,7 @@ class Commands:
         return None
 
     def explain(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
-        """Say why a line stands where it stands."""
+        """Say why a line has its rank."""
         found = self._current() if uri is None else self._suspect_at(*parse_location(uri, line))
         if found is None:
             if not self._session.takes_status:
@@ -143,7 +143,7 @@ class Commands:
         return {"markdown": as_markdown(folder.snapshot, suspect), "location": where}
 
     def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
-        """Take the suspect on a line off the marks."""
+        """Mark the suspect on a line as examined."""
         found = self._marked(*parse_location(uri, line))
         if found is None:
             return False
@@ -151,7 +151,7 @@ class Commands:
         return True
 
     def mark_innocent(self, uri: Any = None, line: Any = None, scope: Any = "line") -> bool:
-        """Take a statement, or its function, off the marks and out of the model."""
+        """Declare a statement, or its function, innocent."""
         if scope not in ("line", "function"):
             raise JsonRpcInvalidParams('the scope is "line" or "function"')
         found = self._statement_at(*parse_location(uri, line))
@@ -171,10 +171,10 @@ class Commands:
         low, high = habit.interval(prior)
         if not self._session.takes_status:
             moves = f"{habit.jumps} of {habit.jumps + habit.returns} moves" if habit != JumpHabit() else "No moves"
-            use = "" if settings.learn_jumps else " It is not used: the setting learnJumps is off."
+            use = "" if settings.learn_jumps else " It is not used, as the setting learnJumps is off."
             self._session.answer(
-                f"{moves} seen so far were jumps: a chance of {habit.estimate(prior):.2f} ({low:.2f} to {high:.2f})."
-                f"{use} Kept in {learned.file}"
+                f"{moves} seen so far were jumps: the probability is {habit.estimate(prior):.2f}"
+                f" ({low:.2f} to {high:.2f}).{use} The counts are in {learned.file}"
             )
         return {
             "consent": settings.learn_jumps,
@@ -187,18 +187,18 @@ class Commands:
         }
 
     async def reset_learned(self) -> bool:
-        """Forget what was learned."""
-        there = await self._session.files.run(self._session.learned.reset)
+        """Delete what was learned."""
+        existed = await self._session.files.run(self._session.learned.reset)
         for folder in self._session.folders:
             folder.navigation.renew(after=0)
         if not self._session.takes_status:
             self._session.answer(
-                "What was learned from your moves is forgotten." if there else "Nothing was learned yet."
+                "What was learned from your moves is forgotten." if existed else "Nothing was learned yet."
             )
-        return there
+        return existed
 
     def clear_examined(self) -> None:
-        """Bring all examined suspects back."""
+        """Show all examined and innocent suspects again."""
         for folder in self._session.folders:
             folder.clear_exclusions()
 
@@ -218,7 +218,7 @@ class Commands:
         return name
 
     async def run_tests(self, uris: Any = None, tests: Any = None) -> bool:
-        """Record the tests in each folder, or in those named; of a folder all tests, or those named for it."""
+        """Record all tests, or some, in each folder or in some."""
         if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
             raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
         tests = {} if tests is None else tests
@@ -229,7 +229,7 @@ class Commands:
         except NotTrusted as error:
             raise RequestFailed(str(error)) from None
         if self._session.test_run.running:
-            raise RequestFailed("The tests are running already.")
+            raise RequestFailed("Tests are already running.")
         folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]
         if not folders:
             raise RequestFailed("No folder is open." if uris is None else "None of these is a folder of the workspace.")
@@ -262,7 +262,7 @@ class Commands:
         return (folder, mark) if mark else None
 
     def _suspect_at(self, uri: str, line: int) -> tuple[Folder, Suspect, lsp.Location] | None:
-        """The suspect on a line, marked or further down the ranking."""
+        """The suspect on a line, marked or further down in the ranking."""
         if marked := self._marked(uri, line):
             return marked[0], marked[1].suspect, self._location(*marked)
         found = self._session.folders.holding(uri)
@@ -272,7 +272,7 @@ class Commands:
 
     def _visited(self) -> Found | None:
         """The suspect visited last, if the reader is still on one."""
-        return next((found for found in self._all() if _stop(found) == self._session.trail.here), None)
+        return next((found for found in self._all() if _stop(found) == self._session.trail.current), None)
 
     def _current(self) -> tuple[Folder, Suspect, lsp.Location] | None:
         found = self._visited() or next(iter(self._unexamined()), None)
@@ -292,10 +292,10 @@ class Commands:
         return Statement.for_line(folder, (path, origin)) if origin else None
 
     def _at_reader(self, cursor: Any) -> Statement | None:
-        """Where the reader is: the statement at the cursor, else where they went last."""
+        """Where the reader is: the statement at the cursor, or else the one visited last."""
         if cursor is not None and (found := self._statement_at(*parse_cursor(cursor))):
             return found
-        stop = self._session.trail.here
+        stop = self._session.trail.current
         folder = self._session.folders.get(stop.folder) if stop else None
         return Statement.for_line(folder, stop.line) if stop and folder else None
 
@@ -305,30 +305,30 @@ class Commands:
 
     # what comes next
 
-    def _by_steps(self, here: Statement | None) -> bool:
-        """Whether the reader wants to be led by expected steps."""
-        folder = here.folder if here else next(iter(self._session.folders), None)
+    def _by_steps(self, current: Statement | None) -> bool:
+        """Whether the order is that of expected steps."""
+        folder = current.folder if current else next(iter(self._session.folders), None)
         return folder is not None and folder.settings.order == "steps"
 
     def _in_ranking(self, cursor: Any, direction: int) -> Found | None:
         everything = self._all()
-        here = (self._marked(*parse_cursor(cursor)) if cursor is not None else None) or self._visited()
-        if here is None:
+        current = (self._marked(*parse_cursor(cursor)) if cursor is not None else None) or self._visited()
+        if current is None:
             order = everything if direction > 0 else everything[::-1]
         else:
             stops = [_stop(found) for found in everything]
-            at = stops.index(_stop(here))
+            at = stops.index(_stop(current))
             after, before = everything[at + 1 :], everything[: at + 1]
             order = after + before if direction > 0 else before[-2::-1] + everything[at:][::-1]
         return next((found for found in order if not found[1].examined), None)
 
-    async def _fewest_steps(self, here: Statement | None) -> Found | None:
-        """The suspect that this walk has not come by and that takes the fewest expected steps from here."""
-        steps = await self._steps_from(here) if here else None
-        # from here on nothing is waited for: what stands below is all of the present ranking
-        now = here.now() if here else None
-        if here is not now:
-            steps = None  # they are by element numbers of the previous ranking
+    async def _fewest_steps(self, current: Statement | None) -> Found | None:
+        """The suspect with the fewest expected steps from the current statement that was not visited on this walk."""
+        steps = await self._steps_from(current) if current else None
+        # nothing is awaited from this line on, so all that follows is of the present ranking
+        now = current.now() if current else None
+        if current is not now:
+            steps = None  # they are in the element numbers of the previous ranking
         trail = self._session.trail
         found = [one for one in self._unexamined() if now is None or Statement.for_mark(*one) != now]
         left = [one for one in found if not trail.saw(_stop(one))]
@@ -345,25 +345,25 @@ class Commands:
 
         return min(left, key=near, default=None)
 
-    async def _steps_from(self, here: Statement) -> np.ndarray | None:
+    async def _steps_from(self, current: Statement) -> np.ndarray | None:
         """Expected steps from a statement to every other, in the numbers of its ranking."""
-        asked = here.folder.navigation.ask(
-            here.ranking, lambda navigation, token: navigation.steps_from(here.element, token), of_steps=True
+        asked = current.folder.navigation.ask(
+            current.ranking, lambda navigation, token: navigation.steps_from(current.element, token), of_steps=True
         )
         try:
             return await asyncio.wait_for(asked, STEPS_TIMEOUT_S)
         except asyncio.TimeoutError:
             return None
 
-    async def _ask_where(self, here: Statement, offered: list[Offer]) -> Statement | None:
-        """Let the user choose a move, where the client has nothing of its own for it."""
+    async def _ask_where(self, current: Statement, offered: list[Offer]) -> Statement | None:
+        """Let the user choose a move, in a client that has no list of its own."""
         titles = {
             plain(
                 f"{where['file']}:{where['line']} · {chance(move.probability)} · {', '.join(move.reasons)}"
             ): statement
             for move, statement, where in offered
         }
-        origin = to_protocol(self._session, here)
+        origin = to_protocol(self._session, current)
         text = f"Where to look next from {origin['file']}:{origin['line']}?" if origin else "Where to look next?"
         request = lsp.ShowMessageRequestParams(
             lsp.MessageType.Info, plain(text), [lsp.MessageActionItem(title) for title in titles]
@@ -371,20 +371,20 @@ class Commands:
         answer = await self._session.window_show_message_request_async(request)
         return titles.get(answer.title) if answer else None
 
-    def _learn(self, here: Statement | None, target: Statement | None, returns: bool = False) -> None:
-        """Count a move, if the reader agreed: a jump if it leads to a neighbour, unless they asked for the ranking."""
-        here, target = here and here.now(), target and target.now()
-        if here is None or target is None or not here.folder.settings.learn_jumps:
+    def _learn(self, current: Statement | None, target: Statement | None, returns: bool = False) -> None:
+        """Count a move, if the reader agreed to that: as a jump where it leads to a neighbour, not to the ranking."""
+        current, target = current and current.now(), target and target.now()
+        if current is None or target is None or not current.folder.settings.learn_jumps:
             return
-        folder, element = here.folder, here.element
-        last = self._session.trail.here
+        folder, element = current.folder, current.element
+        last = self._session.trail.current
         visited = folder.element_of(last.line) if last and last.folder == folder.uri else None
 
         def count(navigation: NavigationModel, token: Token) -> list[bool]:
             model = navigation.model
             if model is None:
                 return []
-            # who was found elsewhere than they were led to went there by themselves
+            # a reader who is not where they were led has moved there without a command
             by_hand = visited is not None and visited != element and model.is_neighbour(visited, element)
             moves = [True] if by_hand else []
             if model.has_neighbours(element):
@@ -393,7 +393,7 @@ class Commands:
             return moves
 
         async def learn() -> None:
-            for jumped in await folder.navigation.ask(here.ranking, count) or []:
+            for jumped in await folder.navigation.ask(current.ranking, count) or []:
                 await self._session.files.run(partial(self._session.learned.add, jumped))
             for one in self._session.folders:
                 one.navigation.renew()
@@ -402,17 +402,17 @@ class Commands:
 
     # going there
 
-    def _go_to(self, found: Found | None, here: Statement | None = None) -> lsp.Location | None:
+    def _go_to(self, found: Found | None, current: Statement | None = None) -> lsp.Location | None:
         if found is not None:
-            return self._visit(Statement.for_mark(*found), here)
+            return self._visit(Statement.for_mark(*found), current)
         if not self._session.takes_status:
             done = any(folder.snapshot.marks for folder in self._session.folders)
             self._session.answer("No other suspect is left." if done else self._session.status()["message"])
         return None
 
-    def _visit(self, target: Statement, here: Statement | None) -> lsp.Location | None:
+    def _visit(self, target: Statement, current: Statement | None) -> lsp.Location | None:
         """Go to a statement, and remember where the reader came from."""
-        to, from_ = target.now(), here and here.now()
+        to, from_ = target.now(), current and current.now()
         if to is None or (location := current_location(self._session, to)) is None:
             return None
         origin = Stop(from_.folder.uri, from_.recorded_line) if from_ else None
@@ -422,7 +422,7 @@ class Commands:
 
     def _show(self, statement: Statement, location: lsp.Location) -> lsp.Location:
         if self._session.can("window.show_document.support"):
-            # the cursor goes there and nothing is selected: a key must not replace the statement
+            # nothing is selected, so that a key can't replace the statement
             start = location.range.start
             show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
             self._session.window_show_document(show)
@@ -438,7 +438,7 @@ class Commands:
         return lsp.Location(folder.uri_of(mark.file), range_of(mark, lines, self._session.units))
 
     async def _ask_for_technique(self) -> str | None:
-        """Let the user choose, where the client has nothing of its own for it: the techniques with advice."""
+        """Let the user choose among the techniques with advice, in a client that has no list of its own."""
         choices = {f"{info.title} ({info.name})": info for info in technique_infos() if info.advice}
         request = lsp.ShowMessageRequestParams(
             lsp.MessageType.Info,
@@ -458,14 +458,14 @@ def register(session: Session) -> None:
         session.command(command.id)(checked(method, len(command.arguments)))
 
 
-def _moves(here: Statement, navigation: NavigationModel, limit: int) -> tuple[list[Move], Reading] | None:
-    """Where to look next, with the texts of these places read; in the worker thread."""
+def _moves(current: Statement, navigation: NavigationModel, limit: int) -> tuple[list[Move], Reading] | None:
+    """Where to look next, and the files of these locations; called in the worker thread."""
     if navigation.model is None:
         return None
-    moves = navigation.model.next_moves(here.element, limit)
-    ranking = here.ranking
-    paths = {ranking.recorded_line(one)[0] for one in (here.element, *(move.element for move in moves))}
-    return moves, here.folder.sources.read_in_worker(path for path in paths if path in ranking.files)
+    moves = navigation.model.next_moves(current.element, limit)
+    ranking = current.ranking
+    paths = {ranking.recorded_line(one)[0] for one in (current.element, *(move.element for move in moves))}
+    return moves, current.folder.sources.read_in_worker(path for path in paths if path in ranking.files)
 
 
 def _stop(found: Found) -> Stop:

@@ -20,7 +20,7 @@ from suspectra_server.text import plain
 SOURCE = "suspectra"
 CHANGED = "changed-since-run"
 MAX_RELATED = 5
-# a suspicion is no error: only the few lines on top ask for attention, the rest is there for who looks
+# a suspicion is no error: only the first few lines ask for attention; the others are there for those who look
 SEVERITY = {
     Band.HIGH: lsp.DiagnosticSeverity.Warning,
     Band.MEDIUM: lsp.DiagnosticSeverity.Information,
@@ -30,7 +30,7 @@ PAGES = Path(__file__).parent.parent / "docs" / "techniques"
 
 
 class Published:
-    """What was sent to the client, file by file."""
+    """The diagnostics that the client has, by file."""
 
     def __init__(self, client: Client):
         self._client = client
@@ -56,7 +56,7 @@ class Published:
                 known.pop(path, None)
 
     def withdraw(self, folder: Folder) -> None:
-        """Take back everything published for a folder."""
+        """Remove all diagnostics of a folder."""
         for uri, _ in self._files.pop(folder.uri, {}).values():
             self._send(uri, [])
 
@@ -74,7 +74,7 @@ class Published:
             wanted[path] += [self._diagnostic(folder, mark) for mark in alone]
         for path, count in snapshot.unplaceable.items():
             if folder.texts.on_disk(path):
-                wanted[path] = [_lost(count)]
+                wanted[path] = [_unplaceable(count)]
         for path, errors in collection_diagnostics(folder, self._client.units).items():
             wanted[path] = [*errors, *wanted.get(path, ())]
         return wanted
@@ -101,7 +101,7 @@ class Published:
         return {"technique": technique.name, "cloneFailed": technique.clone_failed, **figures(mark)}
 
     def _region(self, folder: Folder, region: Region) -> lsp.Diagnostic:
-        """A part of a suspicious behaviour, all its lines."""
+        """The diagnostic of one part of a suspicious behaviour, over all its lines."""
         first, last = region.marks[0], region.marks[-1]
         diagnostic, data = self._diagnostic(folder, region.best), self._data(folder, region.best)
         diagnostic.range = self._range(folder, region)
@@ -131,7 +131,7 @@ class Published:
         return lsp.Range(first.start, last.end)
 
     def _related(self, folder: Folder, mark: Mark) -> list[lsp.DiagnosticRelatedInformation] | None:
-        """The failing tests that execute it, where it is known where they stand."""
+        """The failing tests that execute it, as far as their locations are known."""
         if not self._client.can("text_document.publish_diagnostics.related_information"):
             return None
         related: list[lsp.DiagnosticRelatedInformation] = []
@@ -149,12 +149,12 @@ class Published:
         return related or None
 
 
-def _lost(count: int) -> lsp.Diagnostic:
-    """Said on the first line of a file whose text as run is not known, instead of marking wrong lines."""
+def _unplaceable(count: int) -> lsp.Diagnostic:
+    """A diagnostic on the first line of a file whose text as run is not known, instead of marks on wrong lines."""
     what = "a suspect" if count == 1 else f"{count} suspects"
     return lsp.Diagnostic(
         whole_line(0),
-        f"This file holds {what}, but it changed since the tests ran: run them again to see where.",
+        f"This file has {what}, but it changed since the tests ran. Run them again to see where.",
         severity=lsp.DiagnosticSeverity.Information,
         code=CHANGED,
         source=SOURCE,

@@ -1,4 +1,4 @@
-"""Hovers: why a line stands where it stands, on every line that a failing test executes."""
+"""Hovers on every line that a failing test executes: why it has its rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inlay hints: the rank at the end of a suspicious line. Off unless asked for."""
+"""Inlay hints: the rank at the end of a suspicious line. Off by default."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def register(session: Session) -> None:
 
 
 def refresh(session: Session) -> None:
-    """Have the client ask again, where it can be asked to and there is something to see."""
+    """Have the client request inlay hints again, if it supports that and they are on."""
     if session.can("workspace.inlay_hint.refresh_support") and any(f.settings.inlay_hints for f in session.folders):
         session.workspace_inlay_hint_refresh(None)

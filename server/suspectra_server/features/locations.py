@@ -1,4 +1,4 @@
-"""Statements as messages name them: where they stand now, and how they rank."""
+"""Statements in messages: where they are now, and their ranks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from suspectra_server.text import plain
 
 
 def current_location(session: Session, statement: Statement) -> lsp.Location | None:
-    """Where a statement of this or an earlier ranking stands now.
+    """Where a statement of this or an earlier ranking is now.
 
-    None where it was edited, or its file's text was never seen.
+    None if it was edited, or if the text of its file was never read.
     """
     now = statement.now()
     if now is None:
@@ -36,7 +36,7 @@ def current_location(session: Session, statement: Statement) -> lsp.Location | N
 
 
 def to_protocol(session: Session, statement: Statement) -> dict[str, Any] | None:
-    """A `CodeLocation` of the protocol; None where it is not known where the statement stands."""
+    """A `CodeLocation` of the protocol; None if it is not known where the statement is."""
     location, now = current_location(session, statement), statement.now()
     if location is None or now is None:
         return None

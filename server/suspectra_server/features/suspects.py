@@ -1,4 +1,4 @@
-"""The requests of views: the list of suspects, and the techniques there are."""
+"""The requests for the list of suspects and the list of techniques."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def register(session: Session) -> None:
 
 
 def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
-    """How many lines are left out that have the score of the last one of their folder's ranking that is not."""
+    """How many lines have the same score as the last one in the list, and are not in it."""
     listed = found[:limit]
     if not listed:
         return 0
@@ -80,18 +80,18 @@ def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
 
 def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> dict[str, Any]:
     error = mark.error
-    there = error.file in folder.snapshot.ranking.inside
-    home = error.home in folder.snapshot.ranking.inside
+    is_inside = error.file in folder.snapshot.ranking.inside
+    has_home = error.home in folder.snapshot.ranking.inside
     return {
         "collector": plain(error.collector, MAX_NAME),
         "exception": plain(error.exception, MAX_NAME),
         "message": plain(error.message, MAX_TEXT),
         "folder": folder.uri,
-        "uri": folder.uri_of(error.file) if there else None,
-        "range": range_of_error(folder, mark, session.units) if there else None,
+        "uri": folder.uri_of(error.file) if is_inside else None,
+        "range": range_of_error(folder, mark, session.units) if is_inside else None,
         "file": error.file,
         "line": error.line if mark.line is None else mark.line + 1,
-        "test": folder.uri_of(error.home) if home else None,
+        "test": folder.uri_of(error.home) if has_home else None,
     }
 
 

@@ -1,4 +1,4 @@
-"""Workspace symbols: the suspects, for clients that list symbols and nothing else."""
+"""Workspace symbols: the suspects, for clients that can list nothing but symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requests about tests: why a line is suspected and by whom, how the tests ended, and what they executed."""
+"""The requests about tests: why a line is suspected and because of which tests, how tests ended, what they executed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.text import is_count, number, plain
 
-MAX_TESTS = 100  # of each kind that an explanation names unless asked for more
+DEFAULT_TESTS = 100  # failing ones, and passing ones, that an explanation names
 
 
 def register(session: Session) -> None:
@@ -29,7 +29,7 @@ def register(session: Session) -> None:
     def explanation(params: Any) -> dict[str, Any] | None:
         given = params if isinstance(params, Mapping) else {}
         uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
-        limit = MAX_TESTS if limit is None else limit
+        limit = DEFAULT_TESTS if limit is None else limit
         if not isinstance(uri, str) or not is_count(line) or not is_count(limit):
             raise JsonRpcInvalidParams("the params are {uri, line, limit?}, the line counted from 0")
         found = session.folders.holding(uri)
@@ -100,7 +100,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
 
 
 def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> list[dict[str, Any]]:
-    """Tests of the protocol; one defined outside the folder has no place."""
+    """Each as a `Test` of the protocol; one that is defined outside the folder has no location."""
     return [
         {
             "name": plain(test.name),
@@ -108,16 +108,16 @@ def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> lis
             "message": plain(test.message),
             "calls": ranking.calls_of(test.name),
             "seconds": test.seconds,
-            "uri": folder.uri_of(there.file) if there else None,
-            "line": there.line if there else None,
+            "uri": folder.uri_of(location.file) if location else None,
+            "line": location.line if location else None,
         }
         for test in tests
-        for there in [test.location if test.location and test.location.file in ranking.inside else None]
+        for location in [test.location if test.location and test.location.file in ranking.inside else None]
     ]
 
 
 def _by_file(evidence: Evidence) -> dict[str, dict[str, Any]]:
-    """For each file of the program how much was executed, and by which tests."""
+    """For each file that is not test code, how much was executed, and by which tests."""
     elements = evidence.elements
     executed = np.zeros(len(elements), bool)
     executed[evidence.at_import] = True

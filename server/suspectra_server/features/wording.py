@@ -1,4 +1,4 @@
-"""What is said about a suspect, shared by diagnostics, hovers and the explain command."""
+"""The sentences about a suspect, shared by diagnostics, hovers and the command `explain`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_TESTS = 10
 
 
 def score_words(score: float) -> str:
-    """A score in as many digits as tell scores apart.
+    """A score, in enough digits to tell scores apart.
 
     Examples
     --------
@@ -25,14 +25,14 @@ def score_words(score: float) -> str:
 
 
 def rank_words(suspect: Suspect) -> str:
-    """The rank, or the ranks of its tie."""
+    """The rank, or the first and the last rank of its tie."""
     if suspect.tied == 1:
         return str(suspect.rank_best)
     return f"{suspect.rank_best}–{suspect.rank_worst}"
 
 
 def figures(mark: Mark) -> dict[str, Any]:
-    """The numbers of a suspect under the names clients know them by."""
+    """The numbers of a suspect under their names in the protocol."""
     suspect = mark.suspect
     return {
         "score": number(suspect.score),
@@ -50,7 +50,7 @@ def figures(mark: Mark) -> dict[str, Any]:
 
 
 def headline(ranking: Ranking, suspect: Suspect) -> str:
-    """One line for lists: rank, technique, score, and the first reason."""
+    """One line for lists: rank, technique, score and the first reason."""
     explanation = ranking.explain(suspect)
     cut = [f"and {ranking.tied_beyond} more of the same rank, not marked"] if ranking.is_cut(suspect) else []
     return " · ".join([explanation.headline, *explanation.sentences[:1], *cut])
@@ -71,7 +71,7 @@ def behaviour(ranking: Ranking, region: Region) -> str:
 
 
 def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
-    """Why a suspect stands where it stands."""
+    """Why a suspect has its rank, in Markdown."""
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
     parts = [f"**{markdown(explanation.headline)}**", "\n\n".join(markdown(s) for s in explanation.sentences)]
@@ -85,7 +85,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
 
 
 def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
-    """The same for clients that show no Markdown."""
+    """Why a suspect has its rank, for clients that show no Markdown."""
     explanation = snapshot.ranking.explain(suspect)
     lines = [explanation.headline, *explanation.sentences, explanation.formula, explanation.substituted]
     lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MAX_TESTS]]

@@ -1,4 +1,4 @@
-"""The editor at the other end, as far as the session speaks with it."""
+"""The client, as far as the session needs it."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from suspectra_server.state.documents import Units
 
 
 class Client(Protocol):
-    """What a part of the session may ask of the client. The server is one; nothing else is known of it here."""
+    """What the session may send to the client and know of it. The server implements this."""
 
     @property
     def units(self) -> Units:
-        """The units of columns the client wants."""
+        """The units in which the client counts columns."""
 
     @property
     def takes_status(self) -> bool:
-        """Whether the client shows `suspectra/status`, and so has a place of its own for what is going on."""
+        """Whether the client shows `suspectra/status`, so that it needs no messages about the state."""
 
     @property
     def work_done_progress(self) -> Progress:
         """The client's progress bars."""
 
     def can(self, capability: str) -> Any:
-        """A client capability by its path, None where the client does not have it."""
+        """A client capability by its path; None if the client does not have it."""
 
     def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:
-        """Say something to a user who asked for it."""
+        """Show a message to a user who gave a command."""
 
     def send_status(self) -> None:
-        """Send `suspectra/status` where the client takes it."""
+        """Send `suspectra/status`, if the client supports it."""
 
     def window_log_message(self, params: lsp.LogMessageParams, /) -> None:
         """Send a line for the client's log."""

@@ -1,4 +1,4 @@
-"""The client's settings: from its options at the start, from what it pushes, and from what it answers when asked."""
+"""The client's settings: from its initialization options, its notifications, and its answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Configuration:
-    """What the client said of its settings so far.
+    """What the client has sent of its settings so far.
 
     Parameters
     ----------
@@ -32,13 +32,13 @@ class Configuration:
         self._trust = trust
 
     def push(self, pushed: Any) -> None:
-        """Take what the client sends without being asked."""
+        """Take settings that the client sent in a notification."""
         self._pushed = section_of(pushed)
 
     async def ask(
         self, folders: Sequence[Folder], ask: Callable[[lsp.ConfigurationParams], Awaitable[Sequence[Any] | None]]
     ) -> list[Any]:
-        """What the client has to say of each folder, None where it says nothing."""
+        """Request the settings of each folder; None for a folder without an answer."""
         items = [lsp.ConfigurationItem(scope_uri=folder.uri, section=SECTION) for folder in folders]
         try:
             answers = list(await ask(lsp.ConfigurationParams(items)) or ())[: len(folders)]
@@ -48,12 +48,12 @@ class Configuration:
         return answers + [None] * (len(folders) - len(answers))
 
     def settings(self, answer: Any, defaults: Settings) -> tuple[Settings, list[str]]:
-        """The settings of a folder, given what the client answered for it, and what is wrong with them.
+        """The settings of a folder, given the client's answer for it, and what is wrong with them.
 
         Parameters
         ----------
         answer : object
-            Anything but a mapping says nothing.
+            Ignored unless it is a mapping.
         defaults : Settings
 
         Returns
@@ -66,7 +66,7 @@ class Configuration:
         if isinstance(answer, Mapping):
             given |= {name: value for name, value in answer.items() if value is not None}
         left_out = [] if self._trust.granted else [name for name in RESTRICTED if given.get(name)]
-        # these name files, which may be anywhere, on other machines too
+        # they name files or programs, which may be anywhere, even on other machines
         settings, complaints = read_settings({**given, **dict.fromkeys(left_out)}, defaults)
         if left_out:
             names = ", ".join(f"{SECTION}.{name}" for name in left_out)

@@ -20,20 +20,20 @@ class Folders:
         return len(self._folders)
 
     def add(self, folder: Folder) -> None:
-        """Add a folder, closing one of the same URI."""
+        """Add a folder, and close one with the same URI."""
         self.remove(folder.uri)
         self._folders[folder.uri] = folder
 
     def remove(self, uri: str) -> None:
-        """Close a folder and forget it."""
+        """Close and remove a folder."""
         if folder := self._folders.pop(uri, None):
             folder.close()
 
     def get(self, uri: str) -> Folder | None:
-        """The folder of that URI."""
+        """The folder with a URI."""
         return self._folders.get(uri)
 
     def holding(self, uri: str) -> tuple[Folder, str] | None:
-        """The innermost folder that holds a document, and the document's path in it."""
+        """The innermost folder that contains a document, and the path of the document in it."""
         holding = [(folder, path) for folder in self if (path := folder.path_in(uri)) is not None]
         return min(holding, key=lambda found: len(found[1]), default=None)

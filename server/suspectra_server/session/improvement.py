@@ -1,4 +1,4 @@
-"""A quick ranking that is shown until a better one of the same evidence is there."""
+"""Better rankings of the same evidence, which replace a quick one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suspectra_server.timing import FIRST_STAGE_S
 
 
 class Improvement:
-    """Makes the better rankings of one workspace folder, where no ranking of newer evidence waits for them.
+    """Makes the better rankings of one workspace folder, in a thread for which no ranking of newer evidence waits.
 
     Belongs to the loop.
 
@@ -22,7 +22,7 @@ class Improvement:
     long_jobs : Jobs
     ranker : Ranker
     show : callable
-        Called with each ranking that is to be shown, or with why there is none.
+        Called with each ranking to show, or with the exception that a job ended with.
     """
 
     def __init__(self, key: str, long_jobs: Jobs, ranker: Ranker, show: Callable[[Ranked | Exception], None]):
@@ -31,24 +31,24 @@ class Improvement:
         self._ranker = ranker
         self._show = show
         self._loop = asyncio.get_running_loop()
-        self._quick: Ranked | None = None  # not shown yet, as a better one may come in time
+        self._quick: Ranked | None = None  # not shown yet, as a better one may be ready soon
         self._timer: asyncio.TimerHandle | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether a better ranking is on its way."""
+        """Whether a better ranking is being made."""
         return self._jobs.busy(self._key)
 
     def start(self, quick: Ranked, wanted: Wanted) -> None:
         """Improve this ranking, and show it if that takes a while."""
         self.cancel()
         self._quick = quick
-        if self._timer is None:  # else rankings that follow each other fast would never be shown
+        if self._timer is None:  # a new timer each time would delay quick rankings for ever
             self._timer = self._loop.call_later(FIRST_STAGE_S, self._show_quick)
         self._jobs.submit(self._key, lambda job: self._ranker.improve(quick, wanted, job), self._take)
 
     def cancel(self) -> None:
-        """Nobody waits for a better ranking any more: what is shown stays."""
+        """Stop making a better ranking; the one that is shown stays."""
         self._jobs.cancel(self._key)
         self._quick = None
 

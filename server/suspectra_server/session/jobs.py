@@ -1,4 +1,4 @@
-"""Work off the loop: one worker thread, and for every kind of work only the newest request waits."""
+"""Work outside the loop: one worker thread, and for each kind of job only the newest request waits."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from suspectra.cancellation import Cancelled, Token, cancellable
-from suspectra_server.session.memory import give_back
+from suspectra_server.session.memory import release_memory
 from suspectra_server.timing import MEMORY_RELEASE_S
 
 log = logging.getLogger(__name__)
 
-NICE = 5  # a third of the processor where another process wants it, so that the loop never waits long for this thread
+NICE = 5  # leaves a third of a busy processor to this thread, so that the loop never waits long for it
 LONG_NICE = 10  # for work that rankings must not wait for
 Result = TypeVar("Result")
 
 
 class Job(Token):
-    """A piece of work: the token by which it is cancelled, and what takes its results.
+    """A job: the token that cancels it, its work, and the callback for its results.
 
     Parameters
     ----------
     key : Hashable
-        What kind of job it is.
+        The kind of the job.
     publish : callable
-        Called by the work, in its thread, with each result that comes before the last one.
+        Called by the work, in its thread, with each result before the last one.
     work, done : callable
-        What is to be done, and what takes the results in the loop's thread.
+        The function to call in the worker thread, and the callback for its results in the loop's thread.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Job(Token):
         self._publish = publish
 
     def publish(self, result: object) -> None:
-        """Hand over a result, with a better one to come."""
+        """Deliver a result, to be followed by a better one."""
         self.check()
         self._publish(self, result)
 
@@ -64,7 +64,7 @@ class Jobs:
     name : str
         Of the thread.
     nice : int
-        By how much the thread steps back for others, where the system has priorities of threads.
+        The niceness of the thread, where the system has priorities of threads.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, name: str = "suspectra-jobs", nice: int = NICE):
@@ -80,7 +80,7 @@ class Jobs:
         self._tidy_from = loop.time() + MEMORY_RELEASE_S
 
     def submit(self, key: Hashable, work: Callable[[Job], Result], done: Callable[[Result | Exception], None]) -> None:
-        """Run `work` and hand its result to `done`; a job of the same kind that still waits is replaced.
+        """Run `work` and hand its result to `done`; a waiting job of the same kind is replaced.
 
         A job may publish results before its last one: `done` gets them all, in order, until it is cancelled.
         """
@@ -88,14 +88,14 @@ class Jobs:
         self._start_next()
 
     async def run(self, work: Callable[[], Result]) -> Result:
-        """Have a piece of work done in its turn.
+        """Run a function in its turn, and return its result.
 
         Raises
         ------
         asyncio.CancelledError
-            When every job is dropped before it is done.
+            When all jobs are dropped before it has run.
         Exception
-            Whatever the work raises.
+            Whatever the function raises.
         """
         answer: asyncio.Future[Result] = self._loop.create_future()
 
@@ -143,7 +143,7 @@ class Jobs:
         self._wanted.release()
 
     def _work(self) -> None:
-        _step_back(self._nice)
+        _lower_priority(self._nice)
         while True:
             self._wanted.acquire()
             job = self._next
@@ -176,13 +176,13 @@ class Jobs:
         self._running = None
         self._start_next()
         self._deliver(job, result)
-        if not self._waiting and not self._running and self._loop.time() >= self._tidy_from:  # nobody waits any more
+        if not self._waiting and not self._running and self._loop.time() >= self._tidy_from:  # no job waits
             self._tidy_from = self._loop.time() + MEMORY_RELEASE_S
-            self.submit("tidy", lambda token: give_back(), lambda result: None)
+            self.submit("tidy", lambda token: release_memory(), lambda result: None)
 
 
-def _step_back(nice: int = NICE) -> None:
-    """Give other processes the way, where the system has priorities of threads: tests that run, above all."""
+def _lower_priority(nice: int = NICE) -> None:
+    """Lower the priority of this thread, where the system has that: other processes, such as tests, come first."""
     if sys.platform == "linux":
         try:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)

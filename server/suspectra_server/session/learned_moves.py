@@ -1,4 +1,4 @@
-"""What was learned from a reader's moves: two counts in a file of theirs, on this machine only."""
+"""What was learned from a reader's moves: two counts, in a file on this machine."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MAX_SIZE = 4096  # bytes; the file holds two numbers
 
 
 class Learned:
-    """The reader's habit, read and written move by move, so that several editors add to the same counts.
+    """The reader's habit. The file is read and written for each move, so that several editors add to the same counts.
 
-    All methods touch the file, so one worker thread calls them. `habit` may be read anywhere: it is never changed.
+    All methods access the file, so one worker thread calls them. `habit` is immutable and may be read by any thread.
 
     Parameters
     ----------
@@ -40,17 +40,17 @@ class Learned:
             self.habit = known
 
     def reset(self) -> bool:
-        """Forget everything; True if there was something."""
-        there = self.file.exists() or self.habit != JumpHabit()
+        """Delete everything; True if there was anything."""
+        existed = self.file.exists() or self.habit != JumpHabit()
         self.habit = JumpHabit()
         try:
             self.file.unlink(missing_ok=True)
         except OSError as error:
             log.warning("%s can't be removed: %s", self.file, error.strerror)
-        return there
+        return existed
 
     def _read(self) -> JumpHabit:
-        """What is in the file; nothing where it can't be understood."""
+        """What is in the file; no moves if it can't be read."""
         try:
             with open(self.file, "rb") as file:
                 known = json.loads(file.read(MAX_SIZE))
@@ -61,7 +61,7 @@ class Learned:
         except FileNotFoundError:
             return JumpHabit()
         except (OSError, ValueError, TypeError, KeyError, RecursionError, UsageError) as error:
-            log.warning("%s can't be used, so learning starts anew: %s", self.file, error)
+            log.warning("%s can't be used, so learning starts again from zero: %s", self.file, error)
             return JumpHabit()
 
     def _write(self) -> bool:

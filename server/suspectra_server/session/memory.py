@@ -1,7 +1,7 @@
-"""Giving back memory that is not in use.
+"""Releasing memory that is not in use.
 
-Rankings and debugging models come and go as large arrays, and what stays between them keeps the C library from giving
-their room back. In a session of days that room would become ever more.
+Rankings and debugging models are large arrays that come and go. Small objects that stay between them keep the C library
+from returning their memory to the system, so a session of days would take more and more.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from collections.abc import Callable
 from functools import cache
 
 
-def give_back() -> None:
-    """Collect what was lately left in cycles, and give all pages back on which nothing is left."""
+def release_memory() -> None:
+    """Collect young garbage, and return all unused pages to the system."""
     gc.collect(0)
     _trim()(0)
 
 
 @cache
 def _trim() -> Callable[[int], object]:
-    """The C library's own way; only glibc has one, and only glibc needs one."""
+    """The function of the C library that does it; only glibc has one, and only glibc needs it."""
     if sys.platform == "linux":
         try:
             return ctypes.CDLL(None).malloc_trim

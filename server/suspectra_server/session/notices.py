@@ -1,4 +1,4 @@
-"""Notifications that the user did not ask for: each once, and as many as the settings allow."""
+"""Notifications without a request: each once, and as many as the settings allow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suspectra_server.state.ranking import Ranking
 from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import RECORDING_POLL_S
 
-MAX_PROBLEMS = 5  # of one ranking that are notified one by one
+MAX_PROBLEMS = 5  # of one ranking that get a notification each
 MAX_REPORTED = 1000  # texts that are remembered, so that they are not repeated
 _LEVELS = {"off": 0, "onError": 1, "onWarning": 2, "always": 4}
 
@@ -41,7 +41,7 @@ class Notices:
         self._pending: dict[Folder, asyncio.Task[None]] = {}  # while its evidence is not complete
 
     def notify(self, text: str, kind: lsp.MessageType, settings: Settings, *, quiet: bool = False) -> None:
-        """Notify once: by a message if the user lets it through, else in the log."""
+        """Notify once: by a message if the settings allow it, otherwise in the log."""
         if text in self._reported:
             return
         self._reported[text] = None
@@ -56,8 +56,8 @@ class Notices:
     def report_problems(self, folder: Folder) -> None:
         """Notify of the problems of the evidence, each once.
 
-        While tests run, what they have not yet come to is of the run before. That resolves itself, so only what is
-        left of it at the end is reported.
+        While tests run, many problems are about tests that have not been run again yet. They go away by themselves, so
+        only those that remain at the end are reported.
         """
         self.forget(folder)
         ranking = folder.snapshot.ranking
@@ -70,7 +70,7 @@ class Notices:
             self._keep_running(self._pending[folder])
 
     def forget(self, folder: Folder) -> None:
-        """Drop what waits to be said of a folder."""
+        """Drop pending notifications about a folder."""
         if pending := self._pending.pop(folder, None):
             pending.cancel()
 

@@ -1,4 +1,4 @@
-"""How often evidence is ranked while it grows: seldom enough that the tests have the machine."""
+"""How often evidence is ranked while tests run: rarely enough that it hardly slows them down."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Callable
 
 from suspectra_server.timing import MAX_RANKING_PAUSE_S
 
-SHARE = 0.05  # of the time that tests run which the server may work meanwhile; a busy machine gives tests half of it
-REST = 3.0  # otherwise an update is followed by a pause of this many times its own length: changes come in bursts
+MAX_SHARE = 0.05  # of the time that tests run, during which the server may work; on a busy machine they lose half of it
+PAUSE_FACTOR = 3.0  # otherwise the pause after an update, in multiples of its length: changes come in bursts
 
 
 class Pace:
     """When the next ranking may start.
 
-    While a recording grows, all that the process works since then counts, be it the ranking or noticing changes. So a
-    ranking that takes a moment follows every few tests, and one that takes seconds comes at the end alone. What is
-    needed at the first failing test costs next to nothing before there is one, so that it never waits for long.
+    While a recording grows, all processor time of the process counts, for ranking and for noticing changes. So a short
+    ranking is made every few tests, and one that takes seconds is made only at the end. Before the first failing test
+    rankings cost next to nothing, so the one for that test is never delayed for long.
 
     Parameters
     ----------
     clock : callable
-        Seconds by the clock.
+        Returns the time in seconds.
     worked : callable
-        Seconds of processor time of this process.
+        Returns the processor time of this process in seconds.
     """
 
     def __init__(self, clock: Callable[[], float], worked: Callable[[], float] = time.process_time):
@@ -38,12 +38,12 @@ class Pace:
         self._started = self._worked()
 
     def end(self) -> None:
-        """It is published."""
+        """The ranking is published."""
         self._cost = self._worked() - self._started
         self._ended = self._clock()
 
     def due(self, growing: bool) -> float:
-        """From when on the next ranking may start, by the clock.
+        """The earliest time at which the next ranking may start.
 
         Parameters
         ----------
@@ -53,8 +53,8 @@ class Pace:
         now = self._clock()
         if not growing:
             ran, self._began = self._began is not None, None
-            return now if ran else max(now, self._ended + min(REST * self._cost, MAX_RANKING_PAUSE_S))
+            return now if ran else max(now, self._ended + min(PAUSE_FACTOR * self._cost, MAX_RANKING_PAUSE_S))
         if self._began is None:
             self._began = now, self._worked()
         began, worked = self._began
-        return max(now, began + (self._worked() - worked + self._cost) / SHARE)
+        return max(now, began + (self._worked() - worked + self._cost) / MAX_SHARE)

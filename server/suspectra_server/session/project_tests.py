@@ -1,4 +1,4 @@
-"""Which tests a folder holds, as far as its files tell, and the command that records them. For worker threads."""
+"""Which kinds of tests a folder has, judging by its files, and the command that records them. For worker threads."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MAX_FOLDERS, _MAX_FILES = 500, 200
 
 
 def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: bool) -> tuple[str, ...]:
-    """What of the command line records the tests of a folder.
+    """The arguments of `suspectra` that record the tests of a folder.
 
-    Where nothing is set, CTest's tests are taken of a build folder in the workspace if C or C++ was recorded last,
-    or if nothing was and there is no test of Python. Tests of unittest are run as such where nothing speaks of
-    pytest.
+    Without settings, these are the tests of CTest in a build folder of the workspace if C or C++ was recorded last, or
+    if nothing was recorded and there are no Python tests. Otherwise pytest runs the tests, or unittest in a project
+    that uses it and mentions pytest nowhere.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
     unset = not recorder and settings.test_command == Settings.test_command
     wanted = recorder == "record-c" or (unset and not has_python_tests(root))
     if wanted and (build := ctest_build(root)):
-        # where there is none yet, the command says how to make one: nothing is configured unasked
+        # without a build folder the command says how to make one: nothing is configured without a request
         make = ("--make", shlex.join(["cmake", "--build", build])) if (root / build).is_dir() else ()
         return ("record-c", *make, "--ctest", build)
     command = settings.test_command
@@ -57,7 +57,7 @@ def test_arguments(root: Path, settings: Settings, recorder: str, *, chosen: boo
 def ctest_build(root: Path) -> str | None:
     """The build folder of a CMake project that has tests, relative to its root.
 
-    Of several it is the first; where there is none yet, but CMakeLists.txt has tests, it is the usual name of one.
+    The first of several. If there is none yet, but CMakeLists.txt has tests, the usual name of one.
     """
     outer = [Path(name) for name in _entries(root)[0]]
     inner = [folder / name for folder in outer for name in _entries(root / folder)[0]]
@@ -69,12 +69,12 @@ def ctest_build(root: Path) -> str | None:
 
 
 def has_python_tests(root: Path) -> bool:
-    """Whether there is a test file of Python, or anything that sets pytest up."""
+    """Whether there is a Python test file, or a configuration of pytest."""
     return _configures_pytest(root) or next(_test_files(root), None) is not None
 
 
 def unittest_command(root: Path) -> tuple[str, ...] | None:
-    """The command for a project whose tests are of unittest and that has no word of pytest; None for any other."""
+    """The command for a project that uses unittest and mentions pytest nowhere; None for any other."""
     if _configures_pytest(root):
         return None
     files = list(islice(_test_files(root), _MAX_FILES))
@@ -95,7 +95,7 @@ def _configures_pytest(root: Path) -> bool:
 
 
 def _test_files(root: Path) -> Iterator[Path]:
-    """Python files that are called as tests are, in the first folders."""
+    """Python files named like tests, in the first folders."""
     left = [root]
     for _ in range(_MAX_FOLDERS):
         if not left:
@@ -118,7 +118,7 @@ def _entries(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def _text(root: Path, path: Path) -> str:
-    """What is in a file of the folder, empty where it leads out of it."""
+    """The content of a file of the folder; empty if it can't be read, or is a link that leads out of the folder."""
     try:
         return Sources(root).get(path.relative_to(root).as_posix()).text
     except SourceUnreadable:

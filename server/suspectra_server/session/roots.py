@@ -14,21 +14,20 @@ PROJECT = ("pyproject.toml", "setup.cfg", "setup.py", "pytest.ini", "tox.ini", "
 def root_of(folder: Path) -> Path:
     """The project that a folder is part of.
 
-    Editors that know of no project, as Emacs outside version control, open the folder of the file. Its evidence is
-    further up.
+    Editors without a notion of projects, such as Emacs outside version control, open the folder of the file. The
+    evidence is in a folder above it.
 
     Parameters
     ----------
     folder : Path
-        What the client opened, the only folder it did.
+        The only folder that the client opened.
 
     Returns
     -------
     Path
         The folder itself if it was recorded in or has a project file. Otherwise the nearest folder above it that was
         recorded in, else the nearest one with a project file, else the folder itself. The search ends with the
-        repository, and before the home folder and any folder that everybody may write to: what lies there is
-        nobody's project.
+        repository, and before the home folder or a folder that everybody may write to: neither is a project.
     """
     if _has(folder, RECORDED, *PROJECT):
         return folder
@@ -43,7 +42,7 @@ def root_of(folder: Path) -> Path:
 def _above(folder: Path) -> Iterator[Path]:
     home = Path.home()
     for parent in folder.parents:
-        if parent in (home, *home.parents) or _anyones(parent):
+        if parent in (home, *home.parents) or _is_public(parent):
             return
         yield parent
         if _has(parent, ".git"):
@@ -54,7 +53,7 @@ def _has(folder: Path, *names: str) -> bool:
     return any(os.path.exists(folder / name) for name in names)
 
 
-def _anyones(folder: Path) -> bool:
+def _is_public(folder: Path) -> bool:
     try:
         return os.name != "nt" and bool(os.stat(folder).st_mode & stat.S_IWOTH)
     except OSError:

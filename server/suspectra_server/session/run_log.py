@@ -1,4 +1,4 @@
-"""The output of a test run, passed on to the client while it comes."""
+"""The output of a test run, sent to the client while the tests run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from suspectra.quantity import many
 from suspectra_server.text import MAX_TEXT, plain
 from suspectra_server.timing import RUN_LOG_S
 
-MAX_STREAMED_LINES = 5_000  # of a run; beyond them only its last lines are shown, at its end
+MAX_STREAMED_LINES = 5_000  # of a run; of the rest only the last lines are shown, at its end
 MAX_LAST_LINES = 200
 
 
 class RunLog:
-    """Takes the output of a run, and hands it on in batches, never more than can be read. Belongs to the loop.
+    """Shows the output of a run in batches, and not more than people can read. Belongs to the loop.
 
     Parameters
     ----------
     show : callable
-        Takes text of one or more lines.
+        Called with one or more lines.
     """
 
     def __init__(self, show: Callable[[str], None]):
@@ -32,7 +32,7 @@ class RunLog:
         self.last = ""
 
     def add(self, lines: Iterable[str]) -> None:
-        """Take the next lines, to be shown soon."""
+        """Add lines, which are shown soon."""
         for line in lines:
             self._lines += 1
             line = plain(line, MAX_TEXT)
@@ -42,7 +42,7 @@ class RunLog:
             self._flushing = asyncio.get_running_loop().call_later(RUN_LOG_S, self.flush)
 
     def flush(self) -> None:
-        """Show what came since."""
+        """Show the lines that were added since."""
         if self._flushing is not None:
             self._flushing.cancel()
             self._flushing = None
@@ -51,7 +51,7 @@ class RunLog:
             self._batch.clear()
 
     def end(self) -> None:
-        """Show the last lines."""
+        """Show the last lines of the run."""
         self.flush()
         left_out = self._lines - MAX_STREAMED_LINES - len(self._last)
         if left_out > 0:

@@ -1,4 +1,4 @@
-"""Whether code of the workspace may be executed: asked in one place, by whatever executes any."""
+"""Whether code of the workspace may be executed: the one check for everything that executes any."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class NotTrusted(Exception):
-    """Code of a workspace was to be executed that is not trusted; says what the user can do."""
+    """Code of a workspace that is not trusted was to be executed; the text says what the user can do."""
 
 
 class Trust:
@@ -15,7 +15,7 @@ class Trust:
     Parameters
     ----------
     trusting : bool
-        Whether the client's word counts: it does where the client has started the server, or the command line said so.
+        Whether the client may trust the workspace: if it has started the server, or with the option ``--trusted``.
 
     Attributes
     ----------
@@ -27,8 +27,8 @@ class Trust:
         self._trusting = trusting
         self.granted = False
 
-    def learn(self, options: object) -> None:
-        """Take the client's word out of its initialization options; a client that says nothing trusts."""
+    def read(self, options: object) -> None:
+        """Read from the initialization options whether the client trusts the workspace; it does by default."""
         self.granted = self._trusting and not (isinstance(options, Mapping) and options.get("trusted") is False)
 
     def require(self) -> None:

@@ -1,4 +1,4 @@
-"""The reader's way from place to place, so that it can be retraced."""
+"""The statements that the reader visited, in order, so that they can go back."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from dataclasses import dataclass
 
 from suspectra_server.state.ranking import RecordedLine
 
-MAX_STOPS = 1_000  # stops
+MAX_STOPS = 1_000
 
 
 @dataclass(frozen=True)
 class Stop:
-    """A place in a workspace folder, in the lines of the run."""
+    """A statement in a workspace folder, by its line as it was run."""
 
     folder: str
     line: RecordedLine
 
 
 class Trail:
-    """Where the reader was, the last stop being where they are."""
+    """The stops of the reader; the last one is where they are."""
 
     def __init__(self) -> None:
         self._stops: list[Stop] = []
         self._seen: set[Stop] = set()
 
     @property
-    def here(self) -> Stop | None:
+    def current(self) -> Stop | None:
         """Where the reader is."""
         return self._stops[-1] if self._stops else None
 
     def go(self, stop: Stop, origin: Stop | None = None) -> None:
-        """The reader went to a place, from where they are or from a place they had found themselves."""
+        """The reader went to a statement, from the current one or from one that they had found without a command."""
         for one in (origin, stop):
-            if one is not None and one != self.here:
+            if one is not None and one != self.current:
                 self._stops.append(one)
                 self._seen.add(one)
         del self._stops[:-MAX_STOPS]
@@ -46,15 +46,15 @@ class Trail:
         return self._stops[-1]
 
     def saw(self, stop: Stop) -> bool:
-        """Whether this walk came by a place, retraced or not."""
+        """Whether this walk visited a statement, even if the reader went back from it."""
         return stop in self._seen
 
     def begin_again(self) -> None:
-        """Take every place as not yet seen, but for the one the reader is at."""
-        self._seen = {self.here} if self.here else set()
+        """Forget what was visited, except the statement that the reader is on."""
+        self._seen = {self.current} if self.current else set()
 
     def remap_lines(self, folder: str, moved: Callable[[RecordedLine], RecordedLine | None]) -> None:
-        """Follow the places of a folder into a new run; those that are gone are forgotten."""
+        """Follow the stops of a folder into a new run; those that are gone are forgotten."""
 
         def remapped(stop: Stop) -> Stop | None:
             line = moved(stop.line) if stop.folder == folder else stop.line
