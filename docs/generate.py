@@ -262,6 +262,7 @@ NEEDS = {
     Need.EDGES: "which branches each test takes: any recording (`suspectra record`), or coverage.py data with contexts measured\n"
     "with `--branch`",
     Need.COUNTS: "how often each test takes a branch: a recording made with `suspectra record --counts`",
+    Need.EXPERIMENTS: "how failing tests end when something is altered: `suspectra investigate`; without it, by lines alone",
 }
 
 

@@ -14,7 +14,7 @@ PACKAGES = (ROOT / "analysis" / "suspectra", ROOT / "analysis" / "suspectra_reco
 Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 ROOMS = (
-    ("Evidence", ("evidence", "measured_file")),
+    ("Evidence", ("evidence", "measured_file", "experiment")),
     ("Spectra", ("spectrum", "arrays")),
     ("Techniques", ("techniques", "technique_info")),
     ("Reports", ("report", "localizer", "location", "errors")),

@@ -29,6 +29,7 @@ from suspectra.console import (
 )
 from suspectra.errors import NothingToRank, SuspectraError
 from suspectra.evaluation.cli import register as register_evaluation
+from suspectra.investigate_command import register as register_investigate
 from suspectra.localization import evidence_options, localize, technique_options
 from suspectra.markov_command import register as register_markov
 from suspectra.record_commands import RECORD_COMMANDS
@@ -247,5 +248,6 @@ def _write(ranking: Listing, form: str, out: TextIO, workspace: Path) -> None:
 
 for command in RECORD_COMMANDS:
     cli.add_command(command)
+register_investigate(cli)
 register_evaluation(cli)
 register_markov(cli)

@@ -14,6 +14,7 @@ import click
 from suspectra.console import build_options, declared, options, warn, workspace_option
 from suspectra.errors import Problem, SuspectraError
 from suspectra.options import CLONE_FAILED, COVERAGE, INCLUDE_TESTS, JUNIT, TECHNIQUE
+from suspectra.technique_info import Need
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -124,6 +125,10 @@ def localize(
     technique = _make_technique(chosen)  # a wrong name costs no reading
     info = technique.info
     found = _source(workspace, chosen, edges=edges or groups or info.wants_edges, flow=info.needs_flow).read()
+    if Need.EXPERIMENTS in info.needs:
+        from suspectra.evidence.experiments import with_experiments
+
+        found = with_experiments(found, workspace)
 
     from suspectra.localizer import Localizer
 

@@ -30,6 +30,7 @@ class Need(str, Enum):
 
 
 LINES, EDGES, COUNTS = frozenset({Need.LINES}), frozenset({Need.EDGES}), frozenset({Need.COUNTS})
+EXPERIMENTS = frozenset({Need.LINES, Need.EXPERIMENTS})
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ class TechniqueInfo:
     @property
     def wants_edges(self) -> bool:
         """Whether readers should hand over control-flow edges, which cost about as much time as the lines."""
-        return not self.needs | self.uses <= LINES
+        return bool((self.needs | self.uses) & (EDGES | COUNTS))
 
     @property
     def needs_flow(self) -> bool:
         """Whether it ranks by control flow, which is read from the sources."""
-        return not self.needs <= LINES
+        return bool(self.needs & (EDGES | COUNTS))

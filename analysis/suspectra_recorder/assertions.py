@@ -6,30 +6,63 @@ import ast
 import builtins
 import functools
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from suspectra_recorder.instrumentation import own
-from suspectra_recorder.instrumentation.first_imports import FirstImports
-from suspectra_recorder.instrumentation.guard import like_an_import
-from suspectra_recorder.instrumentation.imports import ImportHook
+from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 
 __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 
-def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) -> Callable[[], None]:
+class Hook(Protocol):
+    """What instruments modules of the workspace."""
+
+    guard: Guard
+
+    @property
+    def scope(self) -> Callable[[str], str | None]:
+        """Gives the name of a file that is wanted, None for any other."""
+
+    def code(
+        self, path: str, name: str, source: bytes, rewrite: Callable[[ast.Module], None] | None, variant: str
+    ) -> CodeType | None:
+        """Make the instrumented code of a file.
+
+        Parameters
+        ----------
+        path, name : str
+            Of the file, and the name to know it by.
+        source : bytes
+            As it is on disk.
+        rewrite : callable or None
+            Changes the instrumented tree further.
+        variant : str
+            Tells the results of `rewrite` apart.
+
+        Returns
+        -------
+        CodeType or None
+            None when it can't be instrumented.
+        """
+
+
+def instrument_rewritten(
+    rewrite: Any, hook: Hook, capture: Callable[[ModuleType], AbstractContextManager[object]]
+) -> Callable[[], None]:
     """Instrument what pytest's loader loads from now on.
 
     Parameters
     ----------
     rewrite : module
         ``_pytest.assertion.rewrite``, of which nothing more of pytest need be there.
-    hook : ImportHook
+    hook : Hook
         What makes the code with probes.
-    imports : FirstImports
-        What executes modules, so that first imports are told apart here too.
+    capture : callable
+        Gives the context in which a module is executed, so that first imports are told apart here too.
 
     Returns
     -------
@@ -57,7 +90,7 @@ def instrument_rewritten(rewrite: Any, hook: ImportHook, imports: FirstImports) 
     @functools.wraps(original)
     @like_an_import
     def exec_module(self: Any, module: ModuleType) -> None:
-        with imports.capture(module):
+        with capture(module):
             execute(self, module)
 
     @like_an_import

@@ -189,7 +189,7 @@ def _with_pytest(started: EarlyStart) -> None:
     def there() -> None:
         if _started is started:
             rewrite = sys.modules[_REWRITE]
-            started.undo = instrument_rewritten(rewrite, hooks.import_hook, hooks.first_imports)
+            started.undo = instrument_rewritten(rewrite, hooks.import_hook, hooks.first_imports.capture)
 
     if _REWRITE in sys.modules:
         there()

@@ -173,7 +173,7 @@ class _Session:
         self.shares: tuple[str, ...] = ()
         self.tracebacks = Tracebacks(recorder.scope)
         self.stack: Stack | None = None
-        self.undo = instrument_rewritten(rewrite, recorder.hook, recorder.imports)
+        self.undo = instrument_rewritten(rewrite, recorder.hook, recorder.imports.capture)
         self.explanations = Explanations(recorder)
         in_pytest(self.explanations, rewrite, config)
         in_unittest(self.explanations, recorder.imports)

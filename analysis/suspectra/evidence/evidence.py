@@ -14,6 +14,7 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem
+from suspectra.experiment import Experiment
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.program import Program
@@ -165,6 +166,8 @@ class Evidence:
         statements, are read from.
     reading : FlowReading, optional
         The reading of control flow that was begun with the recording, if any.
+    experiments : tuple of Experiment
+        What came of running its tests again with something altered, where that was read.
 
     Examples
     --------
@@ -189,11 +192,13 @@ class Evidence:
     stacks: Mapping[str, Stack] = field(default_factory=dict)
     source_of: Callable[[str], bytes | None] | None = None
     reading: FlowReading | None = None
+    experiments: tuple[Experiment, ...] = ()
 
     @property
     def program(self) -> Program:
         """What it says of the program itself."""
-        return Program(self.files, self.edges.graphs if self.edges else (), self.source_of, self.reading)
+        graphs = self.edges.graphs if self.edges else ()
+        return Program(self.files, graphs, self.source_of, self.reading, self.experiments)
 
     @cached_property
     def elements(self) -> Elements:

@@ -76,6 +76,8 @@ class Program:
         touched. Without a watchdog, the rest of its group is ended with it.
     progress : Path, optional
         The file to which lines are added as its tests end; see :mod:`suspectra_recorder.progress`.
+    descriptors : tuple of int
+        Descriptors of this process that it inherits, under the same numbers; only where programs inherit any.
     cure : str
         What the user can do if it can't be started.
     """
@@ -87,6 +89,7 @@ class Program:
     timeout: float | None = None
     guarded: bool = False
     progress: Path | None = None
+    descriptors: tuple[int, ...] = ()
     cure: str = "check the command"
 
     @property
@@ -191,6 +194,8 @@ class _Run:
             group["creationflags"] = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         elif program.grouped:
             group["start_new_session"] = True
+        if program.descriptors:
+            group["pass_fds"] = program.descriptors
         try:
             return subprocess.Popen(program.arguments, cwd=program.folder, env=environment, **streams, **group)
         except (OSError, ValueError) as error:

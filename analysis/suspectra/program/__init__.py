@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from suspectra.experiment import Experiment
+
 if TYPE_CHECKING:
     from suspectra.measured_file import MeasuredFile
     from suspectra.program.flow_graph import FlowGraph
@@ -26,6 +28,8 @@ class Program:
         Given a path, returns the current bytes of the source file, or None if it can't be read.
     reading : FlowReading, optional
         The reading of control flow that was begun with the recording, if any.
+    experiments : tuple of Experiment
+        What came of running tests again with something altered; those of sources as they are now.
 
     Examples
     --------
@@ -38,3 +42,4 @@ class Program:
     graphs: tuple[FlowGraph, ...] = ()
     source_of: Callable[[str], bytes | None] | None = None
     reading: FlowReading | None = None
+    experiments: tuple[Experiment, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 
-from suspectra.technique_info import COUNTS, EDGES, LINES, TechniqueInfo
+from suspectra.technique_info import COUNTS, EDGES, EXPERIMENTS, LINES, TechniqueInfo
 from suspectra.techniques.technique import Technique
 
 
@@ -118,6 +118,17 @@ SBBFL = TechniqueInfo(
     "Shows which pieces of control flow go wrong together, as regions rather than lines.",
 )
 
+SWITCHING = TechniqueInfo(
+    "switching",
+    "Switching",
+    "experiment",
+    "Zhang, Gupta & Gupta 2006",
+    "Ochiai + the share of the failing tests that pass when some decision of the statement comes out the other way",
+    EXPERIMENTS,
+    "Strong where a condition is wrong: failing tests are run again with one decision switched. Needs `suspectra"
+    " investigate`; what it has not tried yet ranks by Ochiai.",
+)
+
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
     for entry in (
@@ -128,5 +139,6 @@ CATALOGUE: dict[str, Entry] = {
         Entry(SOBER, "suspectra.techniques.sober:Sober"),
         Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
         Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
+        Entry(SWITCHING, "suspectra.techniques.switching:Switching"),
     )
 }

@@ -1,0 +1,183 @@
+"""Reading the log of experiments. Nothing in it is executed, and what sources no longer are counts no more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from suspectra.errors import Problem
+from suspectra.evidence.boundary import Boundary
+from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.sources import MAX_SOURCE
+from suspectra.experiment import Experiment, Outcome
+from suspectra.quantity import many
+
+FOLDER, NAME = "experiments", "log.jsonl"
+MAX_LOG = 64 << 20
+"""Bytes of a log that are read."""
+
+_LOG = f".suspectra/{FOLDER}/{NAME}"
+_AGAIN = "run `suspectra investigate` again"
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "str": str,
+    "int": int,
+    "float": (int, float),
+    "bool": bool,
+    "Outcome": str,
+}
+
+
+def read_experiments(workspace: Path) -> tuple[tuple[Experiment, ...], tuple[Problem, ...]]:
+    """The experiments with the sources of a workspace as they are now.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+
+    Returns
+    -------
+    experiments : tuple of Experiment
+        In the order in which they were made; where one was made again, the last.
+    problems : tuple of Problem
+        What could not be read, and what was left out.
+
+    Examples
+    --------
+    >>> read_experiments(folder)
+    ((), ())
+    """
+    boundary = Boundary(workspace)
+    data, problem = _read(boundary)
+    if problem is not None:
+        return (), (problem,)
+    log = _Log(boundary)
+    for line in data.splitlines():
+        log.take(line)
+    return tuple(log.found.values()), tuple(log.problems())
+
+
+def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
+    """The same evidence, with the experiments of its workspace.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        As its source has it.
+    workspace : Path
+        Where the log is looked for.
+
+    Returns
+    -------
+    Evidence
+        Its problems include those of the log.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> evidence = Evidence("by hand", (), (), (), np.zeros(0, np.int32))
+    >>> with_experiments(evidence, folder).experiments
+    ()
+    """
+    experiments, problems = read_experiments(workspace)
+    return replace(evidence, experiments=experiments, problems=(*evidence.problems, *problems))
+
+
+def _read(boundary: Boundary) -> tuple[bytes, Problem | None]:
+    real = boundary.real(_LOG)
+    if real is None:
+        return b"", Problem(_LOG, "", "it leads out of the workspace, so it was not read", "remove the link")
+    try:
+        if not os.path.lexists(real):
+            return b"", None
+        if not stat.S_ISREG(os.stat(real).st_mode):
+            return b"", Problem(_LOG, "", "it is not a file, so it was not read", "remove it")
+        with open(real, "rb") as stream:
+            data = stream.read(MAX_LOG + 1)
+    except OSError as error:
+        return b"", Problem(_LOG, "", f"it can't be read: {error.strerror or error}", "check its permissions")
+    if len(data) > MAX_LOG:
+        return b"", Problem(_LOG, "", f"it is larger than {MAX_LOG >> 20} MB, so it was not read", "remove it")
+    return data, None
+
+
+class _Log:
+    """What has been read of a log."""
+
+    def __init__(self, boundary: Boundary):
+        self.found: dict[tuple[object, ...], Experiment] = {}
+        self._boundary = boundary
+        self._current: dict[str, str] = {}  # digests of sources as they are
+        self._valid: dict[str, bool] = {}  # by the number of their digests
+        self._old: set[tuple[object, ...]] = set()
+        self._damaged = 0
+
+    def take(self, line: bytes) -> None:
+        """Read one line."""
+        try:
+            said = json.loads(line) if line.strip() else None
+        except (ValueError, RecursionError):
+            said = ()
+        if said is None:
+            return
+        if isinstance(said, dict) and isinstance(said.get("sources"), str) and isinstance(said.get("digests"), dict):
+            self._valid[said["sources"]] = self._holds(said["digests"])
+            return
+        experiment = _experiment(said)
+        if experiment is None:
+            self._damaged += 1
+        elif self._valid.get(str(said.get("with")), False):
+            self.found.pop(experiment.key, None)
+            self.found[experiment.key] = experiment
+            self._old.discard(experiment.key)
+        elif experiment.key not in self.found:
+            self._old.add(experiment.key)
+
+    def _holds(self, digests: Mapping[str, object]) -> bool:
+        """Whether all sources are what they were."""
+        return bool(digests) and all(self._digest(path) == digest for path, digest in digests.items())
+
+    def _digest(self, path: str) -> str:
+        if path not in self._current:
+            real = self._boundary.real(path)
+            try:
+                with open(real or os.devnull, "rb") as stream:
+                    regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+                    self._current[path] = hashlib.sha256(stream.read(MAX_SOURCE)).hexdigest() if regular else ""
+            except (OSError, ValueError):
+                self._current[path] = ""
+        return self._current[path]
+
+    def problems(self) -> Iterator[Problem]:
+        """What was not taken."""
+        if self._damaged:
+            cause = f"{many(self._damaged, 'line')} of it can't be read"
+            yield Problem(_LOG, "", cause, _AGAIN)
+        if self._old:
+            left_out = "it is left out" if len(self._old) == 1 else "they are left out"
+            made = "was" if len(self._old) == 1 else "were"
+            cause = f"{many(len(self._old), 'experiment')} {made} made before a source changed, so {left_out}"
+            yield Problem(_LOG, "", cause, _AGAIN)
+
+
+def _experiment(said: Any) -> Experiment | None:
+    """An experiment out of a line; None where that holds none."""
+    if not isinstance(said, dict):
+        return None
+    values: dict[str, Any] = {}
+    for field in fields(Experiment):
+        value = said.get(field.name)
+        if not isinstance(value, _TYPES[str(field.type)]) or (field.type == "int" and isinstance(value, bool)):
+            return None
+        values[field.name] = value
+    try:
+        values["outcome"] = Outcome(values["outcome"])
+    except ValueError:
+        return None
+    return Experiment(**values)

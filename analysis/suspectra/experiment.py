@@ -1,0 +1,124 @@
+"""Experiments: what came of running a test again with one thing altered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+EVERY = 0
+"""As an instance: each time that the place was reached."""
+
+
+class Outcome(str, Enum):
+    """How an altered run ended. The values are as the log has them.
+
+    Examples
+    --------
+    >>> Outcome("passed").repairs, Outcome("timeout").repairs
+    (True, False)
+    """
+
+    PASSED = "passed"
+    """The whole test passes, set-up and clean-up included, in a process of its own."""
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    STEPS = "steps"
+    """It made far more decisions than the failing run: it was probably caught in a loop."""
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    """Its process ended without an answer."""
+    NOT_REACHED = "not reached"
+    """The place was not reached so often."""
+
+    @property
+    def repairs(self) -> bool:
+        """Whether the failing test passes."""
+        return self is Outcome.PASSED
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A failing test that was run again with one thing altered.
+
+    Parameters
+    ----------
+    test : str
+        Its name, as the evidence has it.
+    kind : str
+        What was done, ``switch`` for now.
+    file : str
+        Where it was done: relative to the workspace, forward slashes.
+    line, end_line : int
+        The lines of what was altered, from 1, both included.
+    column : int
+        Where it begins, in bytes from 0.
+    place : str
+        What it is: ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or ``case``.
+    instance : int
+        How many times the place had been reached, this one included; `EVERY` for each time.
+    action : str
+        How a decision came out then: ``true`` or ``false``, or ``other`` for the opposite of what it was each time.
+    outcome : Outcome
+        How the test ended.
+    seconds : float
+        How long it took.
+    guard : bool
+        An arm of its ``if`` ends by raising: not to raise may hide the symptom alone.
+
+    Examples
+    --------
+    >>> experiment = Experiment(
+    ...     "test_a", "switch", "cart.py", 8, 8, 7, "if", 3, "false", Outcome.PASSED, 0.01
+    ... )
+    >>> print(experiment)
+    cart.py:8: test_a passes if this comes out false the 3rd time
+    """
+
+    test: str
+    kind: str
+    file: str
+    line: int
+    end_line: int
+    column: int
+    place: str
+    instance: int
+    action: str
+    outcome: Outcome
+    seconds: float
+    guard: bool = False
+
+    @property
+    def key(self) -> tuple[str, str, str, int, int, str, int]:
+        """What was tried: only the newest experiment of a key counts."""
+        return self.test, self.kind, self.file, self.line, self.column, self.place, self.instance
+
+    @property
+    def condition(self) -> str:
+        """What was different, as the end of a sentence: ``if this comes out false the 3rd time``."""
+        if self.place == "for":
+            return "if this loop has no round" if self.instance == EVERY else f"if this loop ends at {self._round}"
+        how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"
+        if self.instance == EVERY:
+            return f"if this {how}" + (" each time" if self.action == "other" else "")
+        return f"if this {how} the {_nth(self.instance)} time"
+
+    @property
+    def _round(self) -> str:
+        return f"its {_nth(self.instance)} round of the run"
+
+    def __str__(self) -> str:
+        ended = {
+            Outcome.PASSED: "passes",
+            Outcome.FAILED: "still fails",
+            Outcome.SKIPPED: "is skipped",
+            Outcome.STEPS: "makes too many decisions",
+            Outcome.TIMEOUT: "takes too long",
+            Outcome.CRASHED: "crashes",
+            Outcome.NOT_REACHED: "does not come here so often",
+        }[self.outcome]
+        return f"{self.file}:{self.line}: {self.test} {ended} {self.condition}"
+
+
+def _nth(number: int) -> str:
+    last = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{last}"

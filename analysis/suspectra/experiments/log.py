@@ -1,0 +1,114 @@
+"""Writing the log of experiments: lines of JSON, each written at once, and only ever added."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.evidence.experiments import FOLDER, MAX_LOG, NAME
+from suspectra.experiment import Experiment
+from suspectra_recorder.folders import make_recording_folder
+
+
+class ExperimentLog:
+    """Adds experiments to the log of a workspace.
+
+    A line that holds the digests of sources comes before the experiments that were made with them, and names them by a
+    number of its own, so that several programs may write at the same time.
+
+    Parameters
+    ----------
+    workspace : Path
+        The folder.
+
+    Raises
+    ------
+    EvidenceError
+        When the log can't be written.
+    RecordingError
+        When its folder is a link, or can't be made.
+
+    Examples
+    --------
+    >>> from hashlib import sha256
+    >>> from suspectra.evidence.experiments import read_experiments
+    >>> from suspectra.experiment import Outcome
+    >>> _ = (folder / "cart.py").write_bytes(b"total = 0")
+    >>> made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", 0, "false", Outcome.FAILED, 0.01)
+    >>> with ExperimentLog(folder) as log:
+    ...     log.add(made, {"cart.py": sha256(b"total = 0").hexdigest()})
+    >>> read_experiments(folder) == ((made,), ())
+    True
+    >>> _ = (folder / "cart.py").write_bytes(b"total = 1")
+    >>> read_experiments(folder)[1][0].cause
+    '1 experiment was made before a source changed, so it is left out'
+    """
+
+    def __init__(self, workspace: Path):
+        folder = make_recording_folder(os.path.realpath(workspace), FOLDER)
+        self._path = os.path.join(folder, NAME)
+        self._sources: tuple[Mapping[str, str], str] = ({}, "")
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            self._file = os.open(self._path, flags, 0o666)
+        except OSError as error:
+            raise EvidenceError(_unwritable(error)) from None
+        if os.fstat(self._file).st_size > MAX_LOG // 2:
+            os.ftruncate(self._file, 0)  # experiments can be made again
+        self._end_last_line()
+
+    def _end_last_line(self) -> None:
+        """A program that was killed may have left half a line."""
+        size = os.fstat(self._file).st_size
+        if size:
+            os.lseek(self._file, size - 1, os.SEEK_SET)
+            if os.read(self._file, 1) != b"\n":
+                self._write(b"\n")
+
+    def add(self, experiment: Experiment, sources: Mapping[str, str]) -> None:
+        """Add an experiment.
+
+        Parameters
+        ----------
+        experiment : Experiment
+            What was found.
+        sources : mapping of str to str
+            The digests of the files that were loaded; best the same object for all experiments with a test.
+        """
+        known, number = self._sources
+        if known is not sources:
+            number = os.urandom(6).hex()
+            self._sources = sources, number
+            self._line({"sources": number, "digests": dict(sources)})
+        self._line({"with": number, **asdict(experiment)})
+
+    def _line(self, what: Mapping[str, object]) -> None:
+        self._write(json.dumps(what).encode() + b"\n")
+
+    def _write(self, data: bytes) -> None:
+        try:
+            os.write(self._file, data)
+        except OSError as error:
+            raise EvidenceError(_unwritable(error)) from None
+
+    def close(self) -> None:
+        """Nothing more is added."""
+        os.close(self._file)
+
+    def __enter__(self) -> ExperimentLog:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _unwritable(error: OSError) -> Problem:
+    cause = f"experiments can't be kept: {error.strerror or error}"
+    return Problem(f".suspectra/{FOLDER}/{NAME}", "", cause, "make it writable, or remove it if it is a link")

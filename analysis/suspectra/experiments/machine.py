@@ -1,0 +1,286 @@
+"""Machines: processes that have collected tests and run them on request, each time in a child of their own.
+
+Where programs can't fork, each run is a process that collects the test again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from suspectra.cancellation import Token, check
+from suspectra.errors import EvidenceError, Problem, SuspectraError
+from suspectra.experiments.runs import Answer, Runs, Switch, Trace, answer_of, request
+from suspectra.processes.events import Ended, Event, Output
+from suspectra.processes.runner import Program, Streams, run
+from suspectra.processes.watchdog import Watchdog
+from suspectra_recorder.experiments.order import Order
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+START_S = 120.0
+"""Seconds that collecting the tests of a module may take."""
+
+_LOOK_S = 0.1
+_GRACE_S = 5.0
+_LAST_LINES = 15  # of what a machine printed that did not come to wait
+
+
+class Machine(Runs):
+    """A process that has collected some tests of a module, and waits.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What runs pytest: program and arguments, without tests.
+    workspace : Path
+        Where it runs.
+    file : str
+        The test module, relative to the workspace.
+    tests : sequence of str
+        The node ids of its tests that will be asked for.
+
+    Attributes
+    ----------
+    tests : frozenset of str
+        Those that were collected.
+    together : frozenset of str
+        Tests that may be run several times in one process.
+    notices : list of Problem
+        What is different from a run by pytest itself.
+
+    Raises
+    ------
+    EvidenceError
+        When the tests can't be collected.
+    """
+
+    def __init__(self, command: Sequence[str], workspace: Path, file: str, tests: Sequence[str]):
+        self._scratch = tempfile.mkdtemp(prefix="suspectra-")
+        self._token, self._printed = Token(), deque[str](maxlen=_LAST_LINES)
+        self._rest = b""
+        self._channel, theirs = socket.socketpair()
+        self._channel.settimeout(_LOOK_S)
+        environment = dict(os.environ)
+        Order(str(workspace), tuple(tests), self._scratch, theirs.fileno()).put_into(environment)
+        self._watchdog = Watchdog(environment)
+        program = Program(
+            (*command, str(workspace / file)),
+            str(workspace),
+            environment,
+            Streams.EVENTS,
+            descriptors=(theirs.fileno(),),
+        )
+        self._started = threading.Event()
+        self._error: EvidenceError | None = None
+        self._thread = threading.Thread(target=self._run, args=[program], name="suspectra-machine", daemon=True)
+        self._thread.start()
+        self._started.wait()
+        theirs.close()
+        try:
+            greeting = self._greeting(file)
+        except BaseException:
+            self.close()
+            raise
+        self.tests = frozenset(greeting["tests"])
+        self.together = frozenset(greeting["together"])
+        self.notices = list(notices(file, greeting))
+
+    def _run(self, program: Program) -> None:
+        try:
+            run(program, self._token, self._heard)
+        except EvidenceError as error:
+            self._error = error
+        self._started.set()
+
+    def _heard(self, event: Event) -> None:
+        if isinstance(event, Output):
+            self._printed.extend(event.lines)
+        self._started.set()
+
+    def _greeting(self, file: str) -> dict[str, Any]:
+        try:
+            return next(self._answers(START_S))
+        except EOFError:
+            self._thread.join(_GRACE_S)
+            if self._error is not None:
+                raise self._error from None
+            said = next((line for line in reversed(self._printed) if line.strip()), "it printed nothing")
+            raise EvidenceError(
+                Problem(file, "", f"pytest ended before it collected it: {said.strip()}", "run pytest on it alone")
+            ) from None
+        except TimeoutError:
+            cause = f"it was not collected within {START_S:.0f} s"
+            raise EvidenceError(Problem(file, "", cause, "look what it does while it is imported")) from None
+
+    def trace(self, test: str, seconds: float) -> Trace:
+        """Run a test unaltered, and take note of its decisions."""
+        self._ask(request(test, [None], steps=MAX_DECISIONS, seconds=seconds))
+        return Trace.from_answer(next(self._answers(seconds)))
+
+    def switch(
+        self, test: str, switches: Sequence[Switch], *, steps: int, seconds: float, control: bool = False
+    ) -> tuple[list[Answer], Trace | None]:
+        """Run a test altered, once for each switch, in one process as long as that lives."""
+        jobs = [*switches, *[None] * control]
+        self._ask(request(test, jobs, steps=steps, seconds=seconds))
+        answers = self._answers(seconds)
+        found = [answer_of(next(answers)) for _ in switches]
+        return found, Trace.from_answer(next(answers)) if control else None
+
+    def _ask(self, what: dict[str, Any]) -> None:
+        try:
+            self._channel.sendall(json.dumps(what).encode() + b"\n")
+        except OSError:
+            raise _gone() from None
+
+    def _answers(self, seconds: float) -> Iterator[dict[str, Any]]:
+        """What it answers, line by line; it sees to the limits itself, so it is late only where it hangs."""
+        while True:
+            limit = time.monotonic() + seconds + _GRACE_S
+            while b"\n" not in self._rest:
+                check()
+                try:
+                    part = self._channel.recv(1 << 20)
+                except TimeoutError:
+                    if time.monotonic() > limit:
+                        raise
+                    continue
+                except OSError:
+                    part = b""
+                if not part:
+                    raise EOFError
+                self._rest += part
+            line, _, self._rest = self._rest.partition(b"\n")
+            yield json.loads(line)
+
+    def close(self) -> None:
+        """End it, and whatever its tests left running."""
+        self._channel.close()
+        self._watchdog.end()
+        self._thread.join(_GRACE_S)
+        self._token.cancelled = True
+        self._watchdog.release()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class FreshRuns(Runs):
+    """Runs a test in a new process each time; slow, and all there is where programs can't fork.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What runs pytest: program and arguments, without tests.
+    workspace : Path
+        Where it runs.
+    file : str
+        The test module, relative to the workspace.
+    """
+
+    together = frozenset[str]()
+    notices: tuple[Problem, ...] = ()
+
+    def __init__(self, command: Sequence[str], workspace: Path, file: str):
+        self._command, self._workspace, self._file = tuple(command), workspace, file
+
+    def trace(self, test: str, seconds: float) -> Trace:
+        """Run a test unaltered, and take note of its decisions."""
+        return Trace.from_answer(self._answer(test, None, MAX_DECISIONS, seconds))
+
+    def switch(
+        self, test: str, switches: Sequence[Switch], *, steps: int, seconds: float, control: bool = False
+    ) -> tuple[list[Answer], Trace | None]:
+        """Run a test altered, once for each switch."""
+        found = [answer_of(self._answer(test, switch, steps, seconds)) for switch in switches]
+        return found, self.trace(test, seconds) if control else None
+
+    def _answer(self, test: str, job: Switch | None, steps: int, seconds: float) -> dict[str, Any]:
+        check()
+        scratch = Path(tempfile.mkdtemp(prefix="suspectra-"))
+        answers = scratch / "answers"
+        answers.touch()
+        environment = dict(os.environ)
+        what = json.dumps(request(test, [job], steps=steps, seconds=seconds))
+        Order(str(self._workspace), (test,), str(scratch), request=what, answers=str(answers)).put_into(environment)
+        arguments = (*self._command, str(self._workspace / self._file))
+        program = Program(arguments, str(self._workspace), environment, timeout=seconds + START_S, guarded=True)
+        try:
+            ended = run(program)
+            greeting, *said = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
+            if said:
+                found: dict[str, Any] = said[0]
+                return found
+            if test not in greeting.get("tests", ()):
+                raise EvidenceError(missing(self._file, test, greeting.get("errors", ())))
+            return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+def _cut_off(ended: Ended) -> str:
+    return "timeout" if ended.stopped is not None else "crashed"
+
+
+def _gone() -> SuspectraError:
+    return EvidenceError(Problem("", "", "the process that runs the tests has ended", "run it again"))
+
+
+def missing(file: str, test: str, errors: Sequence[str]) -> Problem:
+    """Say that a test was not collected.
+
+    Parameters
+    ----------
+    file : str
+        Its module.
+    test : str
+        Its name.
+    errors : sequence of str
+        What pytest complained about.
+
+    Returns
+    -------
+    Problem
+        With the first complaint.
+    """
+    cause = f"{test} was not collected" + (f": {errors[0]}" if errors else "")
+    return Problem(file, "", cause, "record the tests again, or check the options of pytest")
+
+
+def notices(file: str, greeting: dict[str, Any]) -> Iterator[Problem]:
+    """What is different in a machine from a run by pytest itself.
+
+    Parameters
+    ----------
+    file : str
+        The test module.
+    greeting : dict
+        What the machine said first.
+
+    Yields
+    ------
+    Problem
+        One for each.
+    """
+    if shared := greeting["shared"]:
+        cause = f"each run makes its own {', '.join(shared)}: what a process has set up can't be shared with another"
+        yield Problem(file, "", cause, "expect fewer runs if that takes long")
+    if threads := greeting["threads"]:
+        cause = f"threads that were started before the tests do not run in them: {', '.join(threads)}"
+        yield Problem("", "", cause, "start threads in fixtures if the tests need them")

@@ -1,0 +1,190 @@
+"""The command `investigate`. Only click and what is as light is imported here, since every command line loads this."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
+from suspectra.errors import EvidenceError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from suspectra.evidence.evidence import Evidence
+    from suspectra.experiment import Experiment
+    from suspectra.experiments.investigation import FailingTest, Investigation
+    from suspectra.output.investigation import InvestigationProgress
+
+_COMMAND = "suspectra.command"
+
+
+class _BeforeCommand(click.Command):
+    """A command whose arguments end at ``--``; what follows is a command of its own."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, for what stands before ``--``."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_COMMAND] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+
+def register(cli: click.Group) -> None:
+    """Add the command to the command line.
+
+    Parameters
+    ----------
+    cli : click.Group
+        The group of all commands.
+    """
+
+    @cli.command(cls=_BeforeCommand, options_metavar="[OPTIONS] [TEST]... [-- pytest ...]")
+    @workspace_option
+    @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
+    @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True)
+    @click.option("--technique", type=click.Choice(["switching"]), default="switching", show_default=True)
+    @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
+    @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+    @click.argument("tests", nargs=-1, metavar="")
+    @click.pass_context
+    def investigate(
+        context: click.Context,
+        workspace: Path,
+        python: str | None,
+        seconds: float,
+        technique: str,
+        top: int,
+        form: str,
+        tests: tuple[str, ...],
+    ) -> int:
+        """Run failing tests again with one decision switched, and rank by which of them lets them pass.
+
+        TEST is the name of a recorded test, or a glob; without any, all failing tests, one of each failure group first.
+        The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with conditions
+        that come out wrong: do this only with tests that can't do harm.
+        """
+        return _investigate(workspace, context.meta[_COMMAND], python, seconds, technique, top, form, tests)
+
+
+def _investigate(
+    workspace: Path,
+    command: Sequence[str],
+    python: str | None,
+    seconds: float,
+    technique: str,
+    top: int,
+    form: str,
+    tests: Sequence[str],
+) -> int:
+    from suspectra.evidence.discovery import find_source
+    from suspectra.experiments.investigation import Investigation
+    from suspectra.output.investigation import InvestigationProgress
+    from suspectra.recording.launch import resolve
+
+    began = time.monotonic()
+    evidence = find_source(workspace, edges=True).read()
+    root = os.path.realpath(workspace)
+    chosen = resolve(command, root, python=python)
+    progress = InvestigationProgress(sys.stderr)
+    investigation = Investigation(
+        Path(root),
+        chosen.arguments,
+        _failing_tests(evidence, tests),
+        seconds,
+        notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
+    )
+    made, interrupted = _made(investigation, progress)
+    status = _write(workspace, evidence, investigation, made, technique, top, form, time.monotonic() - began)
+    return INTERRUPTED if interrupted else status
+
+
+def _failing_tests(evidence: Evidence, wanted: Sequence[str]) -> list[FailingTest]:
+    """The tests to investigate: what was named, else all, one of each failure group first."""
+    from suspectra.experiments.investigation import FailingTest
+
+    modules = {
+        test.name: test.location.file if test.location else test.name.partition("::")[0] for test in evidence.tests
+    }
+    failing = [test.name for test in evidence.tests if test.verdict.failing]
+    if not failing:
+        raise EvidenceError(Problem(evidence.source, "", "no recorded test fails", "record a failing test first"))
+    names = _named(wanted, failing, modules) if wanted else _by_group(evidence, failing)
+    return [FailingTest(name, modules[name]) for name in names]
+
+
+def _named(wanted: Sequence[str], failing: Sequence[str], known: dict[str, str]) -> list[str]:
+    chosen: dict[str, None] = {}
+    for text in wanted:
+        fitting = [name for name in failing if name == text or fnmatchcase(name, text)]
+        if not fitting:
+            cause = "this test passed when it was recorded" if text in known else "no recorded test has this name"
+            raise UsageError(Problem(text, "", cause, f"failing tests are: {', '.join(failing[:5])}"))
+        chosen.update(dict.fromkeys(fitting))
+    return list(chosen)
+
+
+def _by_group(evidence: Evidence, failing: Sequence[str]) -> list[str]:
+    from suspectra.localizer import Localizer
+    from suspectra.techniques import make_technique
+
+    localizer = Localizer(make_technique("ochiai"))
+    localizer.update(evidence)
+    groups = [ranked.group.tests for ranked in localizer.groups().groups]
+    most = max(map(len, groups), default=0)
+    taken_in_turn = [group[turn] for turn in range(most) for group in groups if turn < len(group)]
+    return list(dict.fromkeys([*taken_in_turn, *failing]))
+
+
+def _made(investigation: Investigation, progress: InvestigationProgress) -> tuple[list[Experiment], bool]:
+    """The experiments, as far as the user lets them go on."""
+    made: list[Experiment] = []
+    interrupted = False
+    try:
+        for experiment in investigation.experiments():
+            made.append(experiment)
+            if experiment.outcome.repairs:
+                progress.found(experiment)
+    except KeyboardInterrupt:
+        interrupted = True  # what is known is kept, and shown
+    finally:
+        progress.clear()
+    return made, interrupted
+
+
+def _write(
+    workspace: Path,
+    evidence: Evidence,
+    investigation: Investigation,
+    made: Sequence[Experiment],
+    technique: str,
+    top: int,
+    form: str,
+    seconds: float,
+) -> int:
+    from suspectra.evidence.experiments import with_experiments
+    from suspectra.evidence.sources import Sources
+    from suspectra.localizer import Localizer
+    from suspectra.output.investigation import write_json
+    from suspectra.output.ranking import Listing
+    from suspectra.output.table import write_table
+    from suspectra.techniques import make_technique
+
+    evidence = with_experiments(evidence, workspace)
+    localizer = Localizer(make_technique(technique))
+    report = localizer.update(evidence)
+    problems = tuple(dict.fromkeys([*investigation.problems, *localizer.problems()]))
+    listing = Listing(report, evidence, problems, top)
+    names = [test.name for test in investigation.tests]
+    if form == "json":
+        write_json(listing, names, made, problems, sys.stdout, complete=investigation.complete, seconds=seconds)
+    else:
+        write_table(listing, sys.stdout, Sources(workspace))
+        left = "everything was tried" if investigation.complete else "more can be tried with --seconds"
+        click.echo(f"{len(made)} altered runs in {seconds:.1f} s; {left}")
+    warn(problems)
+    return 0 if evidence.experiments else NOTHING_TO_RANK

@@ -1,0 +1,125 @@
+"""What an investigation finds: lines while it lasts, and the whole as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TextIO
+
+from suspectra.errors import Problem
+from suspectra.output.ranking import Listing
+from suspectra.output.terminal import Style, fit, safe, terminal_width
+from suspectra.techniques.switching import findings_in_words
+
+if TYPE_CHECKING:
+    from suspectra.experiment import Experiment
+
+_BAR = 20  # columns
+
+
+class InvestigationProgress:
+    """A line for each finding, and on a terminal a bar below them.
+
+    Parameters
+    ----------
+    out : text stream
+        Written to.
+    """
+
+    def __init__(self, out: TextIO):
+        self.out = out
+        self.style = Style(out)
+        self.changing = out.isatty()
+
+    def found(self, experiment: Experiment) -> None:
+        """Write a finding.
+
+        Parameters
+        ----------
+        experiment : Experiment
+            One after which the test passes.
+        """
+        place = f"{experiment.file}:{experiment.line}"
+        text = str(experiment).removeprefix(f"{place}: ")
+        noticed = " (an exception is raised behind it)" if experiment.guard else ""
+        self.clear()
+        self.out.write(f"{self.style(safe(place), 'bold')}: {safe(text + noticed)}\n")
+        self.out.flush()
+
+    def show(self, share: float, state: str) -> None:
+        """Draw the bar.
+
+        Parameters
+        ----------
+        share : float
+            Of the time, how much is gone: from 0 to 1.
+        state : str
+            What is written behind it.
+        """
+        if self.changing:
+            full = round(share * _BAR)
+            text = safe(f"[{'#' * full}{'.' * (_BAR - full)}] {state}")
+            self.clear()
+            self.out.write(fit(text, terminal_width(self.out) - 1))
+            self.out.flush()
+
+    def clear(self) -> None:
+        """Remove the bar."""
+        if self.changing:
+            self.out.write("\r\x1b[K")
+            self.out.flush()
+
+
+def write_json(
+    listing: Listing,
+    tests: Sequence[str],
+    experiments: Iterable[Experiment],
+    problems: Iterable[Problem],
+    out: TextIO,
+    *,
+    complete: bool,
+    seconds: float,
+) -> None:
+    """Write the ranking with the findings, and all experiments.
+
+    Parameters
+    ----------
+    listing : Listing
+        The ranking; its evidence holds the experiments that count.
+    tests : sequence of str
+        The tests that were investigated.
+    experiments : iterable of Experiment
+        Those that were made now.
+    problems : iterable of Problem
+        What the user should know.
+    out : TextIO
+        Written to.
+    complete : bool
+        Whether everything was tried.
+    seconds : float
+        How long it took.
+    """
+    found: dict[str, Any] = {
+        "tests": list(tests),
+        "suspects": list(_suspects(listing)),
+        "experiments": [_entry(experiment) for experiment in experiments],
+        "complete": complete,
+        "seconds": round(seconds, 3),
+        "problems": [problem.as_dict() for problem in problems],
+    }
+    out.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
+
+
+def _suspects(listing: Listing) -> Iterable[dict[str, Any]]:
+    report = listing.report
+    failed = report.spectrum.counts.failed
+    findings = getattr(report, "findings", {})
+    order = report.order if listing.top is None else report.top(listing.top)
+    for element, entry in zip(order.tolist(), listing.entries(), strict=True):
+        kept = {name: entry[name] for name in ("file", "line", "end_line", "rank_best", "rank_worst", "score")}
+        yield {**kept, "findings": findings_in_words(findings.get(element, ()), failed)}
+
+
+def _entry(experiment: Experiment) -> dict[str, Any]:
+    return {**asdict(experiment), "outcome": experiment.outcome.value}

@@ -1,0 +1,120 @@
+"""The children of a machine: one for each request, ended when it has answered, or takes too long, or nobody waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from suspectra_recorder.experiments.limits import be_alone, limit
+from suspectra_recorder.experiments.switchboard import SPENT
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+_CHUNK = 1 << 16
+Run = Callable[..., "dict[str, Any]"]
+
+
+class Children:
+    """Answers requests, one after the other.
+
+    Parameters
+    ----------
+    channel : int
+        The descriptor of the socket they come from.
+    run : callable
+        Runs one job of a request in the process that calls it, and gives the answer.
+    """
+
+    def __init__(self, channel: int, run: Run):
+        os.set_inheritable(channel, False)
+        self._channel = socket.socket(fileno=channel)
+        self._run = run
+
+    def serve(self, greeting: dict[str, Any]) -> None:
+        """Answer until the other end of the channel is closed.
+
+        Parameters
+        ----------
+        greeting : dict
+            What is said first.
+        """
+        self._say(greeting)
+        for line in self._channel.makefile("rb"):
+            request = json.loads(line)
+            left = list(request["jobs"])
+            while left:
+                answered = self._child(request, left)
+                left = left[answered:]
+
+    def _say(self, answer: dict[str, Any]) -> None:
+        self._channel.sendall(json.dumps(answer).encode() + b"\n")
+
+    def _child(self, request: dict[str, Any], jobs: list[Any]) -> int:
+        """Let a child do as many jobs as it can; how many were answered."""
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self._be_child(request, jobs, write)
+        os.close(write)
+        with suppress(OSError):
+            os.setpgid(pid, pid)  # both do it, so that it is done before either goes on
+        try:
+            answered, ended = self._relay(read, request["seconds"], len(jobs))
+        finally:
+            os.close(read)
+            with suppress(OSError):
+                os.killpg(pid, signal.SIGKILL)  # with what the test left running
+            _, status = os.waitpid(pid, 0)
+        if answered < len(jobs):
+            spent = os.WIFEXITED(status) and os.WEXITSTATUS(status) == SPENT
+            outcome = "steps" if ended and spent else "crashed" if ended else "timeout"
+            self._say({"outcome": outcome, "exception": "", "seconds": self._took, "switched": 1})
+            answered += 1
+        return answered
+
+    def _be_child(self, request: dict[str, Any], jobs: list[Any], write: int) -> None:
+        from suspectra_recorder.instrumentation.own import json, os  # a test may replace the others
+
+        try:
+            self._channel.close()
+            be_alone()
+            limit(request["memory"], request["file_size"])
+            for number, job in enumerate(jobs):
+                answer = json.dumps(self._run(request, job, again=number > 0)).encode() + b"\n"
+                while answer:
+                    answer = answer[os.write(write, answer) :]
+        finally:
+            os._exit(0)
+
+    def _relay(self, read: int, seconds: float, jobs: int) -> tuple[int, bool]:
+        """Pass on what a child answers; how many answers there were, and whether it ended by itself."""
+        answered, rest, began = 0, b"", time.monotonic()
+        waiting = [read, self._channel.fileno()]
+        while answered < jobs:
+            left = began + seconds - time.monotonic()
+            ready, _, _ = select.select(waiting, [], [], max(left, 0))
+            self._took = time.monotonic() - began
+            if not ready:
+                return answered, False
+            if read not in ready:
+                if self._channel.recv(1, socket.MSG_PEEK):
+                    waiting.remove(self._channel.fileno())  # the next request
+                    continue
+                raise EOFError  # nobody waits for the answer
+            part = os.read(read, _CHUNK)
+            if not part:
+                return answered, True
+            *lines, rest = (rest + part).split(b"\n")
+            for line in lines:
+                self._channel.sendall(line + b"\n")
+                answered += 1
+                began = time.monotonic()
+        return answered, True

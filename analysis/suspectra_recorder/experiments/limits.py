@@ -1,0 +1,53 @@
+"""What a run of a test may use, besides time, and where it stands among the processes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import os, resource
+
+__builtins__ = own.builtins
+
+
+def be_alone() -> None:
+    """Let this process lead a group of its own, and print nothing."""
+    os.setpgid(0, 0)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)
+
+
+def limit(memory: int, file_size: int) -> None:
+    """Limit what this process can take from now on, where the system can.
+
+    Parameters
+    ----------
+    memory : int
+        Bytes of address space besides what it has.
+    file_size : int
+        Bytes of the largest file it may write.
+    """
+    if resource is None:
+        return  # Windows
+    _set(resource.RLIMIT_FSIZE, file_size)
+    _set(resource.RLIMIT_CORE, 0)
+    if present := _address_space():
+        _set(resource.RLIMIT_AS, present + memory)
+
+
+def _set(what: int, most: int) -> None:
+    _, hard = resource.getrlimit(what)
+    within = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(what, (within, hard))
+
+
+def _address_space() -> int:
+    """The bytes of this process's address space, 0 where the system does not tell."""
+    try:
+        with open("/proc/self/statm", "rb") as stream:
+            return int(stream.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return 0

@@ -1,0 +1,254 @@
+"""A process that has collected some tests, and waits: each run that it is asked for happens in a child of its own.
+
+It never runs a test itself: threads and pools do not survive a fork. Where it can't fork it runs one request, and ends.
+"""
+
+from __future__ import annotations
+
+import gc
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from suspectra_recorder.experiments.children import Children
+from suspectra_recorder.experiments.limits import limit
+from suspectra_recorder.experiments.loading import SwitchingHook
+from suspectra_recorder.experiments.order import VARIABLE, Order
+from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import hashlib, json, os, sys, time
+from suspectra_recorder.scope import Scope
+from suspectra_recorder.verdict import Attempt
+
+__builtins__ = own.builtins
+
+NAME = "suspectra-machine"
+_MAX_ERRORS = 20  # of collection, that are passed on
+# options of others that would run tests elsewhere or again, or write files that somebody waits for
+_SWITCHED_OFF = {
+    "numprocesses": 0,
+    "reruns": 0,
+    "maxfail": 0,
+    "xmlpath": None,
+    "usepdb": False,
+    "trace": False,
+    "lf": False,
+    "failedfirst": False,
+    "newfirst": False,
+    "stepwise": False,
+}
+
+
+def start(manager: pytest.PytestPluginManager) -> None:
+    """Make this process a machine, if its environment orders one.
+
+    Parameters
+    ----------
+    manager : pytest.PytestPluginManager
+        Where it is registered.
+    """
+    if VARIABLE in os.environ and not manager.has_plugin(NAME):
+        order = Order.from_json(os.environ[VARIABLE])
+        order.take_out_of(os.environ)
+        manager.register(_Machine(order), NAME)
+
+
+class _Machine:
+    """The plugin: it takes the place of the loop that runs the tests.
+
+    Parameters
+    ----------
+    order : Order
+        Which tests, and who asks.
+    """
+
+    def __init__(self, order: Order):
+        self.order = order
+        self.board = Switchboard()
+        self.hook: SwitchingHook | None = None
+        self.items: dict[str, pytest.Item] = {}
+        self._scope: Scope | None = None
+        self._errors: list[str] = []
+        self._attempt = Attempt()
+        self._exception = ""
+
+    # while pytest starts
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        """Instrument what is imported from now on, and leave pytest-cov out."""
+        if getattr(early_config.known_args_namespace, "cov_source", None):
+            early_config.known_args_namespace.cov_source = None
+        patterns = early_config.getini("python_files")
+        self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
+        self.hook = SwitchingHook(self._scope, self.board)
+        self.hook.install()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_cmdline_main(self, config: pytest.Config) -> Iterator[None]:
+        """Switch off what belongs to a whole run."""
+        for name, value in _SWITCHED_OFF.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        config.option.basetemp = os.path.join(self.order.scratch, "tmp")
+        yield
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep why something could not be collected."""
+        if report.failed and len(self._errors) < _MAX_ERRORS:
+            self._errors.append(f"{report.nodeid}: {str(report.longrepr).strip().splitlines()[-1]}")
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        """Keep the tests that will be asked for, whatever other plugins do."""
+        yield
+        items[:] = [item for item in items if item.nodeid in self.order.tests]
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Answer until nobody asks any more; the session has no end that others could write about."""
+        self.items = {item.nodeid: item for item in session.items}
+        try:
+            if self.order.channel < 0:
+                self._run_one()
+            else:
+                self._serve()
+        finally:
+            os._exit(0)
+        return True
+
+    # what it says
+
+    def greeting(self) -> dict[str, Any]:
+        """What there is to know before the first request."""
+        others = [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+        return {
+            "tests": list(self.items),
+            "together": [name for name, item in self.items.items() if _is_plain(item)],
+            "threads": others,
+            "shared": sorted({name for item in self.items.values() for name in _shared_fixtures(item)}),
+            "errors": self._errors,
+            "sources": self._sources(),
+        }
+
+    def _sources(self) -> dict[str, str]:
+        """The files of the workspace that are loaded, with their digests."""
+        found = {}
+        assert self._scope is not None
+        for module in list(sys.modules.values()):
+            path = getattr(module, "__file__", None)
+            name = self._scope(path) if isinstance(path, str) else None
+            if name is not None and isinstance(path, str):
+                try:
+                    with open(path, "rb") as stream:
+                        found[name] = hashlib.sha256(stream.read()).hexdigest()
+                except OSError:
+                    continue
+        return found
+
+    def _serve(self) -> None:
+        gc.collect()
+        gc.freeze()  # what is there is not touched by a collection, so children share it
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about forks
+            Children(self.order.channel, self.run).serve(self.greeting())
+
+    def _run_one(self) -> None:
+        request = json.loads(self.order.request)
+        answers = os.open(self.order.answers, os.O_WRONLY | os.O_APPEND)
+        os.write(answers, line_of(self.greeting()))
+        if request["test"] in self.items:
+            limit(request["memory"], request["file_size"])
+            os.write(answers, line_of(self.run(request, request["jobs"][0])))
+
+    # a run
+
+    def run(self, request: dict[str, Any], job: list[Any] | None, again: bool = False) -> dict[str, Any]:
+        """Run a test in this process, which has run none before it unless `again`.
+
+        Parameters
+        ----------
+        request : dict
+            Names the test, and says how many decisions it may make.
+        job : list or None
+            What is altered: source, decision and instance; None runs it as it is, and takes note of its decisions.
+        again : bool
+            Whether the test was run in this process before.
+
+        Returns
+        -------
+        dict
+            How it ended, and what was noted.
+        """
+        item: Any = self.items[request["test"]]
+        if again:
+            item._initrequest()
+        self._attempt, self._exception = Attempt(), ""
+        noted = switched = None
+        if job is None:
+            noted = self.board.note(request["steps"])
+        else:
+            path, index, instance = job
+            switched = self.board.switch(path, index, instance, request["steps"])
+        began = time.perf_counter()
+        try:
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+            outcome = self._attempt.verdict
+        except BaseException as error:  # one that ends pytest, which this one must not
+            outcome, self._exception = "error", type(error).__name__
+        seconds = time.perf_counter() - began
+        stopped = self.board.stopped
+        self.board.leave()
+        said = {"outcome": "steps" if stopped else outcome, "exception": self._exception, "seconds": seconds}
+        if switched is not None:
+            return {**said, "switched": switched()}
+        assert noted is not None
+        sources = [(source.path, source.first, source.sites) for source in self.board.sources]
+        return {**said, "decisions": noted.tolist(), "sites": sources, "sources": self._sources()}
+
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
+        """A report without the text of a failure, which takes longer to make than most tests take to run."""
+        failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
+        if failed and call.excinfo is not None:
+            self._exception = self._exception or call.excinfo.type.__name__
+        outcome: Any = "failed" if failed else "passed" if call.excinfo is None else "skipped"
+        when: Any = call.when
+        return pytest.TestReport(
+            item.nodeid, item.location, {}, outcome, None, when, duration=call.duration, start=call.start
+        )
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take a phase's report into account, and those of subtests."""
+        self._attempt.add(report)
+
+
+def line_of(answer: dict[str, Any]) -> bytes:
+    """An answer as it travels.
+
+    Parameters
+    ----------
+    answer : dict
+        What JSON can hold.
+
+    Returns
+    -------
+    bytes
+        One line.
+    """
+    return json.dumps(answer).encode() + b"\n"
+
+
+def _is_plain(item: pytest.Item) -> bool:
+    """Whether nothing of one run is left in the item for the next."""
+    return type(item) is pytest.Function and item.cls is None
+
+
+def _shared_fixtures(item: pytest.Item) -> Iterator[str]:
+    """The fixtures of the project that several tests share; here each run makes its own."""
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    for name, fixtures in definitions.items():
+        if fixtures[-1].scope != "function" and not fixtures[-1].func.__module__.startswith(("_pytest.", "pytest_")):
+            yield f"{name} ({fixtures[-1].scope})"

@@ -1,0 +1,100 @@
+"""What a machine is asked for when it starts, and how that travels to the process that collects the tests."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import asdict, dataclass, field
+
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import json, os, sys
+
+__builtins__ = own.builtins
+
+VARIABLE = "SUSPECTRA_EXPERIMENTS"
+"""The environment variable that holds the order as JSON."""
+
+PLUGIN = "suspectra_experiments"
+"""The plugin that makes this package importable where it is not installed, and starts the machine."""
+
+PLUGIN_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bootstrap", "experiments")
+"""The one folder that is put on the path for it."""
+
+_CHANGED = ("PYTHONPATH", "PYTEST_ADDOPTS", "PYTHONHASHSEED")
+
+
+@dataclass(frozen=True)
+class Order:
+    """How a machine starts.
+
+    Parameters
+    ----------
+    workspace : str
+        Absolute path.
+    tests : tuple of str
+        The node ids of the tests that will be asked for; nothing else is kept.
+    scratch : str
+        A folder for what tests write to ``tmp_path``; whoever starts the machine removes it.
+    channel : int
+        The descriptor of the socket on which it is asked and answers; -1 where there is none, and it runs `request`.
+    request : str
+        One request as JSON, for a machine that ends after it.
+    answers : str
+        The file that takes its answers; empty where there is a channel.
+    environment : dict of str to (str or None)
+        What the variables that brought the order held before.
+    """
+
+    workspace: str
+    tests: tuple[str, ...]
+    scratch: str
+    channel: int = -1
+    request: str = ""
+    answers: str = ""
+    environment: dict[str, str | None] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, text: str) -> Order:
+        """The order out of :data:`VARIABLE`.
+
+        Parameters
+        ----------
+        text : str
+            What the variable holds.
+
+        Returns
+        -------
+        Order
+            As :meth:`put_into` put it there.
+        """
+        values = json.loads(text)
+        return cls(**{**values, "tests": tuple(values["tests"])})
+
+    def put_into(self, environ: MutableMapping[str, str]) -> None:
+        """Add to an environment what makes a pytest that is started in it a machine.
+
+        Parameters
+        ----------
+        environ : mapping of str to str
+            Changed in place.
+        """
+        before = {name: environ.get(name) for name in _CHANGED}
+        environ[VARIABLE] = json.dumps({**asdict(self), "environment": before})
+        environ["PYTHONPATH"] = os.pathsep.join(filter(None, (PLUGIN_FOLDER, before["PYTHONPATH"])))
+        environ["PYTEST_ADDOPTS"] = " ".join(filter(None, (f"-p {PLUGIN}", before["PYTEST_ADDOPTS"])))
+        environ.setdefault("PYTHONHASHSEED", "0")  # sets of strings have the same order in each machine
+
+    def take_out_of(self, environ: MutableMapping[str, str]) -> None:
+        """Undo :meth:`put_into`, so that processes that tests start find what they always find.
+
+        Parameters
+        ----------
+        environ : mapping of str to str
+            Changed in place.
+        """
+        environ.pop(VARIABLE, None)
+        for name, value in self.environment.items():
+            if value is None:
+                environ.pop(name, None)
+            else:
+                environ[name] = value
+        sys.path[:] = [entry for entry in sys.path if entry != PLUGIN_FOLDER]

@@ -1,0 +1,222 @@
+"""What instrumented decisions ask: the board takes note of them, or switches one, and limits how many there are.
+
+It runs in the middle of the program, and never calls it: it is given truths, and values that it only keeps.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.instrumentation import own
+from suspectra_recorder.instrumentation.own import _thread, os
+
+__builtins__ = own.builtins
+
+SPENT = 86
+"""The exit status of a process that goes on deciding after it was stopped."""
+
+EVERY = 0
+"""As an instance: each time that a decision is made; the first time is 1."""
+
+MAX_DECISIONS = 1_000_000
+"""How many decisions of a run are noted."""
+
+Decide = Callable[[int, bool], bool]
+
+
+class StepsSpent(BaseException):
+    """A run made as many decisions as it may: it is probably caught in a loop."""
+
+
+@dataclass
+class LoadedSource:
+    """A source of this process whose decisions ask the board.
+
+    Parameters
+    ----------
+    path : str
+        Relative to the workspace, forward slashes.
+    first : int
+        The number of its first decision.
+    sites : list of Site
+        Its decisions.
+    """
+
+    path: str
+    first: int
+    sites: list[Site] = field(default_factory=list)
+
+
+class Switchboard:
+    """The decisions of a process; instrumented code has it as a constant.
+
+    Attributes
+    ----------
+    decide : callable
+        Gives the truth with which the program goes on, from the number of a decision and how it comes out.
+    sources : list of LoadedSource
+        In the order in which they were loaded.
+    """
+
+    def __init__(self) -> None:
+        self.decide: Decide = _as_it_is
+        self.sources: list[LoadedSource] = []
+        self.next = 0
+        self._kept: dict[int, list[Any]] = {}  # values of operands until they are taken, by thread
+        self._wanted: Callable[[LoadedSource], None] = _ignore
+        self._limit = _Limit(0)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the run made more decisions than it may."""
+        return self._limit.stopped
+
+    def add(self, path: str, sites: list[Site]) -> None:
+        """Know a source, whose decisions have the numbers from `next` on.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+        sites : list of Site
+            Its decisions.
+        """
+        source = LoadedSource(path, self.next, sites)
+        self.sources.append(source)
+        self.next += len(sites)
+        self._wanted(source)
+
+    def keep(self, value: Any) -> Any:
+        """Keep the value of an operand until it is known whether it is the value of the whole.
+
+        Parameters
+        ----------
+        value : object
+            What the operand is.
+
+        Returns
+        -------
+        object
+            The same.
+        """
+        self._kept.setdefault(_thread.get_ident(), []).append(value)
+        return value
+
+    def take(self) -> Any:
+        """The operand that was kept last in this thread.
+
+        Returns
+        -------
+        object
+            It is kept no longer.
+        """
+        return self._kept[_thread.get_ident()].pop()
+
+    def drop(self) -> None:
+        """Keep that operand no longer: it is not the value of the whole."""
+        self._kept[_thread.get_ident()].pop()
+
+    def leave(self) -> None:
+        """Let the program decide by itself."""
+        self.decide, self._wanted = _as_it_is, _ignore
+
+    def note(self, steps: int) -> array[int]:
+        """Take note of all decisions from now on.
+
+        Parameters
+        ----------
+        steps : int
+            How many there may be.
+
+        Returns
+        -------
+        array of int
+            Grows: for each decision twice its number, and 1 more where it came out true. Of more than `MAX_DECISIONS`
+            the first are noted.
+        """
+        decisions = array("L")
+        limit = self._limit = _Limit(steps)
+
+        def decide(number: int, taken: bool) -> bool:
+            if len(decisions) < MAX_DECISIONS:
+                decisions.append(2 * number + taken)
+            limit.left -= 1
+            if limit.left < 0:
+                limit.stop()
+            return taken
+
+        self.decide = decide
+        return decisions
+
+    def switch(self, path: str, index: int, instance: int, steps: int) -> Callable[[], int]:
+        """Let a decision come out the other way from now on.
+
+        Parameters
+        ----------
+        path : str
+            Of its source, which need not be loaded yet.
+        index : int
+            Which of the source's decisions.
+        instance : int
+            Its how many-th time, from 1 on, or `EVERY`.
+        steps : int
+            How many decisions there may be.
+
+        Returns
+        -------
+        callable
+            Tells how often it was switched.
+        """
+        target = -1
+        passed = switched = 0
+        limit = self._limit = _Limit(steps)
+
+        def wanted(source: LoadedSource) -> None:
+            nonlocal target
+            if source.path == path:
+                target = source.first + index
+
+        def decide(number: int, value: Any) -> bool:
+            nonlocal passed, switched
+            taken = True if value else False  # noqa: SIM210 - `bool` may be another's
+            limit.left -= 1
+            if limit.left < 0:
+                limit.stop()
+            if number == target:
+                passed += 1
+                if instance in (EVERY, passed):
+                    switched += 1
+                    return not taken
+            return taken
+
+        for source in self.sources:
+            wanted(source)
+        self.decide, self._wanted = decide, wanted
+        return lambda: switched
+
+
+class _Limit:
+    """How many decisions a run may still make."""
+
+    def __init__(self, steps: int):
+        self.steps = self.left = steps
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Stop the test; it may then clean up in as many steps. A program that catches this and goes on is ended."""
+        if self.stopped:
+            os._exit(SPENT)
+        self.stopped, self.left = True, self.steps
+        raise StepsSpent
+
+
+def _as_it_is(number: int, taken: bool) -> bool:
+    return taken
+
+
+def _ignore(source: LoadedSource) -> None:
+    pass

@@ -1,0 +1,402 @@
+"""The machine that runs failing tests again with one decision switched, in real processes of pytest."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from suspectra.cli import run
+from suspectra.errors import EvidenceError
+from suspectra.evidence.experiments import read_experiments
+from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.experiments.log import ExperimentLog
+from suspectra.experiments.machine import FreshRuns, Machine
+from suspectra.experiments.runs import Switch
+from suspectra.experiments.switching import SwitchedTest
+from suspectra_recorder.folders import RecordingError
+
+FIXTURE = Path(__file__).parents[1] / "fixtures" / "experiments"
+MODULE = "tests/test_kinds.py"
+PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:pytest-lsp")
+KINDS = [
+    "test_plain",
+    "test_fixtures",
+    "test_parameters[10]",
+    "TestClass::test_method",
+    "TestCase::test_unittest",
+    "TestParts::test_subtests",
+    "test_async",
+    "test_places",
+]
+OTHERS = [
+    "test_teardown",
+    "test_operand",
+    "test_loop",
+    "test_endless",
+    "test_stubborn",
+    "test_crash",
+    "test_time",
+    "test_memory",
+    "test_file",
+    "test_left_behind",
+    "test_chance",
+    "test_that_passes",
+]
+
+
+def name_of(test):
+    return f"{MODULE}::{test}"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiments") / "project"
+    shutil.copytree(FIXTURE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "pytest.ini").write_text(
+        "[pytest]\npythonpath = .\naddopts = --junit-xml=results.xml -n 2 --maxfail=1 --cov=shop\n"
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def machine(project):
+    with Machine(PYTEST, project, MODULE, [*map(name_of, KINDS), *map(name_of, OTHERS)]) as machine:
+        yield machine
+
+
+def place_in(trace, line_text, project, kind=None):
+    """The decision on the line of the shop that holds a text."""
+    lines = (project / "shop.py").read_text().splitlines()
+    line = next(number for number, line in enumerate(lines, 1) if line_text in line)
+    return next(
+        place for place in trace.places if (place.file, place.line) == ("shop.py", line) and kind in (None, place.kind)
+    )
+
+
+def switched(machine, test, text, project, *, instance=EVERY, steps=1_000, seconds=10.0):
+    trace = machine.trace(name_of(test), 10.0)
+    assert trace.answer.outcome is Outcome.FAILED, trace.answer
+    switch = Switch(place_in(trace, text, project), instance)
+    (answer,), _ = machine.switch(name_of(test), [switch], steps=steps, seconds=seconds)
+    return answer
+
+
+@pytest.mark.parametrize("test", KINDS)
+def test_tests_of_every_kind_run_as_under_pytest(machine, project, test):
+    assert switched(machine, test, "if amount > 10", project, instance=1).outcome is Outcome.PASSED
+
+
+def test_the_last_operand_and_single_times(machine, project):
+    assert switched(machine, "test_operand", "name and", project).outcome is Outcome.PASSED
+    assert switched(machine, "test_loop", "while n > 0", project, instance=1).outcome is Outcome.PASSED
+    assert switched(machine, "test_loop", "while n > 0", project, instance=5).outcome is Outcome.NOT_REACHED
+
+
+def test_clean_up_counts(machine, project):
+    assert switched(machine, "test_teardown", "if total", project).outcome is Outcome.PASSED
+
+
+def test_endless_loops_end_after_some_steps(machine, project):
+    began = time.monotonic()
+    assert switched(machine, "test_endless", "while n > 0", project).outcome is Outcome.STEPS
+    assert switched(machine, "test_stubborn", "and again", project).outcome is Outcome.STEPS
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("test", "text", "outcome"),
+    [
+        ("test_crash", "if wanted", Outcome.CRASHED),
+        ("test_time", "if wanted", Outcome.TIMEOUT),
+        ("test_memory", "if wanted", Outcome.FAILED),
+        ("test_file", "if wanted", Outcome.FAILED),
+    ],
+)
+def test_a_run_is_limited_and_the_next_one_is_not_harmed(machine, project, test, text, outcome):
+    trace = machine.trace(name_of(test), 10.0)
+    taken = trace.places[int(trace.decisions[0]) // 2]
+    (answer, other), _ = machine.switch(name_of(test), [Switch(taken, EVERY), Switch(taken, 9)], steps=100, seconds=1.5)
+    assert (answer.outcome, other.outcome) == (outcome, Outcome.NOT_REACHED)
+
+
+def test_what_is_different_is_said(machine):
+    said = " ".join(str(problem) for problem in machine.notices)
+    assert "catalogue (session)" in said
+    assert "tests/test_kinds.py" in said
+
+
+def test_a_run_writes_no_report_and_loads_no_worker(machine, project):
+    assert machine.tests == {name_of(test) for test in (*KINDS, *OTHERS)}
+    assert not (project / "results.xml").exists()
+
+
+def test_what_one_run_leaves_behind_does_not_change_the_next(machine):
+    test = SwitchedTest(name_of("test_left_behind"), machine)
+    assert test._together
+    made = list(test.experiments(time.monotonic() + 20))
+    assert not test._together, "the unaltered run after the others differed"
+    assert {one.place: one.outcome for one in made} == {"if": Outcome.PASSED, "operand": Outcome.FAILED}
+
+
+def test_a_test_that_depends_on_chance_is_refused(machine):
+    with pytest.raises(EvidenceError, match=r"two runs of .*test_chance differ: .*chance\.py:7"):
+        SwitchedTest(name_of("test_chance"), machine)
+
+
+def test_a_test_that_passes_alone_is_refused(machine):
+    with pytest.raises(EvidenceError, match="test_that_passes passes when it runs alone"):
+        SwitchedTest(name_of("test_that_passes"), machine)
+
+
+def test_fresh_processes_find_the_same(machine, project):
+    fresh = FreshRuns(PYTEST, project, MODULE)
+    test = name_of("test_plain")
+    trace = fresh.trace(test, 10.0)
+    assert not trace.difference(machine.trace(test, 10.0))
+    switch = Switch(place_in(trace, "if amount > 10", project), EVERY)
+    (answer,), _ = fresh.switch(test, [switch], steps=1_000, seconds=10.0)
+    assert answer.outcome is Outcome.PASSED
+
+
+def test_a_module_that_can_not_be_collected(project):
+    with pytest.raises(EvidenceError, match="pytest ended before it collected it"):
+        Machine(PYTEST, project, "tests/missing.py", ["tests/missing.py::test"])
+
+
+# what is left running
+
+
+def processes_with(mark):
+    """The processes whose command line holds a text, but for this one."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().decode(errors="replace")
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if mark in words and state not in "ZX" and folder.name != str(os.getpid()):
+            found.append(int(folder.name))
+    return found
+
+
+def until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+    return found
+
+
+HANGING = """\
+import subprocess, sys, time
+
+def wait(wanted):
+    if wanted:
+        return 1
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)", "{mark}"], start_new_session={apart})
+    {end}
+"""
+
+
+@pytest.fixture
+def hanging(tmp_path):
+    """A project whose test, once it is switched, starts a process and does not end; and the mark of that process."""
+
+    def make(*, apart=False, end="time.sleep(300)"):
+        mark = f"suspectra-left-{tmp_path.name}"
+        (tmp_path / "waiting.py").write_text(HANGING.format(mark=mark, apart=apart, end=end))
+        (tmp_path / "test_waiting.py").write_text("import waiting\n\ndef test_it():\n    assert waiting.wait(1) == 2\n")
+        return mark
+
+    yield make
+    for pid in processes_with(f"suspectra-left-{tmp_path.name}"):
+        os.kill(pid, signal.SIGKILL)
+
+
+def recorded(folder):
+    done = subprocess.run(
+        [sys.executable, "-m", "suspectra", "record", "--", *PYTEST, "-q"], cwd=folder, capture_output=True, check=False
+    )
+    assert done.returncode == 1, done
+
+
+def investigating(folder, *arguments, **how):
+    words = [sys.executable, "-m", "suspectra", "investigate", *arguments, "--", *PYTEST]
+    return subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **how)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_path, hanging, number):
+    mark = hanging(apart=True)
+    recorded(tmp_path)
+    with investigating(tmp_path) as process:
+        until(lambda: processes_with(mark))
+        process.send_signal(number)
+        process.communicate(timeout=30)
+    until(lambda: not processes_with(mark))
+    until(lambda: not processes_with(str(tmp_path)))
+
+
+def test_nothing_is_left_running_when_a_test_crashes(tmp_path, hanging):
+    mark = hanging(end="import os; os.abort()")
+    with Machine(PYTEST, tmp_path, "test_waiting.py", ["test_waiting.py::test_it"]) as machine:
+        (one,) = SwitchedTest("test_waiting.py::test_it", machine).experiments(time.monotonic() + 20)
+        assert one.outcome is Outcome.CRASHED
+        until(lambda: not processes_with(mark))
+
+
+# the log, and the command
+
+
+MID = """\
+def mid(x, y, z):
+    m = y  # should be z
+    if y < z:
+        if x < y:
+            m = y
+        elif x > z:  # should be x < z
+            m = x
+    else:
+        if x > y:
+            m = y
+        elif x > z:
+            m = x
+    return m
+"""
+TEST_MID = """\
+import pytest
+from mid import mid
+
+CASES = [((2, 1, 3), 2), ((3, 3, 5), 3), ((1, 2, 3), 2), ((3, 2, 1), 2), ((5, 5, 5), 5)]
+
+@pytest.mark.parametrize(("case", "expected"), CASES)
+def test_mid(case, expected):
+    assert mid(*case) == expected
+"""
+
+
+@pytest.fixture(scope="module")
+def mid(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mid")
+    (folder / "mid.py").write_text(MID)
+    (folder / "test_mid.py").write_text(TEST_MID)
+    recorded(folder)
+    return folder
+
+
+def investigated(folder, capsys, *arguments):
+    status = run(["investigate", "--workspace", str(folder), "--format", "json", *arguments, "--", *PYTEST])
+    said = capsys.readouterr()
+    return status, json.loads(said.out), said.err
+
+
+def test_switching_finds_statement_6_of_mid(mid, capsys):
+    status, found, said = investigated(mid, capsys, "test_mid.py::test_mid*")
+    assert status == 0
+    assert found["tests"] == ["test_mid.py::test_mid[case0-2]"]
+    assert found["complete"]
+    first = found["suspects"][0]
+    assert (first["file"], first["line"], first["rank_worst"]) == ("mid.py", 6, 1)
+    assert first["findings"][0] == "1 of 1 failing tests passes if this comes out true."
+    assert "mid.py:6: test_mid.py::test_mid[case0-2] passes if this comes out true" in said
+    # once each decision is switched: lines 3 and 4 were true and false, line 6 false
+    assert {(one["line"], one["outcome"]) for one in found["experiments"]} >= {(6, "passed"), (4, "failed")}
+
+    again = investigated(mid, capsys)[1]
+    assert (again["experiments"], again["suspects"], again["complete"]) == ([], found["suspects"], True)
+    assert run(["rank", "--workspace", str(mid), "--technique", "switching", "--top", "1"]) == 0
+    assert "mid.py:6" in capsys.readouterr().out
+    run(["explain", "--workspace", str(mid), "--technique", "switching", str(mid / "mid.py") + ":6"])
+    assert "1 of 1 failing tests passes if this comes out true." in capsys.readouterr().out
+
+
+def test_a_table_says_what_was_tried(mid, capsys):
+    assert run(["investigate", "--workspace", str(mid), "--seconds", "30", "--", *PYTEST]) == 0
+    assert "everything was tried" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("test_mid.py::test_mid[case1-3]", "this test passed when it was recorded"),
+        ("test_x", "no recorded test has this name"),
+    ],
+)
+def test_a_test_that_does_not_fail_is_refused(mid, capsys, name, cause):
+    assert run(["investigate", "--workspace", str(mid), name]) == 2
+    assert cause in capsys.readouterr().err
+
+
+def test_experiments_are_void_once_a_source_changes(tmp_path):
+    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    source = tmp_path / "cart.py"
+    source.write_bytes(b"total = 0")
+    digests = {"cart.py": sha256(b"total = 0").hexdigest()}
+    with ExperimentLog(tmp_path) as log:
+        log.add(made, digests)
+        log.add(replace(made, outcome=Outcome.FAILED), digests)
+        log.add(replace(made, instance=2), digests)
+    assert [one.outcome for one in read_experiments(tmp_path)[0]] == [Outcome.FAILED, Outcome.PASSED]
+    source.write_bytes(b"total = 1")
+    found, problems = read_experiments(tmp_path)
+    assert not found
+    assert "2 experiments were made before a source changed" in problems[0].cause
+    source.write_bytes(b"total = 0")
+    assert len(read_experiments(tmp_path)[0]) == 2
+
+
+def test_a_log_that_was_cut_off_keeps_what_was_whole(tmp_path):
+    made = Experiment("test_a", "switch", "cart.py", 1, 1, 0, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    (tmp_path / "cart.py").write_bytes(b"")
+    digests = {"cart.py": sha256(b"").hexdigest()}
+    with ExperimentLog(tmp_path) as log:
+        log.add(made, digests)
+        log.add(replace(made, instance=1), digests)
+    path = tmp_path / ".suspectra" / "experiments" / "log.jsonl"
+    path.write_bytes(path.read_bytes()[:-30])
+    with ExperimentLog(tmp_path) as log:
+        log.add(replace(made, instance=2), digests)
+    found, problems = read_experiments(tmp_path)
+    assert [one.instance for one in found] == [EVERY, 2]
+    assert "1 line of it can't be read" in problems[0].cause
+
+
+HOSTILE = [
+    b"[" * 100_000,
+    b'{"sources": "n", "digests": {"../../etc/passwd": "d", "/dev/zero": "d"}}',
+    b'{"with": "n", "test": 3}',
+    b'{"with": ["n"], "test": "t", "kind": "switch", "file": "f", "line": true}',
+    b"\xff\x00",
+    b"null",
+]
+
+
+def test_any_log_is_read_or_refused_in_words(tmp_path):
+    folder = tmp_path / ".suspectra" / "experiments"
+    folder.mkdir(parents=True)
+    log = folder / "log.jsonl"
+    log.write_bytes(b"\n".join(HOSTILE))
+    found, problems = read_experiments(tmp_path)
+    assert not found
+    assert "can't be read" in problems[0].cause
+    log.unlink()
+    os.mkfifo(log)
+    assert "not a file" in read_experiments(tmp_path)[1][0].cause
+    log.unlink()
+    log.symlink_to("/etc/passwd")
+    assert "leads out of the workspace" in read_experiments(tmp_path)[1][0].cause
+    with pytest.raises(EvidenceError, match="can't be kept"):
+        ExperimentLog(tmp_path)
+    shutil.rmtree(folder)
+    folder.symlink_to("/tmp")
+    with pytest.raises(RecordingError):
+        ExperimentLog(tmp_path)
