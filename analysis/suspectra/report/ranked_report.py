@@ -43,6 +43,22 @@ class Explainer(Protocol):
     def clone_failed(self) -> bool:
         """Whether it clones failed tests."""
 
+    def difference(self, report: RankedReport, better: int, worse: int) -> str:
+        """Say by what one candidate stands before another.
+
+        Parameters
+        ----------
+        report : RankedReport
+            One that this technique made.
+        better, worse : int
+            Elements; the second does not stand before the first.
+
+        Returns
+        -------
+        str
+            One sentence.
+        """
+
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Explain the rank of the entry at a position of its report.
 
@@ -267,6 +283,14 @@ class RankedReport:
     def standard_rank(self) -> Floats:
         """Standard Rank Score (paper 003, Definition 17): #{higher} + #{equal}/2, by position."""
         return (self.rank_best - 1 + self.rank_worst) / 2
+
+    @property
+    def tie_of_level(self) -> Ints:
+        """The number of the tie that each level is in, ascending; int, shape (levels,).
+
+        A technique may put in order by other means what its score leaves equal. Such levels are one tie.
+        """
+        return np.arange(len(self.level_score))
 
     @cached_property
     def position(self) -> Ints:

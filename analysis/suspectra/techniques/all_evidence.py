@@ -33,7 +33,7 @@ from suspectra.techniques.catalogue import EVIDENCE as INFO
 from suspectra.techniques.failure_weights import FailureWeights, weight_of
 from suspectra.techniques.formulas import in_words, require_failure
 from suspectra.techniques.staged import Staged
-from suspectra.techniques.technique import Technique, headline, own_report
+from suspectra.techniques.technique import Technique, headline, own_report, score_difference
 
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10
 _BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
@@ -82,6 +82,13 @@ class EvidenceReport(RankedReport):
     def size(self) -> Ints:
         """How many statements of each function failing tests execute, by the number of the function."""
         return _executed(self.statements, _suspected(self.spectrum))
+
+    @property
+    def tie_of_level(self) -> Ints:
+        """Levels that only the last three keys put in order are one tie: the tests leave them equal."""
+        differs = np.ones(len(self.level_score), bool)
+        differs[1 : len(self.keys)] = np.any(self.keys[1:, :_RAISED] != self.keys[:-1, :_RAISED], axis=1)
+        return np.cumsum(differs) - 1
 
     @classmethod
     def from_keys(
@@ -199,6 +206,10 @@ class AllEvidence(Staged):
             keys[:, _SIZE] = -size[known.function[suspects]]
         return EvidenceReport.from_keys(self, spectrum, suspects, keys, known, weights, edge_score)
 
+    def difference(self, report: RankedReport, better: int, worse: int) -> str:
+        """The first key in which the two differ."""
+        return _difference(own_report(report, EvidenceReport), better, worse)
+
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """One sentence about the first key in which the statement differs from the next ones, then its counts."""
         ranked = own_report(report, EvidenceReport)
@@ -284,6 +295,41 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
         does = "returns" if own[_KIND] == StatementKind.RETURN else "decides where control goes"
         return f"{equal} it {does}."
     return f"{equal} failing tests execute only {many(-int(own[_SIZE]), 'statement')} of its function."
+
+
+def _difference(report: EvidenceReport, better: int, worse: int) -> str:
+    """By what one statement stands before another that failing tests execute too, or that they do not."""
+    first, second = int(report.level[better]), int(report.level[worse])
+    if first == second or second >= len(report.keys):
+        return score_difference(report, better, worse)
+    own, other = report.keys[first], report.keys[second]
+    differs = int(np.argmax(own != other))
+    one, two = (_place(report, element) for element in (better, worse))
+    if differs == _BEST and own[_BEST] > own[_OWN]:
+        return f"{one} has the higher score because of a branch. {_of_branch(report, better)}"
+    if differs == _BEST:
+        return score_difference(report, better, worse)
+    if differs == _OWN:
+        a, b = (keys[_OWN] / _DIGITS for keys in (own, other))
+        return f"With branches the scores are equal; without them that of {one} is {a:.4g} and that of {two} {b:.4g}."
+    equal = "The scores are equal, but"
+    if differs == _RAISED:
+        raised = many(int(own[_RAISED]), "failing test")
+        return f"{equal} {raised} failed right at {one}, and {int(other[_RAISED])} at {two}."
+    if differs == _KIND and own[_KIND] == StatementKind.RETURN:
+        return f"{equal} {one} returns, and statements that return come first."
+    if differs == _KIND:
+        return f"{equal} {one} decides where control goes, and {two} does not."
+    sizes = many(-int(own[_SIZE]), "statement")
+    return (
+        f"{equal} failing tests execute only {sizes} of the function of {one},"
+        f" and {-int(other[_SIZE])} of that of {two}."
+    )
+
+
+def _place(report: EvidenceReport, element: int) -> str:
+    location = report.spectrum.elements.location(element)
+    return f"{location.file.rpartition('/')[2]}:{location.line}"
 
 
 def _share(count: int, total: int) -> str:

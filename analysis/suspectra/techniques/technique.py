@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from suspectra.program import Program
+from suspectra.quantity import many
 from suspectra.report import Explanation, RankedReport, ReportT, Suspect
 from suspectra.spectrum import Spectrum
 from suspectra.technique_info import TechniqueInfo
@@ -81,6 +82,23 @@ class Technique(ABC):
         NothingToRank
             When the spectrum lacks what the technique needs.
         """
+
+    def difference(self, report: RankedReport, better: int, worse: int) -> str:
+        """Say by what one candidate stands before another: by its score, unless a technique knows more.
+
+        Parameters
+        ----------
+        report : RankedReport
+            One that :meth:`localize` returned.
+        better, worse : int
+            Elements; the second does not stand before the first.
+
+        Returns
+        -------
+        str
+            One sentence.
+        """
+        return score_difference(report, better, worse)
 
     @abstractmethod
     def explain(self, report: RankedReport, position: int) -> Explanation:
@@ -161,3 +179,45 @@ def headline(report: RankedReport, suspect: Suspect) -> str:
     """
     tie = f", tied with {suspect.tied - 1} more" if suspect.tied > 1 else ""
     return f"Suspect {suspect.rank_best} of {len(report)}{tie}: {report.technique.info.title} {suspect.score:.4g}"
+
+
+def score_difference(report: RankedReport, better: int, worse: int) -> str:
+    """The scores of two candidates, and the tests that execute them.
+
+    Parameters
+    ----------
+    report : RankedReport
+        Any ranking.
+    better, worse : int
+        Elements; the second does not stand before the first.
+
+    Returns
+    -------
+    str
+        One sentence.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> report = make_technique("ochiai").localize(spectrum)
+    >>> for part in score_difference(report, 1, 0).split(": "):
+    ...     print(part)
+    The score of program:2 is 1, and that of program:1 is 0.7071
+    1 failing test and 0 passing tests execute the first, 1 failing test and 1 passing test the other.
+    """
+    counts, names, scores = report.spectrum.counts, [], []
+    for element in (better, worse):
+        location = report.spectrum.elements.location(element)
+        names.append(f"{location.file.rpartition('/')[2]}:{location.line}")
+        scores.append(f"{report.level_score[report.level[element]]:.4g}")
+    tests = [
+        f"{many(int(counts.ef[element]), 'failing test')} and {many(int(counts.ep[element]), 'passing test')}"
+        for element in (better, worse)
+    ]
+    if report.level[better] == report.level[worse]:
+        return f"{names[0]} and {names[1]} have the same score, {scores[0]}."
+    return (
+        f"The score of {names[0]} is {scores[0]}, and that of {names[1]} is {scores[1]}:"
+        f" {tests[0]} execute the first, {tests[1]} the other."
+    )

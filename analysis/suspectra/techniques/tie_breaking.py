@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from suspectra.arrays import Ints
 from suspectra.program import Program
 from suspectra.report import Explanation, RankedReport
 from suspectra.spectrum import Spectrum
@@ -38,6 +39,14 @@ class TieBrokenReport(RankedReport):
     def without(self) -> tuple[str, ...]:
         """What either technique had to do without."""
         return tuple(dict.fromkeys([*self.first.without, *self.second.without]))
+
+    @property
+    def tie_of_level(self) -> Ints:
+        """The ties of the first ranking."""
+        of_first = np.zeros(len(self.level_score), np.int64)
+        ranked = self.level >= 0
+        of_first[self.level[ranked]] = self.first.tie_of_level[self.first.level[ranked]]
+        return of_first
 
 
 @dataclass(frozen=True)
@@ -134,6 +143,12 @@ class TieBroken(Technique):
         return TieBrokenReport(
             self, report.spectrum, level, score, (*report.notes, *breaker.notes), first=report, second=breaker
         )
+
+    def difference(self, report: RankedReport, better: int, worse: int) -> str:
+        """What the first technique says; where it leaves them equal, what the second does."""
+        ranked = own_report(report, TieBrokenReport)
+        part = ranked.first if ranked.first.level[better] != ranked.first.level[worse] else ranked.second
+        return part.technique.difference(part, better, worse)
 
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """The first technique's reasons, then the second's."""
