@@ -27,7 +27,7 @@ from suspectra.console import (
     warn,
     written,
 )
-from suspectra.errors import NothingToRank, SuspectraError
+from suspectra.errors import NothingToRank, Problem, SuspectraError, UsageError
 from suspectra.evaluation.cli import register as register_evaluation
 from suspectra.investigate_command import register as register_investigate
 from suspectra.localization import evidence_options, localize, technique_options
@@ -37,6 +37,7 @@ from suspectra.record_commands import RECORD_COMMANDS
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from suspectra.evidence.sources import Sources
     from suspectra.localization import Localized, RankingOptions
     from suspectra.output.ranking import Listing
 
@@ -44,6 +45,7 @@ TABLE_TOP = 20
 GROUP_TOP = 5  # of each failure group, where there are many
 _DEBUG = "SUSPECTRA_DEBUG"
 _FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown"])
+_EXPLANATION_FORMAT = click.Choice(["table", "json"])
 _PATH = click.Path(path_type=Path)
 
 
@@ -173,16 +175,66 @@ def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOption
 @cli.command()
 @evidence_options
 @technique_options
-@click.argument("where", metavar="FILE:LINE")
-def explain(where: str, workspace: Path, **chosen: Unpack[RankingOptions]) -> None:
+@click.argument("where", metavar="[FILE:LINE]", required=False)
+@click.option("--why-not", is_flag=True, help="Compare the line with the first suspect, and name tests that differ.")
+@click.option(
+    "--tie", is_flag=True, help="Say what would tell lines of one score apart: the first tie, or that of the line."
+)
+@click.option("--format", "form", type=_EXPLANATION_FORMAT, help="Of --why-not and --tie.  [default: table]")
+def explain(
+    where: str | None, why_not: bool, tie: bool, form: str | None, workspace: Path, **chosen: Unpack[RankingOptions]
+) -> None:
     """Say why a line stands where it stands in the ranking."""
     from suspectra.evidence.sources import Sources
-    from suspectra.output.explanation import write_explanation
+    from suspectra.output.explanation import element_at, write_explanation
 
-    localized = localize(workspace, **chosen)
-    file, line = parse_location(workspace, where)
-    write_explanation(localized.report, localized.evidence, file, line, sys.stdout, Sources(workspace))
+    if where is None and not tie:
+        raise click.UsageError("Name a line as FILE:LINE, or give --tie for the first tie.")
+    if why_not and tie:
+        raise click.UsageError("Give --why-not or --tie.")
+    if form is not None and not (why_not or tie):
+        raise click.UsageError("--format goes with --why-not and --tie.")
+    told = why_not or tie
+    localized = localize(workspace, edges=told, groups=told, **chosen)
+    place = None if where is None else parse_location(workspace, where)
+    if not told:
+        assert place is not None
+        write_explanation(localized.report, localized.evidence, *place, sys.stdout, Sources(workspace))
+    else:
+        element = None if place is None else element_at(localized.report, *place)
+        _explain_difference(localized, element, tie, form == "json", Sources(workspace))
     warn(localized.problems)
+
+
+def _explain_difference(localized: Localized, element: int | None, tie: bool, as_json: bool, sources: Sources) -> None:
+    """Compare a line with the first suspect, or those of a tie with each other, in the ranking of its group."""
+    from suspectra.distinctions.comparison import Comparison
+    from suspectra.distinctions.tie import advise
+    from suspectra.output import distinctions
+    from suspectra.output.terminal import safe
+
+    group = localized.group_of(element)
+    report = group.report if group else localized.report
+    if group is not None and not as_json:
+        click.echo(safe(f"In the ranking of {group.heading}"))
+    if tie:
+        if element is not None and not report.spectrum.counts.ef[element]:
+            where = report.spectrum.elements.location(element)
+            cause, cure = "no failing test executes it, so it is in no tie", "ask --why-not about it"
+            raise UsageError(Problem(where.file, f"line {where.line}", cause, cure))
+        tied = advise(report, localized.program, element)
+        if as_json:
+            distinctions.write_tie_json(tied, sys.stdout)
+        else:
+            distinctions.write_tie(tied, sys.stdout, sources)
+        return
+    assert element is not None
+    comparison = Comparison.from_report(report, element, localized.program, localized.evidence.at_import)
+    advice = advise(report, localized.program, element) if comparison.tie is not None else None
+    if as_json:
+        distinctions.write_comparison_json(comparison, advice, sys.stdout)
+    else:
+        distinctions.write_comparison(comparison, advice, sys.stdout, sources)
 
 
 @cli.command()

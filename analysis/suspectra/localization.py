@@ -93,6 +93,26 @@ class Localized:
     problems: tuple[Problem, ...]
     groups: tuple[RankedGroup, ...] = ()
 
+    def group_of(self, element: int | None = None) -> RankedGroup | None:
+        """The failure group in whose ranking an element stands first.
+
+        Parameters
+        ----------
+        element : int, optional
+            Its column; the first group is meant unless given.
+
+        Returns
+        -------
+        RankedGroup or None
+            None where there is one group alone, or no failing test executes the element.
+        """
+        if len(self.groups) < 2:
+            return None
+        if element is None:
+            return self.groups[0]
+        executed = [group for group in self.groups if group.report.spectrum.counts.ef[element]]
+        return min(executed, key=lambda group: group.report.suspect_of(element).rank_best, default=None)
+
 
 def localize(
     workspace: Path,

@@ -37,13 +37,7 @@ def write_explanation(
     UsageError
         When there is no ranked statement on the line.
     """
-    elements = report.spectrum.elements
-    element = elements.at(file, line)
-    if element is None:
-        raise UsageError(_no_statement(report, file, line))
-    if not report.spectrum.candidates[element]:
-        cause, cure = "it is test code, which is not suspected", "add --include-tests to rank it too"
-        raise UsageError(Problem(file, f"line {line}", cause, cure))
+    element = element_at(report, file, line)
     suspect = report.suspect_of(element)
     explanation = report.explain(int(report.position[element]))
     style = Style(out)
@@ -63,6 +57,47 @@ def write_explanation(
             out.write(f"    {safe(name)}\n")
             if (stack := evidence.stacks.get(name)) is not None:
                 out.write(f"        {safe(str(stack))}\n")
+
+
+def element_at(report: RankedReport, file: str, line: int) -> int:
+    """The ranked statement on a line.
+
+    Parameters
+    ----------
+    report : RankedReport
+        The ranking.
+    file : str
+        Relative to the workspace, with forward slashes.
+    line : int
+        Counted from 1.
+
+    Returns
+    -------
+    int
+        Its element.
+
+    Raises
+    ------
+    UsageError
+        When there is no statement that was ranked.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> report = make_technique("ochiai").localize(Spectrum.from_matrix([[1, 0]], failed=[True]))
+    >>> element_at(report, "program", 2)
+    1
+    >>> element_at(report, "program", 3)
+    Traceback (most recent call last):
+    suspectra.errors.UsageError: program: line 3: there is no statement on it. Fix: name line 2, the nearest one
+    """
+    element = report.spectrum.elements.at(file, line)
+    if element is None:
+        raise UsageError(_no_statement(report, file, line))
+    if not report.spectrum.candidates[element]:
+        cause, cure = "it is test code, which is not suspected", "add --include-tests to rank it too"
+        raise UsageError(Problem(file, f"line {line}", cause, cure))
+    return element
 
 
 def _no_statement(report: RankedReport, file: str, line: int) -> Problem:

@@ -1,0 +1,248 @@
+"""Why not this line: a statement against the first suspect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.distinctions.executions import Executions, Pair
+from suspectra.distinctions.function_flow import FunctionFlows
+from suspectra.distinctions.tie import Tie
+from suspectra.distinctions.words import place
+from suspectra.program import Program
+from suspectra.quantity import many
+from suspectra.report import RankedReport
+
+_SHOWN = 2  # witnesses of each kind
+
+
+class Standing(str, Enum):
+    """How a statement stands to the first suspect.
+
+    Examples
+    --------
+    >>> Standing("tied") is Standing.TIED
+    True
+    """
+
+    FIRST = "first"  # it is the first suspect
+    TIED = "tied"  # its score is that of the first suspect
+    BEHIND = "behind"
+    NOT_FAILING = "not executed by a failing test"
+    NOT_EXECUTED = "not executed"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A statement against the first suspect; the first suspect itself against the one behind it.
+
+    Parameters
+    ----------
+    report : RankedReport
+        The ranking.
+    element, rival : int
+        The statement, and what it is compared with; -1 where there is nothing else.
+    standing : Standing
+        How it stands.
+    reason : str
+        The first key that differs, in one sentence; empty without a rival.
+    passing, apart : int
+        Passing tests that execute the statement, and those of them that do not execute the rival.
+    passing_witnesses : tuple of Pair
+        Some of the latter: those most like a failing test that executes the rival.
+    failing_apart : int
+        Failing tests that execute the rival and not the statement.
+    failing_witnesses : tuple of int
+        Some of these, those that execute least: row numbers.
+    turn : tuple of (int, int or None), optional
+        Where a failing test that comes nearest goes another way: the statement there, and the line it does not go to.
+    entered : bool
+        Whether a failing test executes any statement of the function.
+    imported : bool
+        Whether the statement ran while its module was imported, which belongs to no test.
+
+    Examples
+    --------
+    >>> from suspectra import Spectrum, make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1], [0, 0, 1]], failed=[True, False, False])
+    >>> report = make_technique("ochiai").localize(spectrum)
+    >>> comparison = Comparison.from_report(report, 0)
+    >>> comparison.standing.value, [spectrum.tests[pair.passing] for pair in comparison.passing_witnesses]
+    ('behind', ['t2'])
+    """
+
+    report: RankedReport
+    element: int
+    rival: int
+    standing: Standing
+    reason: str
+    passing: int
+    apart: int
+    passing_witnesses: tuple[Pair, ...]
+    failing_apart: int
+    failing_witnesses: tuple[int, ...]
+    turn: tuple[int, int | None] | None = None
+    entered: bool = True
+    imported: bool = False
+
+    @classmethod
+    def from_report(
+        cls, report: RankedReport, element: int, program: Program | None = None, at_import: Ints | None = None
+    ) -> Comparison:
+        """Compare a statement with the first suspect.
+
+        Parameters
+        ----------
+        report : RankedReport
+            A ranking with a suspect.
+        element : int
+            A candidate.
+        program : Program, optional
+            Flow graphs and sources, as far as the evidence holds them.
+        at_import : ndarray of int, shape (k,), optional
+            Elements that ran while their modules were imported, which belongs to no test.
+
+        Returns
+        -------
+        Comparison
+            With tests that tell the two apart.
+
+        Raises
+        ------
+        ValueError
+            When the element is not a candidate.
+        """
+        spectrum, level = report.spectrum, report.level
+        if level[element] < 0:
+            raise ValueError(f"element {element} is not a candidate")
+        first, second = [*report.top(2).tolist(), -1, -1][:2]
+        rival = second if element == first else first
+        executions, counts = Executions(spectrum), spectrum.counts
+        standing = _standing(report, element, first)
+        better, worse = (element, rival) if element == first else (rival, element)
+        reason = report.technique.difference(report, better, worse) if rival >= 0 else ""
+        own = executions.count(np.array([element])) > 0
+        other = executions.count(np.array([rival])) > 0 if rival >= 0 else np.zeros(len(own), bool)
+        failing_with_rival = np.flatnonzero(spectrum.failed & other)
+        apart = np.flatnonzero(~spectrum.failed & own & ~other)
+        without = np.flatnonzero(spectrum.failed & other & ~own)
+        turn, entered = None, True
+        if not counts.ef[element]:
+            turn, entered = _turn(report, program, element), _entered(report, element)
+        return cls(
+            report,
+            element,
+            rival,
+            standing,
+            reason,
+            int(counts.ep[element]),
+            len(apart),
+            tuple(executions.most_alike(failing_with_rival, apart, _SHOWN)),
+            len(without),
+            _smallest(executions, without),
+            turn,
+            entered,
+            at_import is not None and element in at_import,
+        )
+
+    @property
+    def tie(self) -> Tie | None:
+        """The tie that the statement shares with others; None where it has its score alone."""
+        if not self.report.spectrum.counts.ef[self.element]:
+            return None
+        tie = Tie.of(self.report, self.element)
+        return tie if len(tie.members) > 1 else None
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is to be said, most important first."""
+        elements = self.report.spectrum.elements
+        here = place(elements, self.element)
+        rank = self.report.suspect_of(self.element)
+        ranks = f"rank {rank.rank_best}" if rank.tied == 1 else f"ranks {rank.rank_best} to {rank.rank_worst}"
+        if self.standing in (Standing.NOT_FAILING, Standing.NOT_EXECUTED):
+            return (*self._not_executed(here), *self._turning())
+        if self.standing is Standing.FIRST:
+            alone = self.rival < 0
+            after = "" if alone else f", and {place(elements, self.rival)} the next statement"
+            return (f"{here} is the first suspect{after}.", *([] if alone else [self.reason]))
+        other = place(elements, self.rival)
+        said = f"{here} stands at {ranks}; the first suspect is {other}."
+        if self.standing is Standing.TIED:
+            said = f"{here}, at {ranks}, has the score of the first suspect, {other}."
+        return (said, self.reason, *self._witnessed(here, other))
+
+    def _not_executed(self, here: str) -> tuple[str, ...]:
+        only = "It can be at fault only because it is not executed."
+        if self.imported and not self.passing:
+            return (f"{here} ran while its module was imported. That belongs to no test, so no test makes it suspect.",)
+        if self.standing is Standing.NOT_EXECUTED:
+            return (f"No test executes {here}, so tests say nothing of it. {only}",)
+        passing = f"{many(self.passing, 'passing test')} {'executes' if self.passing == 1 else 'execute'} it."
+        return (f"No failing test executes {here}, and {passing} {only}",)
+
+    def _turning(self) -> tuple[str, ...]:
+        elements = self.report.spectrum.elements
+        if self.turn is not None:
+            decision, line = self.turn
+            way = f"goes on to line {line}" if line else "leaves the function there"
+            return (f"Failing tests come as near as {place(elements, decision)}, from where none {way}.",)
+        name = elements.function_name(self.element)
+        return (f"No failing test executes any of {name}.",) if name and not self.entered else ()
+
+    def _witnessed(self, here: str, other: str) -> tuple[str, ...]:
+        tests, found = self.report.spectrum.tests, []
+        if self.apart:
+            executes = "executes" if self.passing == 1 else "execute"
+            pair = self.passing_witnesses[0]
+            of_them = "it does" if self.passing == 1 else f"{self.apart} of them do"
+            if self.apart == self.passing > 1:
+                of_them = "they do"
+            like = f"{100 * pair.similarity:.0f} % of what it and the failing {tests[pair.failing]} execute is the same"
+            found.append(f"{many(self.passing, 'passing test')} {executes} {here}, and {of_them} not execute {other}.")
+            found.append(f"The nearest of these is {tests[pair.passing]}: {like}.")
+        if self.failing_apart:
+            names = " and ".join(tests[test] for test in self.failing_witnesses)
+            more = self.failing_apart - len(self.failing_witnesses)
+            verb = "executes" if self.failing_apart == 1 else "execute"
+            found.append(
+                f"{many(self.failing_apart, 'failing test')} {verb} {other} and not {here}: {names}"
+                f"{f' and {more} more' if more else ''}."
+            )
+        return tuple(found)
+
+
+def _standing(report: RankedReport, element: int, first: int) -> Standing:
+    counts, ties, level = report.spectrum.counts, report.tie_of_level, report.level
+    if not counts.ef[element]:
+        return Standing.NOT_FAILING if counts.ep[element] else Standing.NOT_EXECUTED
+    if element == first:
+        return Standing.FIRST
+    return Standing.TIED if ties[level[element]] == ties[level[first]] else Standing.BEHIND
+
+
+def _smallest(executions: Executions, tests: Ints) -> tuple[int, ...]:
+    """Those that execute least, then by name."""
+    size, names = executions.size, executions.spectrum.tests
+    return tuple(sorted(tests.tolist(), key=lambda test: (size[test], names[test]))[:_SHOWN])
+
+
+def _turn(report: RankedReport, program: Program | None, element: int) -> tuple[int, int | None] | None:
+    """The nearest statement before an element that a failing test executes, and the way that none goes from there."""
+    flow, ef = FunctionFlows(report.spectrum, program).of(element), report.spectrum.counts.ef
+    if flow is None:
+        return None
+    for way in flow.before(element):
+        held = flow.elements[way.source]
+        if held and ef[held[-1]]:
+            return held[-1], way.line
+    return None
+
+
+def _entered(report: RankedReport, element: int) -> bool:
+    elements, ef = report.spectrum.elements, report.spectrum.counts.ef
+    function = elements.function[element]
+    return function < 0 or bool(ef[elements.function == function].any())

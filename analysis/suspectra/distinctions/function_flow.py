@@ -1,0 +1,333 @@
+"""The control flow of one function, for the question which statements a way through it is sure to lead through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from suspectra.program import Program
+from suspectra.program.flow_graph import EXIT, FlowGraph
+from suspectra.program.python_flow import PythonFlow, inside_expression
+from suspectra.program.sources_as_run import SourcesAsRun
+from suspectra.spectrum import EdgeKind, Spectrum
+
+_Arc = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way on from a node.
+
+    Parameters
+    ----------
+    source, target : int
+        Nodes.
+    column : int
+        Of the edge in the spectrum; -1 where it has none.
+    recorded : bool
+        Whether a test that goes this way would be known to.
+    line : int or None
+        Where it leads; None out of the function.
+
+    Examples
+    --------
+    >>> Way(1, 2, 7, True, 12).line
+    12
+    """
+
+    source: int
+    target: int
+    column: int
+    recorded: bool
+    line: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionFlow:
+    """The flow graph of one function.
+
+    Parameters
+    ----------
+    elements : tuple of tuple of int
+        The elements that each node holds, in the order in which they are executed.
+    ways : tuple of Way
+        Between the nodes.
+    rare : tuple of Way
+        Ways that only exceptions take and that no test took.
+
+    Examples
+    --------
+    >>> ways = [(0, 1), (1, 2), (1, 3), (2, 3)]
+    >>> flow = FunctionFlow(((), (10,), (11,), (12,)), tuple(Way(a, b, -1, True, b) for a, b in ways))
+    >>> sorted(flow.certain(flow.ways[2])), sorted(flow.certain(flow.ways[1]))
+    ([10, 12], [10, 11, 12])
+    """
+
+    elements: tuple[tuple[int, ...], ...]
+    ways: tuple[Way, ...]
+    rare: tuple[Way, ...] = ()
+
+    def certain(self, way: Way) -> frozenset[int]:
+        """The elements that a run which goes a way is sure to execute, if it ends without an exception.
+
+        Parameters
+        ----------
+        way : Way
+            One of this function.
+
+        Returns
+        -------
+        frozenset of int
+            Of the nodes that dominate its source or post-dominate its target.
+        """
+        nodes = self._dominators[way.source] | self._post_dominators[way.target]
+        return frozenset(e for node, held in enumerate(self.elements) if nodes >> node & 1 for e in held)
+
+    @cached_property
+    def _dominators(self) -> list[int]:
+        return _dominators(len(self.elements), [(way.source, way.target) for way in self.ways])
+
+    @cached_property
+    def _post_dominators(self) -> list[int]:
+        return _dominators(len(self.elements), [(way.target, way.source) for way in self.ways])
+
+    def before(self, element: int) -> list[Way]:
+        """The ways that lead to an element, those next to it first, rare ones at each node last.
+
+        Parameters
+        ----------
+        element : int
+            Held by some node.
+
+        Returns
+        -------
+        list of Way
+            Empty where it is in no node.
+        """
+        into: dict[int, list[Way]] = {}
+        for way in (*self.ways, *self.rare):
+            into.setdefault(way.target, []).append(way)
+        queue = [node for node, held in enumerate(self.elements) if element in held]
+        seen, found = set(queue), []
+        for node in queue:  # it grows meanwhile
+            for way in into.get(node, ()):
+                found.append(way)
+                if way.source not in seen:
+                    seen.add(way.source)
+                    queue.append(way.source)
+        return found
+
+
+class FunctionFlows:
+    """The flow of the functions that some questions are about, read as they are asked for.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        With edges, or there is no flow.
+    program : Program, optional
+        Its flow graphs and sources.
+
+    Examples
+    --------
+    >>> FunctionFlows(Spectrum.from_matrix([[1]], failed=[True]), None).of(0) is None
+    True
+    """
+
+    def __init__(self, spectrum: Spectrum, program: Program | None):
+        self._spectrum = spectrum
+        self._program = program
+        self._source_of = SourcesAsRun.for_program(program)
+        self._known: list[tuple[frozenset[int], FunctionFlow]] = []
+
+    def of(self, element: int) -> FunctionFlow | None:
+        """The flow of the function that holds an element.
+
+        Parameters
+        ----------
+        element : int
+            Its column.
+
+        Returns
+        -------
+        FunctionFlow or None
+            None where the evidence does not tell it.
+        """
+        for held, flow in self._known:
+            if element in held:
+                return flow
+        made = self._make(element)
+        if made is not None:
+            self._known.append((frozenset(e for held in made.elements for e in held), made))
+        return made
+
+    def _make(self, element: int) -> FunctionFlow | None:
+        spectrum = self._spectrum
+        edges, elements = spectrum.edges, spectrum.elements
+        if edges is None or edges.kind is EdgeKind.OUTCOME:
+            return None
+        if edges.kind is EdgeKind.BLOCK:
+            graph = _graph_of(self._program, int(elements.function[element])) if self._program else None
+            return _of_graph(graph, spectrum) if graph is not None else None
+        file = int(elements.file[element])
+        own = np.flatnonzero((edges.file == file) & ~edges.is_outcome)
+        ends = zip(edges.source[own].tolist(), edges.target[own].tolist(), strict=True)
+        column = dict(zip(ends, own.tolist(), strict=True))
+        line = int(elements.line[element])
+        source = self._source_of(elements.files[file])
+        read = _read(source) if source is not None else None
+        if read is None:
+            return _of_arcs(_connected(column, line), (), column, dict.fromkeys(column, True), spectrum, file)
+        arcs = _scope_with(read, line)
+        if arcs is None:
+            return None
+        usual = [arc for arc, (rare, _) in arcs.items() if not rare or arc in column]
+        others = [arc for arc, (rare, _) in arcs.items() if rare and arc not in column]
+        recorded = {arc: edges.complete or arc in column or decides for arc, (_, decides) in arcs.items()}
+        return _of_arcs(usual, others, column, recorded, spectrum, file)
+
+
+@lru_cache(maxsize=16)
+def _read(source: bytes) -> PythonFlow | None:
+    try:
+        return PythonFlow.parse(source)
+    except SyntaxError:
+        return None
+
+
+def _scope_with(flow: PythonFlow, line: int) -> dict[_Arc, tuple[bool, bool]] | None:
+    """The ways in the scope that executes a line: whether each is rare, and whether it leaves a decision."""
+    at = np.flatnonzero(flow.ends[:, 0] == line)
+    if not len(at):
+        return None
+    own = flow.scope_of_arc == flow.scope_of_arc[at[0]]
+    marks = zip(flow.rare[own].tolist(), flow.decides[own].tolist(), strict=True)
+    return dict(zip(map(tuple, flow.ends[own].tolist()), marks, strict=True))
+
+
+def _connected(arcs: Iterable[_Arc], line: int) -> set[_Arc]:
+    """The arcs that hang together with a line: those of its function, where the source is not at hand."""
+    beside: dict[tuple[str, int], list[_Arc]] = {}
+    for arc in arcs:
+        if not inside_expression(arc):
+            for end in (_node(arc[0], "entry"), _node(arc[1], "exit")):
+                beside.setdefault(end, []).append(arc)
+    found: set[_Arc] = set()
+    queue = [_node(line, "entry")]
+    seen = set(queue)
+    for node in queue:
+        for arc in beside.get(node, ()):
+            found.add(arc)
+            for end in (_node(arc[0], "entry"), _node(arc[1], "exit")):
+                if end not in seen:
+                    seen.add(end)
+                    queue.append(end)
+    return found
+
+
+def _node(end: int, otherwise: str) -> tuple[str, int]:
+    return ("line" if end > 0 else otherwise, end)
+
+
+def _of_arcs(
+    usual: Iterable[_Arc],
+    rare: Iterable[_Arc],
+    column: dict[_Arc, int],
+    recorded: dict[_Arc, bool],
+    spectrum: Spectrum,
+    file: int,
+) -> FunctionFlow:
+    """A node for each line; the entry is the first, the exit the last."""
+    usual, rare = sorted(usual), sorted(rare)
+    lines = sorted({end for arc in (*usual, *rare) for end in arc if end > 0})
+    number = {line: node for node, line in enumerate(lines, 1)}
+    last = len(lines) + 1
+    found = spectrum.elements.starting(np.full(len(lines), file), np.array(lines, np.int64)).tolist()
+    nodes = ((), *((element,) if element >= 0 else () for element in found), ())
+
+    def ways(arcs: list[_Arc]) -> tuple[Way, ...]:
+        return tuple(
+            Way(number.get(a, 0), number.get(b, last), column.get((a, b), -1), recorded[a, b], b if b > 0 else None)
+            for a, b in arcs
+        )
+
+    return FunctionFlow(nodes, ways(usual), ways(rare))
+
+
+@lru_cache(maxsize=4)
+def _graphs_by_function(program: Program) -> dict[int, FlowGraph]:
+    return {graph.function: graph for graph in program.graphs}
+
+
+def _graph_of(program: Program, function: int) -> FlowGraph | None:
+    return _graphs_by_function(program).get(function)
+
+
+def _of_graph(graph: FlowGraph, spectrum: Spectrum) -> FunctionFlow:
+    held = tuple(tuple(graph.elements_of(block).tolist()) for block in range(graph.blocks))
+    line = spectrum.elements.line
+    onwards: dict[int, list[int]] = {}
+    for source, target in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
+        onwards.setdefault(source, []).append(target)
+
+    def first_line(block: int) -> int | None:
+        for _ in range(graph.blocks):
+            if block == EXIT or held[block]:
+                break
+            block = onwards.get(block, [EXIT])[0]
+        return int(line[held[block][0]]) if held[block] else None
+
+    ends = zip(graph.source.tolist(), graph.target.tolist(), graph.edge.tolist(), strict=True)
+    ways = (Way(source, target, edge, edge >= 0, first_line(target)) for source, target, edge in ends)
+    return FunctionFlow(held, tuple(ways))
+
+
+def _dominators(nodes: int, edges: Sequence[tuple[int, int]]) -> list[int]:
+    """For each node, as bits, the nodes on every way to it from the nodes that no edge enters.
+
+    A node that no such way leads to is dominated by itself alone.
+    """
+    before: list[list[int]] = [[] for _ in range(nodes)]
+    after: list[list[int]] = [[] for _ in range(nodes)]
+    for source, target in edges:
+        before[target].append(source)
+        after[source].append(target)
+    order = _reverse_postorder([node for node in range(nodes) if not before[node]], after)
+    place = set(order)
+    found: list[int] = [1 << node for node in range(nodes)]
+    known = [False] * nodes
+    changed = True
+    while changed:
+        changed = False
+        for node in order:
+            common = -1
+            for one in before[node]:
+                if one in place and known[one]:
+                    common &= found[one]
+            bits = (0 if common == -1 else common) | 1 << node
+            if not known[node] or bits != found[node]:
+                found[node], known[node], changed = bits, True, True
+    return found
+
+
+def _reverse_postorder(starts: Iterable[int], after: Sequence[Sequence[int]]) -> list[int]:
+    seen: set[int] = set()
+    done: list[int] = []
+    for start in starts:
+        if start in seen:
+            continue
+        seen.add(start)
+        stack = [(start, iter(after[start]))]
+        while stack:
+            node, rest = stack[-1]
+            following = next((one for one in rest if one not in seen), None)
+            if following is None:
+                done.append(node)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(after[following])))
+    return done[::-1]
