@@ -1,1 +1,1 @@
-"""Readers of evidence: recordings, coverage files, test results. One reader per format."""
+"""Readers of evidence: recordings, coverage files and test results, one reader for each format."""

@@ -1,8 +1,8 @@
-"""The boundary of a workspace: which paths lie inside, found out without a look at anything outside.
+"""The boundary of a workspace: which paths are inside, without accessing anything outside.
 
-A repository holds links to wherever its author likes, and evidence names any path. To look at one may already do
-something: ask another machine, mount a disk, wake a device. So links are followed here one by one, by reading
-them, and what they lead to is looked at only if it is inside.
+A repository may contain links to any place, and evidence may name any path. Even looking at a path may have effects: a
+network request, mounting a disk, waking a device. So this module reads links one by one, and accesses their targets
+only if these are inside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 
-_MAX_LINKS = 40  # in one path, as in Linux
+_MAX_LINKS = 40  # links in one path, as in Linux
 
 
 class Boundary:
@@ -21,11 +21,12 @@ class Boundary:
     Parameters
     ----------
     workspace : path
-        Chosen by the user: links on the way to it are followed.
+        The folder that the user chose. Links in its own path are followed.
 
     Notes
     -----
-    The answers are of this moment: whoever can change the workspace while it is read can put a link there afterwards.
+    The answers are true at the time of the call only. Somebody who can write to the workspace could replace a file by a
+    link afterwards.
 
     Examples
     --------
@@ -47,7 +48,7 @@ class Boundary:
         return os.path.realpath(self.workspace)
 
     def names(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path without ``..`` is one of the workspace by its name, wherever its links lead.
+        """Whether a path without ``..`` is in the workspace by its name, wherever its links lead.
 
         Parameters
         ----------
@@ -57,7 +58,7 @@ class Boundary:
         Returns
         -------
         bool
-            Nothing is looked at to find out.
+            The file system is not accessed.
 
         Examples
         --------
@@ -68,7 +69,7 @@ class Boundary:
         return any(_is_in(os.fspath(path), folder) for folder in (self.workspace, self.real_workspace))
 
     def real(self, path: str | os.PathLike[str]) -> str | None:
-        """The path with links followed, None for one that leads out of the workspace.
+        """Resolve the links of a path.
 
         Parameters
         ----------
@@ -78,7 +79,7 @@ class Boundary:
         Returns
         -------
         str or None
-            Absolute. None as well for a name that no file can have.
+            Absolute; None if it is outside the workspace, or not a valid file name.
 
         Examples
         --------
@@ -92,7 +93,7 @@ class Boundary:
             return None  # a null byte
 
     def relative(self, path: str | os.PathLike[str]) -> str | None:
-        """The real path relative to the workspace with forward slashes; None outside, and for the workspace itself.
+        """Return the real path relative to the workspace; None outside, and for the workspace itself.
 
         Parameters
         ----------
@@ -102,7 +103,7 @@ class Boundary:
         Returns
         -------
         str or None
-            Such as ``src/cart.py``.
+            With forward slashes, such as ``src/cart.py``.
         """
         real = self.real(path)
         if real is None or _is_in(self.real_workspace, real):
@@ -110,7 +111,7 @@ class Boundary:
         return Path(os.path.relpath(real, self.real_workspace)).as_posix()
 
     def may_look(self, path: str | os.PathLike[str]) -> bool:
-        """Whether a path may be looked at: one that leads nowhere outside, or that the user named outside.
+        """Whether a path may be accessed: its links stay inside, or its name is outside because the user named it.
 
         Parameters
         ----------
@@ -120,12 +121,12 @@ class Boundary:
         Returns
         -------
         bool
-            False for a name inside whose links lead out.
+            False for a name inside the workspace whose links lead outside.
         """
         return not self.names(path) or self.real(path) is not None
 
     def existing(self, paths: Iterable[str]) -> set[str]:
-        """Those of the paths that are there and lead nowhere outside; each folder is looked at once.
+        """Select the paths that exist inside the workspace; each folder is resolved once.
 
         Parameters
         ----------
@@ -135,13 +136,13 @@ class Boundary:
         Returns
         -------
         set of str
-            As they were given.
+            The selected paths, unchanged.
         """
         folders: dict[str, str | None] = {}
         return {path for path in paths if (real := self._real(path, folders)) is not None and os.path.exists(real)}
 
     def below(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those of the paths that lead to what lies in the workspace; the way to each folder is followed once.
+        """Select the paths that lead into the workspace; each folder is resolved once.
 
         Parameters
         ----------
@@ -151,7 +152,7 @@ class Boundary:
         Returns
         -------
         frozenset of str
-            As they were given; those that :meth:`relative` has an answer for.
+            Those for which :meth:`relative` does not return None, unchanged.
 
         Examples
         --------
@@ -163,7 +164,7 @@ class Boundary:
         return frozenset(path for path, real in found if real is not None and not _is_in(self.real_workspace, real))
 
     def _real(self, path: str, folders: dict[str, str | None]) -> str | None:
-        """As `real`, with what is known of folders."""
+        """The same as `real`, with a cache of folders."""
         folder, _, name = path.rpartition("/")
         if name in ("", ".", "..") or os.path.basename(name) != name or os.path.isabs(path):
             return self.real(path)
@@ -177,26 +178,26 @@ class Boundary:
             return None  # a null byte
 
     def _follow(self, path: str) -> str | None:
-        at, steps = _split(path)
+        current, steps = _split(path)
         links = 0
         while steps:
             step = steps.pop()
-            at = os.path.dirname(at) if step == ".." else os.path.join(at, step)
-            if _is_same(at, self.workspace):
-                at = self.real_workspace
-            elif step != ".." and _is_in(at, self.real_workspace) and (target := _link(at)) is not None:
+            current = os.path.dirname(current) if step == ".." else os.path.join(current, step)
+            if _is_same(current, self.workspace):
+                current = self.real_workspace
+            elif step != ".." and _is_in(current, self.real_workspace) and (target := _link(current)) is not None:
                 links += 1
                 if links > _MAX_LINKS:
                     return None
-                at, more = _split(os.path.join(os.path.dirname(at), target))
+                current, more = _split(os.path.join(os.path.dirname(current), target))
                 steps += more
-        return at if _is_in(at, self.real_workspace) else None
+        return current if _is_in(current, self.real_workspace) else None
 
 
 def inside(workspace: Path, path: str | Path) -> str | None:
-    """The path relative to the workspace with forward slashes, None for one that leads out of it.
+    """Return the path relative to the workspace, None if it is outside.
 
-    Symbolic links are followed first, so a link can't smuggle in a file from elsewhere.
+    Symbolic links are resolved first, so a link can't include a file from outside.
 
     Parameters
     ----------
@@ -208,7 +209,7 @@ def inside(workspace: Path, path: str | Path) -> str | None:
     Returns
     -------
     str or None
-        None for the workspace itself, too.
+        With forward slashes; also None for the workspace itself.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def inside(workspace: Path, path: str | Path) -> str | None:
 
 
 def shown(workspace: Path, path: str | Path) -> str:
-    """The path as the user would name it: relative where it is inside the workspace.
+    """Return the path for messages: relative if it is inside the workspace.
 
     Parameters
     ----------
@@ -242,14 +243,14 @@ def shown(workspace: Path, path: str | Path) -> str:
 
 
 def _split(path: str) -> tuple[str, list[str]]:
-    """Where an absolute path starts, and the steps from there, the last one first."""
+    """Split an absolute path into its root and its parts, the last part first."""
     drive, rest = os.path.splitdrive(path)
     parts = rest.replace(os.altsep or os.sep, os.sep).split(os.sep)
     return drive + os.sep, [part for part in reversed(parts) if part not in ("", ".")]
 
 
 def _link(path: str) -> str | None:
-    """What a link says, None for what is none."""
+    """The target of a link, None for anything else."""
     try:
         target = os.readlink(path)
     except OSError:

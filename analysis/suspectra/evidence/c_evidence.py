@@ -1,4 +1,4 @@
-"""From the profiles of C and C++ tests to evidence, keeping what did not change."""
+"""Building evidence from profiles of C and C++ tests; parts that did not change are reused."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class TestProfile:
     result : TestResult
         How the test ended.
     key : Hashable
-        What tells this profile from others of the test.
+        Identifies the content of the profile.
     counters : mapping of str to ndarray of int
-        By the name of the object: ndarray of int64, shape (counters of the object,).
+        Arrays of int64 of shape (counters of the object,), by the name of the object.
 
     Examples
     --------
@@ -49,14 +49,14 @@ class TestProfile:
 
 
 class CAssembler:
-    """Builds evidence from profiles, and rebuilds only what changed.
+    """Builds evidence from profiles. After a change, only the changed parts are built again.
 
-    Tables are kept while the objects and digests are the same, rows while the tables and the test's key are.
+    Tables are reused while the objects and digests are the same, rows while the tables and the test's key are.
 
     Parameters
     ----------
     paths : SourcePaths
-        What the compiler's paths are here.
+        Maps the compiler's paths to this machine.
 
     Examples
     --------
@@ -84,12 +84,12 @@ class CAssembler:
         problems: Iterable[Problem],
         exclusions: Exclusions = NO_EXCLUSIONS,
     ) -> Evidence:
-        """Evidence of the present profiles; rows of unchanged tests are the same objects as last time.
+        """Build evidence from the current profiles; rows of unchanged tests are the same objects as before.
 
         Parameters
         ----------
         source : str
-            Where the evidence was read from, as the user would name it.
+            The name of the evidence in messages.
         objects : mapping of str to CObject
             By name.
         digests : mapping of str to str
@@ -97,9 +97,9 @@ class CAssembler:
         profiles : sequence of TestProfile
             One for each test, in the order of the evidence.
         problems : iterable of Problem
-            What was found while reading; more may be added.
+            Problems of reading; more may be added.
         exclusions : Exclusions
-            Lines that do not count.
+            Lines that are excluded.
 
         Returns
         -------
@@ -142,20 +142,20 @@ class CAssembler:
         return self._tables
 
 
-def merged(problems: Iterable[Problem], most: int = 3) -> list[Problem]:
-    """One problem for many files that have the same, once more than a few have it.
+def merged(problems: Iterable[Problem], max_files: int = 3) -> list[Problem]:
+    """Merge equal problems of many files into one.
 
     Parameters
     ----------
     problems : iterable of Problem
         In the order found.
-    most : int, optional
-        Up to so many files each has a problem of its own.
+    max_files : int, optional
+        Equal problems of up to this many files are not merged.
 
     Returns
     -------
     list of Problem
-        In the order of their first.
+        In the order of first occurrence.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def merged(problems: Iterable[Problem], most: int = 3) -> list[Problem]:
         groups.setdefault((problem.cause, problem.cure), []).append(problem)
     result = []
     for group in groups.values():
-        if len(group) <= most:
+        if len(group) <= max_files:
             result += group
         else:
             first = group[0]

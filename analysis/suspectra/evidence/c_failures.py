@@ -1,4 +1,4 @@
-"""Where tests of C and C++ failed, out of the report that says how they ended."""
+"""The locations of failures of C and C++ tests, from a JUnit report."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from suspectra_recorder.log.stack import Stack
 
 
 class CFailures:
-    """Adds to evidence what a JUnit report says of failures.
+    """Adds the failures in a JUnit report to evidence.
 
     Parameters
     ----------
     paths : SourcePaths
-        What the paths of compilers are here.
+        Maps the compiler's paths to this machine.
 
     Examples
     --------
@@ -36,23 +36,24 @@ class CFailures:
     """
 
     def __init__(self, paths: SourcePaths):
-        self._paths = SourcePaths(paths.workspace, paths.mapping, paths.test_patterns)  # what is outside is no problem
+        # paths of its own, as files outside must not be reported
+        self._paths = SourcePaths(paths.workspace, paths.mapping, paths.test_patterns)
         self._known: dict[str, Stack] = {}
 
     def added(self, evidence: Evidence, outcomes: object) -> Evidence:
-        """The evidence with where its tests failed.
+        """Return the evidence with the stacks of failed tests.
 
         Parameters
         ----------
         evidence : Evidence
-            Of lines or counters.
+            The evidence.
         outcomes : object
-            The path of the report; where it is none, nothing is known.
+            The path of the report; anything else is ignored.
 
         Returns
         -------
         Evidence
-            Stacks that are the same are the same objects as before.
+            Equal stacks are the same objects as before.
         """
         if not isinstance(outcomes, str | os.PathLike) or Path(outcomes).suffix != ".xml":
             return evidence
@@ -62,7 +63,7 @@ class CFailures:
         @cache
         def resolve(path: str) -> tuple[str, bool] | None:
             name = self._paths.resolve(path)
-            if name not in measured:  # a relative one may start elsewhere
+            if name not in measured:  # a relative path may start at another folder
                 end = "/" + re.sub(r"^(\.\.?/)+", "", path)
                 ends = [one for one in measured if f"/{one}".endswith(end)]
                 name = ends[0] if len(ends) == 1 else None
@@ -74,5 +75,5 @@ class CFailures:
         return replace(evidence, stacks=self._known)
 
 
-def _same(before: Stack | None, now: Stack) -> Stack:
-    return before if before is not None and before == now else now
+def _same(previous: Stack | None, current: Stack) -> Stack:
+    return previous if previous is not None and previous == current else current

@@ -1,4 +1,4 @@
-"""Evidence by lines of recorded C and C++ tests, where gcovr read the profiles of some or all of them."""
+"""Evidence by lines for recorded C and C++ tests, if gcovr read the profiles of any of them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _AGAIN = "record all tests again"
 
 
 class CLineTables:
-    """What each recorded test executed, line by line.
+    """The lines that each recorded test executed.
 
-    Tests whose counters were read here are turned into lines too, without branches. A file that has changed since a
-    test was recorded counts as not executed by it, since its lines may have moved.
+    Tests with counters are converted to lines too, without branches. A file that changed since a test was recorded
+    counts as not executed by the test, since its lines may have moved.
 
     Parameters
     ----------
     paths : SourcePaths
-        Which sources are the workspace's.
+        Finds the sources of the workspace.
 
     Examples
     --------
@@ -49,20 +49,20 @@ class CLineTables:
         digests: Mapping[str, str],
         problems: Sequence[Problem],
     ) -> Evidence:
-        """Evidence of all tests of a recording.
+        """Build evidence of all tests of a recording.
 
         Parameters
         ----------
         recording : CRecording
-            What the log says at present.
+            The current content of the log.
         results : mapping of str to TestResult
             By the names of the tests.
         counted : Evidence or None
-            The tests whose counters were read here, if there are any.
+            The tests with counters, if there are any.
         digests : mapping of str to str
-            Of the sources of these tests.
+            The digests of the sources of these tests.
         problems : sequence of Problem
-            What was found while reading; more may be added.
+            Problems of reading; more may be added.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class CLineTables:
 
 
 def _by_counters(counted: Evidence) -> dict[str, LineTable]:
-    """Lines that tests executed once or not at all, from rows."""
+    """Convert rows to lines that count as executed once or not at all."""
     lines = [(file.path, line) for file in counted.files for line in file.line.tolist()]
     functions = {file.path: {name: (first, last) for name, first, last in file.functions} for file in counted.files}
     found: dict[str, LineTable] = {}

@@ -1,4 +1,4 @@
-"""Records runs of C and C++ programs: writes what :mod:`suspectra.evidence.c_store` reads."""
+"""Writing recordings of C and C++ tests, which :mod:`suspectra.evidence.c_store` reads."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from suspectra_recorder.folders import make_recording_folder, refuse_links
 
 
 class CRecorder:
-    """Adds to a recording; one process at a time.
+    """Appends to a recording; only one process at a time may do so.
 
     Parameters
     ----------
     workspace : path
-        Where ``.suspectra/recording-c`` is made.
+        The folder in which ``.suspectra/recording-c`` is made.
     fields : mapping
-        Facts about the run that its reader needs.
+        Facts about the run, for the reader.
 
     Raises
     ------
     UsageError
-        Another process is recording.
+        When another process is recording.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class CRecorder:
         for name in ("lock", "tests.log"):
             refuse_links(str(self.folder / name))
         lock = os.open(self.folder / "lock", os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        self._lock = os.fdopen(lock, "w")  # held as long as the recorder is
+        self._lock = os.fdopen(lock, "w")  # open, and so locked, as long as the recorder exists
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -72,13 +72,13 @@ class CRecorder:
         self._lock.close()
 
     def _open(self) -> None:
-        """Read what there is, drop a torn tail and, when most records are outdated, all outdated ones."""
+        """Read the log, remove an incomplete last record and, if most records are outdated, the outdated ones."""
         log = self.recording.log
         if not log.exists():
             _replace(log, MAGIC)
         try:
             self.recording.update()
-        except EvidenceError:  # not readable by this version, so of no use to anybody
+        except EvidenceError:  # this version can't read it, so it is useless
             _replace(log, MAGIC)
             self.recording.update()
         live = sum(test.key[0] for test in self.recording.tests.values())
@@ -100,19 +100,19 @@ class CRecorder:
             parts.append(_framed({"kind": "exclusions", **recording.exclusions.fields()}))
         _replace(recording.log, b"".join(parts))
         recording.update()
-        kept = {recording.objects[number].digest for number in used}
+        used_digests = {recording.objects[number].digest for number in used}
         for path in (self.folder / "objects").glob("*.gcno.z"):
-            if path.name.partition(".")[0] not in kept:
+            if path.name.partition(".")[0] not in used_digests:
                 with contextlib.suppress(OSError):
                     path.unlink()
 
     def add_object(self, path: str, notes: bytes, sources: Mapping[str, str]) -> int:
-        """Store the notes of an object, unless they are.
+        """Store the notes of an object, unless they are stored already.
 
         Parameters
         ----------
         path : str
-            Of the ``.gcno`` file.
+            The path of the ``.gcno`` file.
         notes : bytes
             Its content.
         sources : mapping of str to str
@@ -121,7 +121,7 @@ class CRecorder:
         Returns
         -------
         int
-            The object's number in this recording.
+            The object's index in this recording.
         """
         digest = hashlib.sha256(notes).hexdigest()
         number = self._numbers.get((path, digest))
@@ -152,11 +152,11 @@ class CRecorder:
         name : str
             The test.
         fields : mapping of str to Any
-            Its outcome, as JSON can hold it.
+            Its outcome, in a form that JSON can represent.
         objects : sequence of int
-            Numbers of the objects it ran code of.
+            Indices of the objects that it executed.
         counters : sequence of bytes
-            Those of each object, 64-bit, little-endian.
+            The counters of each object, 64-bit, little-endian.
         table : bytes, optional
             The files of gcovr's report, as JSON.
         sources : mapping of str to str, optional
@@ -167,12 +167,12 @@ class CRecorder:
         self.write(whole, packed + zlib.compress(b"".join(counters)))
 
     def exclude(self, exclusions: Exclusions) -> None:
-        """Say which lines do not count from now on.
+        """Store which lines are excluded from now on.
 
         Parameters
         ----------
         exclusions : Exclusions
-            All of them; what was said before is void.
+            All exclusions; they replace the previous ones.
 
         Examples
         --------
@@ -186,12 +186,12 @@ class CRecorder:
             self.write({"kind": "exclusions", **exclusions.fields()})
 
     def end(self, tests: Sequence[str]) -> None:
-        """Say that the whole suite was run, and which tests it has.
+        """Store that the whole suite was run, and which tests it has.
 
         Parameters
         ----------
         tests : sequence of str
-            Names; others that are recorded are gone.
+            The names of its tests; other recorded tests are dropped.
 
         Examples
         --------
@@ -205,19 +205,19 @@ class CRecorder:
         self.write({"kind": "end", "tests": list(tests)})
 
     def write(self, fields: Mapping[str, Any], blob: bytes = b"") -> None:
-        """Add a record, in one write.
+        """Append a record in a single write.
 
         Parameters
         ----------
         fields : mapping of str to Any
-            The record, as JSON can hold it.
+            The record, in a form that JSON can represent.
         blob : bytes, optional
-            Bytes that go with it.
+            Binary data of the record.
 
         Raises
         ------
         UsageError
-            Not all of it could be written; the next recorder cuts off what was.
+            When it could not be written completely; the next recorder removes the incomplete part.
         """
         data = _framed(fields, blob)
         try:
@@ -248,7 +248,7 @@ def _framed(fields: Mapping[str, Any], blob: bytes = b"") -> bytes:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
+    """Write a file atomically."""
     try:
         with complete_file(path) as file:
             file.write(content)

@@ -1,4 +1,4 @@
-"""What ``suspectra record-c`` recorded, as evidence."""
+"""The recording of ``suspectra record-c`` as evidence."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _MAX_COUNTERS = 1 << 30  # bytes of one test's counters
 class CRecordingSource:
     """The recording of a workspace's C and C++ tests.
 
-    A test keeps its row as long as its record and the objects are the same. Tests recorded with an earlier build are
-    carried over to the latest one, function by function: where the control flow is the same the counters hold, wherever
-    the function moved to; a function that changed counts as not executed by them, and that is said.
+    A test keeps its row as long as its record and the objects are the same. Counters of an earlier build are mapped to
+    the latest one, function by function: they are valid if the control flow of the function is the same, even if it
+    moved. A changed function counts as not executed by these tests, and a problem says so.
 
     Parameters
     ----------
     workspace : path
         Paths of the evidence are relative to it.
     folder : path, optional
-        Where the recording is, by default ``.suspectra/recording-c`` in the workspace.
+        The folder of the recording, by default ``.suspectra/recording-c`` in the workspace.
 
     Raises
     ------
     EvidenceError
-        From :meth:`read`: there is no recording, or nothing of it can be used.
+        By :meth:`read`, when there is no recording, or nothing of it can be used.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class CRecordingSource:
         self._damaged: list[str] = []
 
     def watched(self) -> Sequence[str]:
-        """The log of the recording.
+        """Return the log of the recording.
 
         Returns
         -------
@@ -78,12 +78,12 @@ class CRecordingSource:
         return [str(self._recording.log)]
 
     def read(self) -> Evidence:
-        """The present state of the recording.
+        """Read the current state of the recording.
 
         Returns
         -------
         Evidence
-            The same object while nothing was recorded.
+            The same object as long as nothing is recorded.
 
         Raises
         ------
@@ -133,15 +133,15 @@ class CRecordingSource:
         return evidence
 
     def _placed(self, files: Sequence[MeasuredFile]) -> dict[str, Stack]:
-        """Where tests failed, without calls in sources that changed since."""
+        """The stacks of failed tests, without calls in sources that changed since."""
         homes: dict[str, list[tuple[str, int, int]]] = {}
         for file in files:
             for name, first, last in file.functions:
                 homes.setdefault(name, []).append((file.path, first, last))
-        now = self._digests()
+        current_digests = self._digests()
         for test in self._recording.tests.values():
-            now.update(test.sources)
-        before, self._stacks = self._stacks, {}
+            current_digests.update(test.sources)
+        previous, self._stacks = self._stacks, {}
         for test in self._recording.tests.values():
             if (head := test.fields.get("stack")) is None:
                 continue
@@ -150,16 +150,16 @@ class CRecordingSource:
             except (LookupError, TypeError, ValueError):
                 self._damaged.append(test.name)
                 continue
-            then = self._digests_of(test)
+            recorded_digests = self._digests_of(test)
             calls = (_at_home(frame, homes.get(frame.function, ())) for frame in stack.frames)
-            frames = tuple(frame for frame in calls if then.get(frame.file) == now.get(frame.file))
+            frames = tuple(call for call in calls if recorded_digests.get(call.file) == current_digests.get(call.file))
             stack = replace(stack, frames=frames)
-            known = before.get(test.name)
+            known = previous.get(test.name)
             self._stacks[test.name] = known if known == (test, stack) else (test, stack)
         return {name: stack for name, (_, stack) in self._stacks.items()}
 
     def _digests_of(self, test: StoredTest) -> Mapping[str, str]:
-        """The sources that a test executed, as they were."""
+        """The digests of the sources when a test executed them."""
         objects = (self._recording.objects.get(number) for number in test.objects)
         return {**test.sources, **{path: digest for one in objects if one for path, digest in one.sources.items()}}
 
@@ -182,7 +182,7 @@ class CRecordingSource:
         }
 
     def _problems(self) -> list[Problem]:
-        """What the recorder said of the tests as they stand, and how the log ends."""
+        """The recorder's problems about the current tests, and problems of the log."""
         problems = [Problem(*problem) for test in self._recording.tests.values() for problem in test.fields["problems"]]
         if self._recording.torn:
             cause = "its last record is not whole: the recorder was stopped while it wrote it"
@@ -213,7 +213,7 @@ class CRecordingSource:
             stored = self._recording.objects.get(number)
             recorded = self._notes(stored.digest, stored.path) if stored else None
             if stored is None or not isinstance(recorded, CObject):
-                break  # without its notes, where its counters end is not known
+                break  # without its notes, the number of its counters is not known
             recorded_objects.append((stored, recorded))
         whole = len(recorded_objects) == len(test.objects)
         packed = self._counters(test, sum(recorded.counters for _, recorded in recorded_objects), whole)
@@ -234,9 +234,9 @@ class CRecordingSource:
         return TestProfile(_result(test), test.key, counters)
 
     def _counters(self, test: StoredTest, count: int, whole: bool) -> Ints | None:
-        """The counters of a test; None, and a problem, where they are not what its objects have.
+        """The counters of a test; None, and a problem, if they do not fit its objects.
 
-        Where the notes of an object are missing, more than `count` may be there.
+        If the notes of an object are missing, there may be more than `count`.
         """
         try:
             data = unpacked(test.counters, 8 * count if whole else _MAX_COUNTERS)
@@ -249,7 +249,7 @@ class CRecordingSource:
 
 
 def _at_home(frame: StackFrame, homes: Sequence[tuple[str, int, int]]) -> StackFrame:
-    """A call in the file that its function is in.
+    """Correct the file of a call to that of its function.
 
     addr2line of binutils 2.40 names the first file of an object where a source is included by another one.
     """

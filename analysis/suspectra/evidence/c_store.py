@@ -1,11 +1,10 @@
-"""Where recorded C and C++ runs are kept: ``.suspectra/recording-c`` in the workspace.
+"""Reading the recording of C and C++ tests, ``.suspectra/recording-c`` in the workspace.
 
 ``tests.log`` is a log to which every finished test adds one record in a single write: its outcome and the counters
-of the objects it ran, or what gcovr says of the lines it ran. A test that runs again adds another record, and the last
-one counts. ``objects/`` holds the
-notes (``.gcno``) the counters belong to, as the compiler wrote them and named by their content, so that neither a
-rebuild nor a better reader makes a recording worthless. A record that a dying process left unfinished ends the log; it
-is reported, and cut off before the next one is written.
+of the objects that it executed, or gcovr's report of the lines. If a test runs again, another record is added, and the
+last one counts. ``objects/`` holds the notes (``.gcno``) of the counters, as the compiler wrote them and named by their
+digest, so that a recording stays useful after a rebuild. A record that a killed process left incomplete ends the log;
+it is reported, and removed before the next record is written.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from suspectra.evidence.sources import open_regular, read_regular
 from suspectra.location import Location
 
 FOLDER = Path(".suspectra", "recording-c")
-"""Below the workspace."""
+"""Relative to the workspace."""
 
 MAGIC = b"suspectra-c 1\n"
 FRAME = struct.Struct("<II")
-"""Before each record: length and CRC-32 of what follows."""
+"""Header of each record: length and CRC-32 of the payload."""
 HEAD = struct.Struct("<I")
-"""Of a record: length of the JSON before the counters."""
+"""Start of a payload: length of the JSON, which the counters follow."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MAX_NOTES = 1 << 28  # bytes of one object's notes
@@ -50,11 +49,11 @@ class StoredObject:
     Parameters
     ----------
     path : str
-        Of the ``.gcno`` file.
+        The path of the ``.gcno`` file.
     digest : str
         SHA-256 of its content.
     sources : mapping of str to str
-        SHA-256 of its sources, by path in the workspace, where they were those that were compiled.
+        SHA-256 of the sources that did not change since they were compiled, by path in the workspace.
 
     Examples
     --------
@@ -74,19 +73,19 @@ class StoredTest:
     Parameters
     ----------
     name : str
-        As the test program, or CTest, gives it.
+        The name from the test program or CTest.
     fields : mapping
-        Its outcome, as it was written.
+        Its outcome, as in the log.
     objects : tuple of int
-        The objects it ran code of.
+        Indices of the objects that it executed.
     counters : bytes
-        The counters of these objects one after another, packed with zlib; 64-bit, little-endian.
+        The counters of these objects, object by object, compressed with zlib; 64-bit, little-endian.
     key : tuple
-        Two records with the same key are the same.
+        Records with the same key are equal.
     table : bytes
-        The files of gcovr's report, packed with zlib; empty where the counters were read here.
+        The files of gcovr's report, compressed with zlib; empty for a test with counters.
     sources : mapping of str to str
-        With a table: SHA-256 of its sources, by path in the workspace, where they were those that were compiled.
+        With a table: SHA-256 of the sources that did not change since they were compiled, by path in the workspace.
 
     Examples
     --------
@@ -106,26 +105,26 @@ class StoredTest:
 
 @dataclass
 class CRecording:
-    """What the log says at present.
+    """The current content of the log.
 
     Parameters
     ----------
     folder : Path
-        Where the recording is.
+        The folder of the recording.
     objects : dict of int to StoredObject
-        By their numbers in the log.
+        The objects by their indices in the log.
     tests : dict of str to StoredTest
-        By name, the last record of each.
+        The last record of each test, by name.
     run : dict of str to Any
-        Facts about the last run, as its recorder wrote them.
+        The recorder's facts about the last run.
     exclusions : Exclusions
-        Lines that do not count.
+        Lines that are excluded.
     offset : int
-        Up to which byte the log was read.
+        The byte up to which the log was read.
     torn : bool
-        Whether something that is not a whole record follows there.
+        Whether an incomplete record follows there.
     odd : int
-        Records of a kind that is not known.
+        Number of records that can't be understood.
 
     Examples
     --------
@@ -148,7 +147,7 @@ class CRecording:
     offset: int = 0
     torn: bool = False
     odd: int = 0
-    """How many records can't be understood."""
+    """The number of records that can't be understood."""
     _inode: int = -1
 
     @property
@@ -162,12 +161,12 @@ class CRecording:
         Returns
         -------
         bool
-            Whether anything was.
+            Whether anything was added.
 
         Raises
         ------
         EvidenceError
-            There is no recording, or it is of a version that is not known.
+            When there is no recording, or it is of an unknown version.
         """
         try:
             file = open_regular(Path(self._real(self.log.name)))
@@ -191,7 +190,7 @@ class CRecording:
             try:
                 self._take(payload, key)
             except (ValueError, KeyError, TypeError, AttributeError, struct.error, RecursionError):
-                self.odd += 1  # its checksum is right, but no recorder writes such a record
+                self.odd += 1  # no recorder writes such a record, though its checksum is correct
             self.offset += size
         self.torn = self.offset - before < len(data)
         return self.offset > before
@@ -222,7 +221,7 @@ class CRecording:
             if any(len(pair) != 2 for pair in fields.get("mapping", ())):
                 raise ValueError("not a pair")
             self.run = fields
-        elif kind == "end":  # a run of the whole suite: what it did not have is no more
+        elif kind == "end":  # after a run of the whole suite, tests that it does not have are dropped
             kept = set(fields["tests"])
             self.tests = {name: test for name, test in self.tests.items() if name in kept}
 
@@ -234,11 +233,11 @@ class CRecording:
 
     @property
     def newest(self) -> dict[str, int]:
-        """The last recorded build of every object, by path."""
+        """The index of the last recorded build of every object, by path."""
         return {self.objects[number].path: number for number in sorted(self.objects)}
 
     def notes(self, digest: str) -> bytes:
-        """The content of a ``.gcno`` file.
+        """Read the content of a ``.gcno`` file.
 
         Parameters
         ----------
@@ -248,12 +247,12 @@ class CRecording:
         Returns
         -------
         bytes
-            Unpacked.
+            The decompressed content.
 
         Raises
         ------
         EvidenceError
-            It is missing, or not what was stored.
+            When it is missing, or not what was stored.
         """
         path = self.folder / "objects" / f"{digest}.gcno.z"
         try:
@@ -267,14 +266,14 @@ class CRecording:
 
 
 def unpacked(data: bytes, most: int) -> bytes:
-    """What zlib packed, if it is whole and not more than so many bytes.
+    """Decompress with zlib, up to a limit.
 
     Parameters
     ----------
     data : bytes
         A zlib stream.
     most : int
-        Bytes that may come out of it.
+        The largest size of the content, in bytes.
 
     Returns
     -------
@@ -284,7 +283,7 @@ def unpacked(data: bytes, most: int) -> bytes:
     Raises
     ------
     ValueError
-        When it is damaged, cut off, or more than that.
+        When it is damaged, truncated or too large.
 
     Examples
     --------
@@ -307,7 +306,7 @@ def unpacked(data: bytes, most: int) -> bytes:
 
 
 def _check_test(name: object, objects: tuple[object, ...], fields: Mapping[str, Any]) -> None:
-    """See that a test's record has the fields the recorder writes.
+    """Check that a test's record has the fields that the recorder writes.
 
     Raises
     ------
@@ -334,7 +333,7 @@ def _all(kind: type | tuple[type, ...], *values: object) -> None:
 
 
 def _records(data: bytes) -> Iterator[tuple[bytes, tuple[int, int], int]]:
-    """(payload, key, size in the log) of every whole record."""
+    """The payload, key and size in the log of every complete record."""
     at = 0
     while at + FRAME.size <= len(data):
         size, checksum = FRAME.unpack_from(data, at)

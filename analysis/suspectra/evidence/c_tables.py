@@ -1,4 +1,4 @@
-"""The elements, edges and flow graphs of a program's objects, and what each test executed of them."""
+"""The elements, edges and flow graphs of a program's objects, and the rows of each test."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges
 
 AT_ONCE = 1 << 19
-"""Arc counts that are held at a time; more tests are measured in turns."""
+"""The largest number of arc counts in memory; more tests are measured in batches."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What one test executed.
+    """The row of one test.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class Measured:
     edge_row : ndarray of int32, shape (traversed,)
         Sorted indices of edges.
     edge_counts : ndarray of int, shape (traversed,)
-        How often each of them was traversed.
+        How often each of these edges was traversed.
     conserved : bool
-        Whether its flow added up: what enters a block leaves it.
+        Whether the flow is consistent: what enters a block leaves it.
 
     Examples
     --------
@@ -53,38 +53,38 @@ class Measured:
 
 @dataclass
 class _Graph:
-    """One control flow, however many objects it was compiled into (an inline function of a header)."""
+    """One control flow, which may be compiled into several objects (an inline function of a header)."""
 
     file: str
     name: str
     line: int
     end_line: int
-    first: int  # number of the function in the flow
+    first: int  # index of the function in the flow
     members: list[int] = field(default_factory=list)
 
 
 class CTables:
-    """Everything that the objects of a program say before a test has run.
+    """The tables of a program, from its objects, before any test has run.
 
     Parameters
     ----------
     objects : mapping of str to CObject
         By the path of the object.
     paths : SourcePaths
-        Which sources are the workspace's; code of others is left out.
+        Finds the sources of the workspace; other code is left out.
     digests : mapping of str to str
-        SHA-256 of the sources, where it is known that they are those that were compiled.
+        SHA-256 of the sources that did not change since they were compiled.
     exclusions : Exclusions
-        Lines that do not count; edges of the flow graphs stay whole.
+        Lines that are excluded; the flow graphs keep all edges.
 
     Attributes
     ----------
     files : tuple of MeasuredFile
     edges : Edges
-        Columns join two basic blocks of one function, numbered as the compiler did: 0 is the entry, 1 the exit. Arcs
-        that stand for calls which may not return are no control flow and left out.
+        Columns join two basic blocks of one function, with the compiler's numbers: 0 is the entry, 1 the exit. Arcs for
+        calls that may not return are not control flow, and are left out.
     graphs : tuple of FlowGraph
-        One for each function. Inline functions that several objects share are one if their control flow is.
+        One for each function. Equal inline functions of several objects share a graph.
     problems : tuple of Problem
 
     Examples
@@ -116,12 +116,12 @@ class CTables:
         self.problems = (*self._optimised(), *self._compiled_by_clang())
 
     def measure(self, profiles: Sequence[Mapping[str, Ints]]) -> list[Measured]:
-        """What each test executed, from its counters by object.
+        """Compute the rows of tests from their counters.
 
         Parameters
         ----------
         profiles : sequence of mapping of str to ndarray of int
-            For each test its counters, by the name of the object.
+            The counters of each test, by the name of the object.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class CTables:
         arcs = self.flow.arc_counts(counters)
         lines = self.flow.lines_executed(arcs).astype(np.int32)
         executed = np.greater(dense_product(self._element_of_line, lines).T, 0)
-        # calls that longjmp ends take their arcs below zero, which is no harm: those are no control flow
+        # calls that end by longjmp make the counts of their arcs negative; these arcs are not control flow
         conserved: Bools = np.logical_and.reduce(np.greater_equal(arcs[self.flow.visible], 0), axis=0)
         traversed = np.ascontiguousarray(dense_product(self._edge_of_arc, np.maximum(arcs, 0)).T)
         result = []
@@ -151,7 +151,7 @@ class CTables:
         return result
 
     def _lay_out_functions(self) -> None:
-        """Keep the functions with a line in the workspace, and find their counters in those of their object."""
+        """Select the functions with a line in the workspace, and find their counters."""
         functions: list[CFunction] = []
         owners: list[int] = []
         self._counters_of: dict[str, tuple[int, Ints]] = {}
@@ -174,12 +174,12 @@ class CTables:
         return self.paths.resolve(file, compiled.folder)
 
     def _counted(self, compiled: CObject, file: str, line: int) -> str | None:
-        """The source of a line that counts."""
+        """The source of a line, None if it is outside the workspace or excluded."""
         source = self._source(compiled, file)
         return None if source is None or self._exclusions.holds(source, line) else source
 
     def _lay_out_files(self, digests: Mapping[str, str]) -> None:
-        """Elements: the executable lines of every file; functions: one for every control flow."""
+        """Make the elements, which are the executable lines, and a function for every control flow."""
         listed = list(self.objects.values())
         places = [(self._counted(listed[owner], file, line), line) for owner, file, line in self.flow.lines]
         lines: dict[str, set[int]] = {}
@@ -199,7 +199,7 @@ class CTables:
         self._graphs = [graph for file in self.files for graph in graphs.get(file.path, [])]
 
     def _find_graphs(self, listed: list[CObject], lines: Mapping[str, set[int]]) -> dict[str, list[_Graph]]:
-        """The control flows defined in each file, in the order of their lines."""
+        """The control flows defined in each file, sorted by line."""
         found: dict[tuple[Hashable, ...], _Graph] = {}
         for number, (function, owner) in enumerate(zip(self.flow.functions, self.flow.objects, strict=True)):
             file = self._source(listed[owner], function.file)
@@ -218,12 +218,12 @@ class CTables:
         return by_file
 
     def _lay_out_edges(self) -> None:
-        """The edges of every control flow, once, and the arcs of each object that are these edges."""
+        """Make the edges of every control flow, and find the arcs of each object that are these edges."""
         flow = self.flow
         table: list[tuple[int, int, int, int]] = []
         pairs: list[tuple[int, int]] = []
         graphs = []
-        held = self._elements_of_blocks()
+        elements_of = self._elements_of_blocks()
         for index, graph in enumerate(self._graphs):
             function = flow.functions[graph.first]
             column: dict[tuple[int, int], int] = {}
@@ -235,7 +235,9 @@ class CTables:
                     table.append((self._file_index[graph.file], source, target, index))
                 pairs += [(column[source, target], int(flow.first_arc[number]) + arc) for number in graph.members]
             first, last = int(flow.first_block[graph.first]), int(flow.first_block[graph.first + 1])
-            elements = [(block - first, element) for block in range(first, last) for element in held.get(block, ())]
+            elements = [
+                (block - first, element) for block in range(first, last) for element in elements_of.get(block, ())
+            ]
             edges = [(source, target, at) for (source, target), at in column.items()]
             graphs.append(FlowGraph.from_edges(index, function.blocks, edges, elements))
         columns = np.array(table, np.int32).reshape(-1, 4)
@@ -247,11 +249,11 @@ class CTables:
         element = np.full(len(self.flow.lines), -1)
         columns, at = self._element_of_line.tocoo().coords
         element[at] = columns
-        held: dict[int, list[int]] = {}
+        elements_of: dict[int, list[int]] = {}
         for block, line in zip(*(part.tolist() for part in self.flow.block_lines), strict=True):
             if element[line] >= 0:
-                held.setdefault(block, []).append(int(element[line]))
-        return held
+                elements_of.setdefault(block, []).append(int(element[line]))
+        return elements_of
 
     def _optimised(self) -> tuple[Problem, ...]:
         return tuple(
@@ -272,14 +274,14 @@ class CTables:
 
 
 def optimised(path: str, place: str) -> Problem:
-    """The warning about an object that was built with optimisation.
+    """Make the warning about an object that was built with optimisation.
 
     Parameters
     ----------
     path : str
-        The object's notes, as the user would name them.
+        The object's notes.
     place : str
-        Where in it this was seen.
+        How it was noticed.
 
     Returns
     -------
@@ -299,14 +301,14 @@ def optimised(path: str, place: str) -> Problem:
 
 
 def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, list[str]]:
-    """Counters of an earlier build, carried over to a later build of the same object.
+    """Map counters of an earlier build to a later build of the same object.
 
-    A function whose control flow did not change keeps its counters wherever it moved to.
+    A function whose control flow did not change keeps its counters, even if it moved.
 
     Parameters
     ----------
     counters : ndarray of int, shape (counters of the earlier build,)
-        What a test left.
+        The counters of a test.
     recorded : CObject
         The earlier build.
     present : CObject
@@ -334,13 +336,13 @@ def fitted(counters: Ints, recorded: CObject, present: CObject) -> tuple[Ints, l
     result = np.zeros(present.counters, np.int64)
     changed = []
     for function in present.functions:
-        before = old.get(_shape(function))
-        if before is None:
+        earlier = old.get(_shape(function))
+        if earlier is None:
             changed.append(function.name)
             continue
         count = len(function.counted)
-        here, there = present.first_counter[function.ident], recorded.first_counter[before.ident]
-        result[here : here + count] = counters[there : there + count]
+        new_start, old_start = present.first_counter[function.ident], recorded.first_counter[earlier.ident]
+        result[new_start : new_start + count] = counters[old_start : old_start + count]
     return result, changed
 
 
@@ -350,7 +352,7 @@ def read_objects(
     digests: Mapping[str, str],
     exclusions: Exclusions = NO_EXCLUSIONS,
 ) -> tuple[CTables, list[Problem]]:
-    """The tables of all objects that can be used; a damaged one is left out, with its problem.
+    """Make the tables of all valid objects; a damaged one is left out, with a problem.
 
     Parameters
     ----------
@@ -366,9 +368,9 @@ def read_objects(
     Returns
     -------
     tables : CTables
-        Of the objects that can be used.
+        The tables of the valid objects.
     problems : list of Problem
-        One for each object that can't.
+        One for each damaged object.
 
     Examples
     --------
@@ -398,7 +400,7 @@ def _measured_file(
 ) -> MeasuredFile:
     line = np.array(lines, np.int32)
     function = np.full(len(line), -1, np.int32)
-    # the widest first, so that the innermost function has the last word
+    # the largest first, so that the innermost function is assigned last
     for index in sorted(range(len(graphs)), key=lambda i: graphs[i].line - graphs[i].end_line):
         inside = (line >= graphs[index].line) & (line <= graphs[index].end_line)
         function[inside] = index
@@ -408,7 +410,7 @@ def _measured_file(
 
 
 def _unique(names: list[str]) -> list[str]:
-    """Tell apart functions of one name: what macros made of one source in different objects."""
+    """Number functions with equal names, which macros make from one source in different objects."""
     seen: dict[str, int] = {}
     result = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Cobertura XML, one file for each test: the format itself holds one profile and names no test."""
+"""Cobertura XML, one file for each test, as the format has only one profile without names of tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class CoberturaSource(LineSource):
     Raises
     ------
     EvidenceError
-        Also when `location` is a single report: a run over all tests says nothing about any one of them.
+        By :meth:`read`, also when `location` is a single report, as it can't tell tests apart.
 
     Examples
     --------
@@ -42,12 +42,12 @@ class CoberturaSource(LineSource):
     advice = "write one report a test into a folder, or use a format that keeps tests apart (lcov, suspectra record-c)"
 
     def read(self) -> Evidence:
-        """The present state of the reports.
+        """Read the current state of the reports.
 
         Raises
         ------
         EvidenceError
-            When it is one file, which tells no test from another, or nothing of the folder can be read.
+            When it is a single file, or nothing of the folder can be read.
         """
         if self.location.is_file():
             cause = "a Cobertura report holds one profile of all tests together, which ranks nothing"
@@ -83,7 +83,7 @@ class CoberturaSource(LineSource):
         return {"": table}
 
     def _resolve(self, name: str, roots: list[str]) -> str | None:
-        """A file is relative to one of the report's roots: the first under which it exists, else the first."""
+        """Resolve a file relative to the first of the report's roots where it exists, else to the first root."""
         if not name:
             return None
         candidates = [posixpath.join(root, name) for root in roots] or [name]
@@ -102,6 +102,6 @@ def _read_class(element: Element, file: FileLines) -> None:
         file.lines[number] = max(hits, file.lines.get(number, 0))
         covered = re.search(r"\((\d+)/(\d+)\)", line.get("condition-coverage", ""))
         if covered and covered[1] in ("0", covered[2]):
-            # which outcome was taken is told only when all were, or none
+            # which outcomes were taken is known only if all or none were
             for ordinal in range(int(covered[2])):
                 file.branches[number, ordinal] = int(covered[1] != "0")

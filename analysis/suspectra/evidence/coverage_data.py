@@ -1,7 +1,7 @@
-"""coverage.py's data file, read straight from its SQLite tables.
+"""Reading coverage.py's data file directly from its SQLite tables.
 
-The file is treated as hostile: it is opened read-only, only plain tables are read, values are bounded before they
-are loaded, and the work a statement may do is limited.
+The file is not trusted: it is opened read-only, only plain tables are read, the sizes of values are checked before they
+are loaded, and the work of each statement is limited.
 
 References
 ----------
@@ -38,15 +38,15 @@ _COLUMNS = {
 _MAGIC = b"SQLite format 3\x00"
 _OLD_MAGIC = b"!coverage.py: This is a private"
 
-# limits of what is believed; all far above what a real project has
+# limits of plausible values; all far above those of real projects
 MAX_LINES = 2**20  # in one file
 _MAX_NAME = 2**16
 _MAX_NAMES = 2**21
 _MAX_NAME_BYTES = 2**28
 _CHUNK_BYTES = 2**21
-_BESIDE = ("-journal", "-wal", "-shm")  # what SQLite opens besides
+_BESIDE = ("-journal", "-wal", "-shm")  # suffixes of further files that SQLite opens
 _BUSY_SECONDS = 1.0
-# a row takes some twenty steps of SQLite's machine, and sixteen bytes of the file with its index
+# a row takes about twenty steps of SQLite's virtual machine, and sixteen bytes of the file with its index
 _STEPS_PER_BYTE = 10
 _STEPS_AT_LEAST = 50_000_000
 _STEPS_BETWEEN_CHECKS = 1_000_000
@@ -67,16 +67,16 @@ class CoverageData:
     path : Path
         The file.
     name : str
-        How problems name it.
+        Its name in problems.
 
     Attributes
     ----------
     files : list of (int, str)
-        Identifier and path of each measured file, as they were written.
+        Identifier and path of each measured file, as in the data.
     contexts : dict of int to str
-        Contexts by identifier; the empty one stands for code outside any context.
+        Contexts by identifier; the empty string is for code outside any context.
     has_arcs : bool
-        Whether branches were measured: the file then holds arcs instead of lines.
+        Whether branches were measured: then the file has arcs instead of lines.
     plugins : set of int
         Identifiers of files that a plugin traced; they are not Python.
 
@@ -118,17 +118,17 @@ class CoverageData:
         self._db.close()
 
     def lines(self, file: int) -> Iterator[tuple[Ints, Ints]]:
-        """Executed lines of a file, in pieces.
+        """Read the executed lines of a file, in chunks.
 
         Parameters
         ----------
         file : int
-            Its number in the data file.
+            Its identifier in the data file.
 
         Yields
         ------
         context, line : ndarray of int64, shape (hits,)
-            Numbers of the contexts, and the lines they executed.
+            Identifiers of contexts, and the lines that they executed.
         """
         with self._errors():
             query = "select max(length(numbits)) from line_bits where file_id = ?"
@@ -141,12 +141,12 @@ class CoverageData:
                 yield _unpack(chunk)
 
     def arcs(self, file: int) -> tuple[Ints, Ints, Ints]:
-        """Executed arcs of a file.
+        """Read the executed arcs of a file.
 
         Parameters
         ----------
         file : int
-            Its number in the data file.
+            Its identifier in the data file.
 
         Returns
         -------
@@ -218,7 +218,7 @@ class CoverageData:
         db.set_progress_handler(lambda: next(steps, None) is None, _STEPS_BETWEEN_CHECKS)
         db.execute("pragma trusted_schema = off")
         db.execute("pragma cell_size_check = on")
-        db.execute("begin")  # one consistent state, whoever else writes
+        db.execute("begin")  # one consistent state, even if another process writes
         self._check_tables()
         self._check_version()
         self.files = self._names("file", "path")
@@ -229,7 +229,9 @@ class CoverageData:
         self.plugins = {row[0] for row in plugged}
 
     def _check_tables(self) -> None:
-        """Only plain tables are read: a view, a virtual table or a generated column would run code of the file's."""
+        """Check that all tables are plain: views, virtual tables and generated columns could execute code in the
+        file.
+        """
         found = dict(self._db.execute("select name, type || ' ' || substr(sql, 1, 20) from sqlite_master"))
         for table, columns in _COLUMNS.items():
             if table not in found:
@@ -293,7 +295,7 @@ class CoverageData:
 
 
 def parallel_files(path: Path) -> list[Path]:
-    """Data files of single processes next to a data file, which nobody has combined yet.
+    """Find data files of single processes next to a data file, which are not combined yet.
 
     Parameters
     ----------
@@ -303,7 +305,7 @@ def parallel_files(path: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        Sorted; empty where the folder can't be read.
+        Sorted; empty if the folder can't be read.
 
     Examples
     --------
@@ -322,7 +324,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _unpack(rows: list[tuple[int, bytes]]) -> tuple[Ints, Ints]:
-    """Contexts and lines of (context, numbits) rows: bit n of the blob, from its lowest byte on, stands for line n."""
+    """Unpack (context, numbits) rows to contexts and lines: bit n of the little-endian blob stands for line n."""
     sizes = np.fromiter((len(bits) for _, bits in rows), np.int64, len(rows))
     contexts = np.fromiter((context for context, _ in rows), np.int64, len(rows))
     bits = np.unpackbits(np.frombuffer(b"".join(bits for _, bits in rows), np.uint8), bitorder="little")

@@ -20,14 +20,14 @@ from suspectra.spectrum import Edges
 
 @dataclass(frozen=True)
 class FileHits:
-    """Executed lines and arcs of one file, as coverage.py has them: parallel columns.
+    """Executed lines and arcs of one file, as in coverage.py's data.
 
     Parameters
     ----------
     line_row, line : ndarray of int64, shape (k,)
-        Each line that a test executed, with the row of the test; each pair once.
+        Pairs of a test's row and a line that it executed, without repetition.
     arc_row, source, target : ndarray of int64, shape (m,)
-        Each arc, with the row of the test.
+        Rows of tests, with the arcs that they executed.
 
     Examples
     --------
@@ -51,14 +51,14 @@ class FileHits:
         data : CoverageData
             An open file.
         identifiers : sequence of int
-            The numbers by which the data knows the file; several where it was measured in several folders.
+            The file's identifiers in the data; several if it was measured in several folders.
         row_of : callable
-            Gives the rows of contexts, -1 for those without one.
+            Maps contexts to rows, -1 for those without one.
 
         Returns
         -------
         FileHits
-            Without those of contexts that have no row.
+            Without contexts that have no row.
         """
         parts = [cls._of_identifier(data, identifier, row_of) for identifier in identifiers]
         if len(parts) == 1:
@@ -83,21 +83,21 @@ class FileHits:
 
 
 class Hits:
-    """Collects files with their hits, and builds rows of them.
+    """Collects the hits of files, and builds rows.
 
     Parameters
     ----------
     rows : int
-        How many there are.
+        The number of rows.
 
     Attributes
     ----------
     files : list of MeasuredFile
-        Those that were added.
+        The files that were added.
     count : int
-        How many statements of how many tests are executed in all.
+        The number of executed (test, statement) pairs.
     too_long : list of str
-        Files of which lines ran that they no longer have.
+        Files with executed lines past their end.
 
     Examples
     --------
@@ -127,9 +127,9 @@ class Hits:
         path : str
             Relative to the workspace.
         source : PythonSource or None
-            Without it the statements are the lines that were executed.
+            The source; without it the statements are the executed lines.
         hits : FileHits
-            What was executed of it.
+            The hits of the file.
         """
         if source is None:
             line = np.unique(hits.line).astype(np.int32)
@@ -152,7 +152,7 @@ class Hits:
         first, second = hits.source, hits.target
         if source is not None:
             first, second = source.first_lines(first), source.first_lines(second)
-        keep = first != second  # within one multi-line statement
+        keep = first != second  # drop arcs within one multi-line statement
         keys, index = np.unique(
             (first[keep] + MAX_LINES) * (2 * MAX_LINES) + second[keep] + MAX_LINES, return_inverse=True
         )
@@ -162,22 +162,22 @@ class Hits:
         self._edge_count += len(keys)
 
     def rows(self) -> tuple[Row, ...]:
-        """The statements of all files, row by row.
+        """Build the rows over the statements of all files.
 
         Returns
         -------
         tuple of ndarray of int32
-            For every row the sorted indices of its statements.
+            The sorted indices of each row's statements.
         """
         return _split(self._hits, self._rows)
 
     def edges(self) -> EdgeEvidence:
-        """The arcs as edges.
+        """Convert the arcs to edges.
 
         Returns
         -------
         EdgeEvidence
-            Each in the function it leaves or enters. The first row is left out: it is not of a test.
+            Each edge has the function that it leaves or enters. The first row, which is not of a test, is left out.
         """
         offsets = np.cumsum([0, *(len(file.functions) for file in self.files)])
         functions = []
@@ -207,7 +207,7 @@ def _pairs(row: Ints, column: Ints, columns: int) -> tuple[Ints, Ints]:
 
 
 def _split(pieces: Sequence[tuple[Ints, Ints]], rows: int) -> tuple[Row, ...]:
-    """Pairs (row, column), with columns ascending from piece to piece, as one sorted array of columns a row."""
+    """Split pairs (row, column), with columns ascending from piece to piece, into one sorted array for each row."""
     row = np.concatenate([part for part, _ in pieces]) if pieces else np.zeros(0, np.int32)
     column = np.concatenate([part for _, part in pieces]) if pieces else np.zeros(0, np.int32)
     order = np.argsort(row, kind="stable")
@@ -225,7 +225,7 @@ def _function_at(file: MeasuredFile, line: Ints) -> Ints:
 
 
 def _distinct(row: Ints, line: Ints) -> tuple[Ints, Ints]:
-    """The distinct pairs of a known row and a line number, in order."""
+    """The distinct pairs of a known row and a line number, sorted."""
     keep = (row >= 0) & (line > 0)
     keys = np.unique(row[keep].astype(np.int64) * (2 * MAX_LINES) + line[keep])
     return keys // (2 * MAX_LINES), keys % (2 * MAX_LINES)

@@ -1,4 +1,4 @@
-"""Evidence from coverage.py and JUnit XML: what each test executed from one, how it ended from the other."""
+"""Evidence from coverage.py's data (what each test executed) and JUnit XML (how it ended)."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ from suspectra_recorder.log.stack import Stack, StackFrame
 
 T = TypeVar("T")
 _PHASES = ("setup", "run", "teardown")
-_MAX_HITS = 100_000_000  # 0.8 GB while they are sorted
+_MAX_HITS = 100_000_000  # sorting them takes 0.8 GB
 
-_IMPORT = 0  # the row of what ran outside any test; tests follow
+_IMPORT = 0  # the row of code outside tests; the rows of tests follow
 
 
 class CoverageSource:
-    """Reads ``.coverage`` and JUnit XML of one run of pytest (or of unittest) as evidence.
+    """Reads ``.coverage`` and JUnit XML of one run of pytest or unittest as evidence.
 
     Parameters
     ----------
     workspace : Path
-        Files outside it are not suspects, and are never opened.
+        The folder. Files outside it are not suspects, and are never opened.
     coverage, junit : Path
         The two files. Relative paths start at the workspace.
 
     Notes
     -----
-    Reading again hands over the same objects for what is the same, and the whole evidence when no file changed.
+    Reading again reuses the objects of unchanged parts, and returns the same evidence if no file changed.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class CoverageSource:
         self._last: tuple[dict[str, Signature | None], Evidence] | None = None
 
     def watched(self) -> Sequence[str]:
-        """The two files.
+        """Return the two files.
 
         Returns
         -------
@@ -85,12 +85,12 @@ class CoverageSource:
         return list(self._watched)
 
     def names_tests(self) -> bool:
-        """Whether the data says which test executed a line; without contexts it can't.
+        """Whether the data says which test executed a line; this needs contexts.
 
         Returns
         -------
         bool
-            True as well for a file that can't be read, since reading it says why.
+            Also True for a file that can't be read, so that reading it reports why.
 
         Examples
         --------
@@ -104,17 +104,17 @@ class CoverageSource:
             return True
 
     def read(self) -> Evidence:
-        """Read both files, and the statements of the sources they speak of.
+        """Read both files, and the statements of the measured sources.
 
         Returns
         -------
         Evidence
-            The same object while neither file changed.
+            The same object as long as no file changes.
 
         Raises
         ------
         EvidenceError
-            When one of the files can't be read, or they can't be of the same run.
+            When a file can't be read, or the two files can't be of the same run.
         """
         if self._last and self._states(self._last[1]) == self._last[0]:
             return self._last[1]
@@ -124,7 +124,7 @@ class CoverageSource:
         return evidence
 
     def _states(self, evidence: Evidence | None) -> dict[str, Signature | None]:
-        """The states of the two files, and of the sources that the evidence speaks of."""
+        """The states of the two files, and of the sources in the evidence."""
         states = {path: signature(path) for path in self._watched}
         return states if evidence is None else states | self._states_of_sources(evidence)
 
@@ -175,7 +175,7 @@ class CoverageSource:
     def _tests(
         self, cases: Sequence[Case], matching: Matching
     ) -> tuple[list[TestResult], dict[str, int], dict[str, Failure]]:
-        """The tests of the run in its order, the row of each test of the coverage data, and where tests failed."""
+        """The tests in the order of the run, the row of each test in the coverage data, and the failures."""
         name_of = {case.key: name for name, found in matching.found.items() for case in found}
         merged: dict[str, Case] = {}
         left_out = {case.key for case, _ in matching.ambiguous} | {
@@ -204,7 +204,7 @@ class CoverageSource:
         return Location(path, case.line, case.line) if path else None
 
     def _located(self, test: TestResult, files: Iterable[MeasuredFile]) -> TestResult:
-        """Where a failing test is defined: an editor leads its user there."""
+        """Find where a failing test is defined, so that an editor can go there."""
         if test.location or not test.verdict.failing or not is_node_id(test.name):
             return test
         file, *names = test.name.partition("[")[0].split("::")
@@ -232,7 +232,7 @@ class CoverageSource:
     def _hits(
         self, data: CoverageData, paths: MeasuredPaths, row_of_context: _RowOf, rows: int, problems: list[Problem]
     ) -> Hits:
-        """Go through the measured files one by one, so that memory is bounded by the largest and by the result."""
+        """Read the measured files one by one, so that memory is bounded by the largest file and the result."""
         hits = Hits(rows)
         by_path: dict[str, list[int]] = {}
         for identifier, raw in data.files:
@@ -279,30 +279,32 @@ class CoverageSource:
             return _Parsed(None, path, Problem(path, place, cause, cure))
 
     def _share(self, evidence: Evidence) -> Evidence:
-        """Take over from the last evidence every object that says the same."""
+        """Replace objects by equal ones of the last evidence."""
         if self._last is None:
             return evidence
-        before = self._last[1]
-        old_files = {file.path: file for file in before.files}
+        previous = self._last[1]
+        old_files = {file.path: file for file in previous.files}
         files = tuple(_same_or(old_files.get(file.path), file, _same_file) for file in evidence.files)
-        same_files = len(files) == len(before.files) and all(a is b for a, b in zip(files, before.files, strict=True))
+        same_files = len(files) == len(previous.files) and all(
+            a is b for a, b in zip(files, previous.files, strict=True)
+        )
         if same_files:
-            files = before.files
-        stacks = {name: _same_stack(before.stacks.get(name), stack) for name, stack in evidence.stacks.items()}
+            files = previous.files
+        stacks = {name: _same_stack(previous.stacks.get(name), stack) for name, stack in evidence.stacks.items()}
         shared = replace(evidence, files=files, stacks=stacks)
         if not same_files:
             return shared
-        old_rows = {test.name: row for test, row in zip(before.tests, before.rows, strict=True)}
+        old_rows = {test.name: row for test, row in zip(previous.tests, previous.rows, strict=True)}
         names = [test.name for test in evidence.tests]
         rows = tuple(
             _same_or(old_rows.get(n), row, np.array_equal) for n, row in zip(names, evidence.rows, strict=True)
         )
-        at_import = _same_or(before.at_import, evidence.at_import, np.array_equal)
-        return replace(shared, rows=rows, at_import=at_import, edges=_shared_edges(before, evidence, names))
+        at_import = _same_or(previous.at_import, evidence.at_import, np.array_equal)
+        return replace(shared, rows=rows, at_import=at_import, edges=_shared_edges(previous, evidence, names))
 
 
 def _stacks(failures: Mapping[str, Failure], paths: MeasuredPaths, files: Iterable[MeasuredFile]) -> dict[str, Stack]:
-    """Where tests failed, in measured files; pytest does not always name the functions."""
+    """The stacks of failed tests in measured files, with function names, which pytest does not always write."""
     measured = {file.path: file for file in files}
 
     @cache
@@ -317,13 +319,13 @@ def _stacks(failures: Mapping[str, Failure], paths: MeasuredPaths, files: Iterab
     return {name: replace(stack, frames=tuple(map(named, stack.frames))) for name, stack in stacks.items()}
 
 
-def _same_stack(before: Stack | None, now: Stack) -> Stack:
-    return before if before == now else now
+def _same_stack(previous: Stack | None, current: Stack) -> Stack:
+    return previous if previous == current else current
 
 
 @dataclass(frozen=True, eq=False)
 class _Parsed:
-    """A source's statements, or why they are not known."""
+    """A source's statements, or the reason why they are not known."""
 
     source: PythonSource | None
     path: str
@@ -334,7 +336,7 @@ class _Contexts:
     """coverage.py's contexts as tests.
 
     pytest-cov writes ``node id|phase``; coverage.py's own ``dynamic_context`` a dotted name. A static context
-    (``--context``) stands before either, with a bar between; alone it means code outside any test.
+    (``--context``) is a prefix of either, followed by a bar; alone it stands for code outside tests.
     """
 
     def __init__(self, contexts: dict[int, str]):
@@ -350,7 +352,7 @@ class _Contexts:
         self.tests = list(dict.fromkeys(name for name in self._test.values() if name))
 
     def rows(self, row_of: dict[str, int]) -> _RowOf:
-        """The row of each context; a test without a row gets -1."""
+        """Map contexts to rows; -1 for tests without a row."""
         keys = sorted(self._test)
         rows = [row_of.get(self._test[key], -1) if self._test[key] else _IMPORT for key in keys]
         return _RowOf(np.array(keys, np.int64), np.array(rows, np.int32))
@@ -374,7 +376,7 @@ class _RowOf:
 
 
 class _Notes:
-    """What is noticed file by file, said once."""
+    """Collects notes about files, to report them together."""
 
     def __init__(self, name: str):
         self.name = name
@@ -394,10 +396,10 @@ class _Notes:
 
 
 def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage: str) -> list[Problem]:
-    """Every test case and every context that has no partner, with the reason."""
+    """Report every test case and every context without a counterpart, with the reason."""
     found = []
 
-    def say(file: str, items: Sequence[object], noun: str, reason: str, cure: str) -> None:
+    def report(file: str, items: Sequence[object], noun: str, reason: str, cure: str) -> None:
         if items:
             found.append(Problem(file, "", f"{listed(items, noun)} {reason}", cure))
 
@@ -406,22 +408,22 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
     executed = [case for case in matching.alone if case.verdict.counted and not _unknown(case)]
     failing = [case for case in executed if case.verdict.failing]
     passing = [case for case in executed if not case.verdict.failing]
-    say(
+    report(
         junit,
         crashed,
         "test",
         "crashed their process: what they executed is lost, so they are left out",
         "record them with `suspectra record`, which keeps what ran before the end",
     )
-    say(junit, collected, "module", "could not be imported, so their tests did not run", "fix the import")
-    say(
+    report(junit, collected, "module", "could not be imported, so their tests did not run", "fix the import")
+    report(
         junit,
         failing,
         "failed test",
         "have no context in the coverage data: they executed no measured line, or only in another process",
         "measure the code they test (--cov), or use `suspectra record`",
     )
-    say(
+    report(
         junit,
         passing,
         "passed test",
@@ -433,7 +435,7 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
         found.append(
             Problem(junit, "", cause, "give them different names, or write the report with junit_family=xunit1")
         )
-    say(
+    report(
         coverage,
         matching.missing,
         "test",
@@ -441,7 +443,7 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
         "take both files from one run",
     )
     merged = [name for name, several in matching.found.items() if len(several) > 1]
-    say(
+    report(
         coverage,
         merged,
         "context",
@@ -452,7 +454,7 @@ def _mismatches(matching: Matching, cases: Sequence[Case], junit: str, coverage:
 
 
 def _unknown(case: Case) -> bool:
-    """Whether nothing is known of what a case executed, which is not the same as executing nothing."""
+    """Whether it is unknown what a case executed, which differs from executing nothing."""
     return case.crashed or "collect" in case.phases
 
 

@@ -1,4 +1,4 @@
-"""C++ names as their author wrote them."""
+"""Demangling of C++ names."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import itanium_demangler
 
 @lru_cache(maxsize=65536)
 def demangled(name: str) -> str:
-    """The name of a C++ function from its linker name.
+    """Return the source name of a C++ function, given its linker name.
 
-    A name of C stays as it is, and so does one that the parser does not cover, such as that of a lambda.
+    C names, and names that the parser does not support, such as those of lambdas, are returned unchanged.
 
     Parameters
     ----------
     name : str
-        As the linker knows it.
+        The linker's name.
 
     Returns
     -------
     str
-        As the source has it.
+        The name in the source.
 
     Examples
     --------
@@ -33,10 +33,10 @@ def demangled(name: str) -> str:
     try:
         parsed = itanium_demangler.parse(name)
     except (NotImplementedError, RecursionError, ValueError, IndexError, KeyError, AttributeError, TypeError):
-        return name  # the parser covers most, not all, of the grammar
+        return name  # the parser supports most of the grammar, but not all
     if parsed is None:
         return name
-    if parsed.kind == "func" and parsed.name.kind == "cv_qual":  # the qualifiers of a method stand at its end
+    if parsed.kind == "func" and parsed.name.kind == "cv_qual":  # qualifiers of a method follow its parameters
         qualifiers = sorted(parsed.name.qual)
         return " ".join([str(parsed._replace(name=parsed.name.value)), *qualifiers])
     return str(parsed)

@@ -1,4 +1,4 @@
-"""Finding the evidence of a workspace without being told where it is."""
+"""Finding the evidence of a workspace in its usual places."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ RECORDING = Path(".suspectra", "recording")
 RECORDING_C = Path(".suspectra", "recording-c")
 COVERAGE = Path(".coverage")
 C_LOG = "tests.log"
-"""What tells a recording of C and C++ tests from one of Python tests."""
+"""The file that only recordings of C and C++ tests have."""
 
-# where test runners and their tutorials put the report
+# usual folders of reports
 _REPORT_FOLDERS = ("", "reports", "report", "test-results", "test-reports", "build", "build/test-results", "junit")
 _MAX_REPORTS = 500  # in one folder
 _HEAD = 4096
@@ -36,35 +36,35 @@ def find_source(
     edges: bool = False,
     flow: bool = False,
 ) -> EvidenceSource:
-    """The evidence to use: what was asked for, else the newest there is.
+    """Find the evidence to use: the given one, else the newest.
 
     Parameters
     ----------
     workspace : Path
         Relative paths start here.
     coverage, junit : Path or str, optional
-        A coverage.py data file and a JUnit XML file of the same run; when only one is given the other is looked for.
+        A coverage.py data file and a JUnit XML file of the same run. If only one is given, the other is searched.
     recording : Path or str, optional
         The folder of a recording, of Python or of C and C++.
     edges : bool
-        Control-flow edges are needed; a recording hands them over only when asked to, since they take time.
+        Whether control-flow edges are needed; a recording reads them only on demand, since they take time.
     flow : bool
         The ranking is by control flow, which may be read from the sources while the recording is read.
 
     Returns
     -------
     EvidenceSource
-        Nothing of it was read yet.
+        It has not been read yet.
 
     Raises
     ------
     EvidenceError
-        When there is none, or a half of it is missing; the problem says what to run.
+        When there is none, or one of the two files is missing; the problem says what to run.
 
     Notes
     -----
-    Only the choice is made here: the evidence is read by the source that is returned. What nobody named is looked for
-    inside the workspace alone: links that lead out of it are left alone.
+    This only chooses the source; the source reads the evidence. Evidence that is not given is searched only inside the
+    workspace, without following links that lead outside.
 
     Examples
     --------
@@ -122,28 +122,28 @@ def foreign_c_source(
     build: Sequence[Path | str] = (),
     mapping: Iterable[str] = (),
 ) -> EvidenceSource:
-    """C or C++ evidence that other tools left.
+    """Make a source of C or C++ evidence from other tools.
 
     Parameters
     ----------
     workspace : Path
         Paths of the evidence are made relative to it.
     form : str
-        ``gcov`` (raw profiles, or gcov's JSON where the folder holds no ``.gcda`` file), ``gcovr``, ``lcov`` or
+        ``gcov`` (raw profiles, or gcov's JSON if the folder has no ``.gcda`` file), ``gcovr``, ``lcov`` or
         ``cobertura``.
     location : Path or str
         The file or folder.
     outcomes : Path or str, optional
-        How the tests ended; ``outcomes.json`` beside the evidence if left out.
+        How the tests ended; by default ``outcomes.json`` beside the evidence.
     build : sequence of Path or str
-        Folders outside the workspace where ``.gcno`` files may be read; for raw profiles.
+        Folders outside the workspace from which ``.gcno`` files may be read; for raw profiles.
     mapping : iterable of str
-        ``THERE=HERE``: folders of another machine and what they are here.
+        ``THERE=HERE``: a folder on another machine, and the same folder on this one.
 
     Returns
     -------
     EvidenceSource
-        Nothing of it was read yet.
+        It has not been read yet.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def _holds_profiles(folder: Path) -> bool:
 
 
 def find_junit(workspace: Path) -> Path | None:
-    """The newest JUnit XML file in the usual places of a workspace.
+    """Find the newest JUnit XML file in the usual places of a workspace.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def find_junit(workspace: Path) -> Path | None:
     Returns
     -------
     Path or None
-        None where there is none.
+        None if there is none.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def find_junit(workspace: Path) -> Path | None:
 
 
 def _recording_source(workspace: Path, folder: Path | None, edges: bool, flow: bool) -> EvidenceSource:
-    # imported when needed: who has a recording need not wait for the other readers, nor the other way round
+    # imported on demand, since importing all readers would take longer
     from suspectra.evidence.recording import RecordingSource
 
     return RecordingSource(workspace, folder, edges=edges, flow=flow)
@@ -266,7 +266,7 @@ def _is_junit(path: Path) -> bool:
 
 
 def _recorded_at(folder: str | None) -> int:
-    """When a recording was last written to, 0 when there is none."""
+    """When a recording was last modified, 0 if there is none."""
     if folder is None:
         return 0
     try:
@@ -284,17 +284,17 @@ def _modified(path: Path | str | None) -> int:
 
 
 def recorded_by(source: EvidenceSource | None) -> str:
-    """The command whose recording a source reads, ``record`` or ``record-c``; empty for what other tools left.
+    """Return the command that made a source's recording, ``record`` or ``record-c``.
 
     Parameters
     ----------
     source : EvidenceSource or None
-        What :func:`find_source` returned.
+        A source from :func:`find_source`.
 
     Returns
     -------
     str
-        Empty as well for None.
+        Empty for evidence of other tools, and for None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a reader hands over: the tests, how they ended, and what each executed."""
+"""`Evidence`, the result of every reader: the tests, how they ended, and what each executed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class Verdict(str, Enum):
-    """How a test ended. Only PASSED, XPASSED, FAILED and ERROR say something about the code.
+    """How a test ended. Only PASSED, XPASSED, FAILED and ERROR count for the ranking.
 
-    The values are as recordings have them.
+    The values are those in recordings.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Verdict(str, Enum):
     FAILED = "failed"
     ERROR = "error"  # setup or teardown failed
     SKIPPED = "skipped"
-    XFAILED = "xfailed"  # failed as expected: no news, so neither passed nor failed
+    XFAILED = "xfailed"  # failed as expected: counts neither as passed nor as failed
     XPASSED = "xpassed"  # passed although a failure was expected (strict: FAILED)
 
     failing: bool
@@ -51,7 +51,7 @@ class Verdict(str, Enum):
     """Whether the test counts at all."""
 
     def __init__(self, value: str):
-        # attributes rather than properties: every change of the evidence asks for them test by test
+        # attributes are faster than properties: they are read for every test after each change
         self.failing = value in ("failed", "error")
         self.counted = value not in ("skipped", "xfailed")
 
@@ -73,9 +73,9 @@ class TestResult:
     message : str
         The first line of the failure, empty for a test that passed.
     seconds : float
-        How long it took; 0 where the evidence does not say.
+        Its duration; 0 if the evidence does not say.
     flaky : bool
-        The test was run again in the same session and ended differently.
+        Whether it was run again in the same session and ended differently.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class TestResult:
     (True, 'tests/test_cart.py:4-6')
     """
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # tells pytest that this is not a test class
 
     name: str
     verdict: Verdict
@@ -101,7 +101,7 @@ _NAME, _COUNTED, _FAILING = attrgetter("name"), attrgetter("verdict.counted"), a
 
 @dataclass(frozen=True, eq=False)
 class EdgeEvidence:
-    """Traversed control-flow edges: the table, each test's sorted indices into it, and counts if known.
+    """The control-flow edges that tests traversed.
 
     Parameters
     ----------
@@ -110,11 +110,11 @@ class EdgeEvidence:
     rows : tuple of ndarray of int32
         For each test the sorted indices of the edges it traversed.
     counts : tuple of ndarray of int or None
-        How often, aligned with `rows`; None where that was not counted.
+        How often each edge was traversed, aligned with `rows`; None if that was not counted.
     graphs : tuple of FlowGraph
-        Whole flow graphs, where the evidence itself tells them (compiled objects do); empty otherwise.
+        Whole flow graphs, if the evidence has them (for compiled objects); else empty.
     uncounted : Problem, optional
-        Why there are no counts although some tests were counted. It concerns techniques that need counts.
+        Why there are no counts although some tests were counted. It matters only for techniques that need counts.
 
     Examples
     --------
@@ -139,31 +139,31 @@ class Evidence:
     Parameters
     ----------
     source : str
-        Where it was read from, as the user would name it.
+        The name of its origin in messages.
     tests : tuple of TestResult
-        In the order in which they ran, skipped ones among them.
+        In the order of the run, with skipped tests.
     files : tuple of MeasuredFile
         The measured files.
     rows : tuple of ndarray of int32
-        For each test the sorted indices of the statements it executed, counted over all `files` in order.
-        A reader that reads again hands over the same array objects for tests that did not change.
+        For each test the sorted indices of the statements that it executed, over all `files` in order. A reader that
+        reads again returns the same array objects for tests that did not change.
     at_import : ndarray of int32, shape (k,)
         Statements that ran outside any test, mostly while modules were imported.
     edges : EdgeEvidence, optional
         Traversed control flow, where it was measured.
     problems : tuple of Problem
-        What could not be read or matched. Never empty because something was dropped in silence.
+        All that could not be read or matched; nothing is dropped silently.
     runs : tuple, optional
-        What tells the run of each test from its other runs. A reader that gives it promises that a test with an equal
-        one executed the same in every file that is the same object as before.
+        Identifies the run of each test. A reader that sets it guarantees that tests with equal values executed the same
+        statements in every file that is the same object as before.
     collection_errors : tuple of CollectionError
-        What the last run that tried could not collect: tests of it are missing above.
+        What the last run could not collect; `tests` has no tests of it.
     stacks : mapping of str to Stack
-        Where failing tests failed, by name; lines are those of `files`. Empty where the evidence does not tell.
-        A reader that reads again hands over the same objects for tests that did not change.
+        The stacks of failing tests, by name, with the lines of `files`. Empty if the evidence has none. A reader that
+        reads again returns the same objects for tests that did not change.
     source_of : callable, optional
-        The bytes of a source file as it is now, None where it can't be read: what flow graphs of Python, and kinds of
-        statements, are read from.
+        Given a path, returns the current bytes of the source file, or None if it can't be read. Flow graphs of Python
+        and kinds of statements are read from it.
     reading : FlowReading, optional
         The reading of control flow that was begun with the recording, if any.
     experiments : tuple of Experiment
@@ -196,24 +196,24 @@ class Evidence:
 
     @property
     def program(self) -> Program:
-        """What it says of the program itself."""
+        """The measured files and flow graphs."""
         graphs = self.edges.graphs if self.edges else ()
         return Program(self.files, graphs, self.source_of, self.reading, self.experiments)
 
     @cached_property
     def elements(self) -> Elements:
-        """The statements of all files in one table: the same object as long as the files are the same."""
+        """The statements of all files in one table; the same object as long as the files are the same."""
         return join_files(self.files)
 
     def spectrum(self, *, include_tests: bool = False, previous: Spectrum | None = None) -> Spectrum:
-        """The spectrum of the tests that count.
+        """Make the spectrum of the tests that count.
 
         Parameters
         ----------
         include_tests : bool
-            Let test code be suspected too.
+            Whether test code may be suspected too.
         previous : Spectrum, optional
-            The spectrum of the evidence before this; what did not change is shared with it.
+            The spectrum of the previous evidence; what did not change is shared with it.
 
         Returns
         -------
@@ -228,7 +228,7 @@ class Evidence:
         edge_counts = _take(self.edges.counts, counted) if self.edges and self.edges.counts else None
         runs = _take(self.runs, counted) if self.runs else ()
         if previous is not None and previous.elements.versions is self.files:
-            self.__dict__["elements"] = previous.elements  # found without comparing file by file
+            self.__dict__["elements"] = previous.elements  # avoids comparing file by file
         candidates = self.candidates(include_tests)
         raised = self._raised(tests, failed, candidates)
         if (
@@ -255,7 +255,7 @@ class Evidence:
         return after
 
     def _raised(self, tests: Sequence[str], failed: Bools, candidates: Bools) -> Ints | None:
-        """For each test the candidate in which it failed, -1 where there is none; None without any stack."""
+        """The candidate in which each test failed, -1 if there is none; None without any stack."""
         if not self.stacks:
             return None
         raised = np.full(len(tests), -1, np.int32)
@@ -266,17 +266,17 @@ class Evidence:
         return raised
 
     def candidates(self, include_tests: bool) -> Bools:
-        """Which elements may be suspects, as a mask: the same object as long as the files are the same.
+        """Return which elements may be suspects; the same object as long as the files are the same.
 
         Parameters
         ----------
         include_tests : bool
-            Let test code be suspected too.
+            Whether test code may be suspected too.
 
         Returns
         -------
         ndarray of bool, shape (elements,)
-            In the order of `elements`.
+            True for candidates, in the order of `elements`.
 
         Examples
         --------
@@ -292,7 +292,7 @@ class Evidence:
 
 
 class EvidenceSource(Protocol):
-    """A place evidence comes from, read again whenever it changes.
+    """A source of evidence, which can be read again when it changes.
 
     Examples
     --------
@@ -307,25 +307,24 @@ class EvidenceSource(Protocol):
     """
 
     def watched(self) -> Sequence[str]:
-        """Absolute paths of the files and folders to watch.
+        """Return absolute paths of the files and folders to watch.
 
         Returns
         -------
         sequence of str
-            They need not exist yet.
+            They may not exist yet.
         """
         ...
 
     def read(self) -> Evidence:
-        """The present state.
+        """Read the current state.
 
-        An implementation keeps what it read before: rows, files and edges of what did not change are handed over
-        as the same objects.
+        An implementation caches what it read: rows, files and edges that did not change are the same objects as before.
 
         Returns
         -------
         Evidence
-            Complete, however little of it is new.
+            The whole evidence, even if only little of it is new.
 
         Raises
         ------
@@ -338,23 +337,23 @@ class EvidenceSource(Protocol):
 def innermost_candidate(
     stack: Stack, elements: Elements, candidates: Bools, known: dict[StackFrame, int] | None = None
 ) -> int:
-    """The candidate in which a test failed: that of the innermost frame that is in one.
+    """Find the candidate in which a test failed: that of the innermost frame in a candidate.
 
     Parameters
     ----------
     stack : Stack
-        Of the test.
+        The stack of the test.
     elements : Elements
         The statements.
     candidates : ndarray of bool, shape (elements,)
-        Those that may be suspects.
+        Whether each may be a suspect.
     known : dict of StackFrame to int, optional
-        The candidates of frames that were looked up before, -1 for none; those of this stack are added.
+        Cache of the candidates of frames, -1 for none; those of this stack are added.
 
     Returns
     -------
     int
-        Its column, -1 where no frame is in a candidate.
+        Its column, -1 if no frame is in a candidate.
 
     Examples
     --------
@@ -376,17 +375,17 @@ def innermost_candidate(
 
 @lru_cache(maxsize=8)
 def join_files(files: tuple[MeasuredFile, ...]) -> Elements:
-    """One element table of all files, in their order.
+    """Join the elements of all files to one table.
 
     Parameters
     ----------
     files : tuple of MeasuredFile
-        Their order is that of the columns.
+        The files, in the order of the columns.
 
     Returns
     -------
     Elements
-        The same object for the same files, as long as few others were asked for since.
+        The table. A cache returns the same object for the same files.
 
     Examples
     --------
@@ -425,5 +424,5 @@ def _candidates(elements: Elements, files: tuple[MeasuredFile, ...], include_tes
     return candidates
 
 
-def _take(items: Sequence[T], kept: Sequence[bool]) -> tuple[T, ...]:
-    return tuple(items) if all(kept) else tuple(compress(items, kept))
+def _take(items: Sequence[T], selected: Sequence[bool]) -> tuple[T, ...]:
+    return tuple(items) if all(selected) else tuple(compress(items, selected))

@@ -1,4 +1,4 @@
-"""Lines that a project does not count, as gcovr said when its tests were recorded."""
+"""Lines that a project excludes, according to gcovr when its tests were recorded."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from suspectra.quantity import many
 
 @dataclass(frozen=True)
 class Exclusions:
-    """Lines and files that do not count.
+    """Lines and files that are excluded from rankings.
 
     Parameters
     ----------
     lines : mapping of str to frozenset of int
-        By path, relative to the workspace.
+        Excluded lines by path relative to the workspace.
     files : frozenset of str
-        Left out as a whole.
+        Files that are excluded completely.
     why : str
-        Who said so, and what for.
+        The reason, for messages.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Exclusions:
     why: str = ""
 
     def holds(self, path: str, line: int) -> bool:
-        """Whether a line is left out.
+        """Whether a line is excluded.
 
         Parameters
         ----------
@@ -51,24 +51,24 @@ class Exclusions:
         Returns
         -------
         bool
-            True also where the whole file is left out.
+            Also True if the whole file is excluded.
         """
         return path in self.files or line in self.lines.get(path, ())
 
     def replaced(self, paths: Collection[str], others: Exclusions) -> Exclusions:
-        """These with what others say about some files.
+        """Replace the exclusions of some files.
 
         Parameters
         ----------
         paths : collection of str
-            The files that the others speak of.
+            The files to replace.
         others : Exclusions
-            Their words stand for both, if they have some.
+            The exclusions of these files. Their reason is used for all, if they have one.
 
         Returns
         -------
         Exclusions
-            Of all files.
+            The exclusions of all files.
 
         Examples
         --------
@@ -81,17 +81,17 @@ class Exclusions:
         return Exclusions({**lines, **others.lines}, files | others.files, others.why or self.why)
 
     def problem(self, source: str) -> Problem | None:
-        """What is left out and why.
+        """Describe what is excluded and why.
 
         Parameters
         ----------
         source : str
-            Where that was read, as the user would name it.
+            The name of the evidence in messages.
 
         Returns
         -------
         Problem or None
-            None if nothing is left out.
+            None if nothing is excluded.
         """
         parts = [many(len(self.files), "file")] if self.files else []
         if count := sum(map(len, self.lines.values())):
@@ -103,34 +103,34 @@ class Exclusions:
         return Problem(source, "", cause, "to have them ranked, take the markers or settings away and record again")
 
     def fields(self) -> dict[str, Any]:
-        """What :meth:`from_fields` reads.
+        """Return the fields for :meth:`from_fields`.
 
         Returns
         -------
         dict of str to Any
-            As JSON can hold it.
+            In a form that JSON can represent.
         """
         lines = {path: sorted(numbers) for path, numbers in sorted(self.lines.items())}
         return {"lines": lines, "files": sorted(self.files), "why": self.why}
 
     @classmethod
     def from_fields(cls, fields: Mapping[str, Any]) -> Exclusions:
-        """Read what :meth:`fields` gave.
+        """Make exclusions from the result of :meth:`fields`.
 
         Parameters
         ----------
         fields : mapping of str to Any
-            From a recording, which may hold anything.
+            Fields from a recording; not trusted.
 
         Returns
         -------
         Exclusions
-            As they were.
+            Equal to those that were stored.
 
         Raises
         ------
         KeyError, TypeError, ValueError, AttributeError
-            It is something else.
+            When the fields have another form.
         """
         lines = {str(path): frozenset(map(int, numbers)) for path, numbers in fields["lines"].items()}
         return cls(lines, frozenset(map(str, fields["files"])), str(fields["why"]))

@@ -1,4 +1,4 @@
-"""Where a test failed, out of what runners, assertions and sanitizers print."""
+"""Finding where a test failed in the output of test runners, assertions and sanitizers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from suspectra_recorder.log.stack import Stack, StackFrame, make_stack
 
 MAX_TEXT = 1 << 17
-"""Characters of a text that are read: the first half and the last one."""
+"""The number of characters that are read of a text: half of them from its start, half from its end."""
 
 _MAX_LINE = 1000
 _ANOTHER = re.compile(
@@ -31,7 +31,7 @@ _FRAME = re.compile(
 _SANITIZER = re.compile(r"ERROR: (?:Address|Leak|Memory|Thread|HWAddress)Sanitizer: (?P<kind>[\w-]+)")
 _ACCESS = re.compile(r"^(?:READ|WRITE) of size \d+")
 _FILE = r"(?P<file>[^\s:()][^:()]*):(?P<line>\d+)"
-_PLACES = (  # what a line must hold, whether it is an assertion, and how it looks
+_PLACES = (  # a part that a line must contain, whether it is an assertion, and its pattern
     ("runtime error: ", False, re.compile(rf"^{_FILE}(?::\d+)?: runtime error: (?P<message>.*)$")),
     (
         "Assertion ",
@@ -69,20 +69,20 @@ _PLACES = (  # what a line must hold, whether it is an assertion, and how it loo
 )
 
 Resolve = Callable[[str], tuple[str, bool] | None]
-"""The name in the workspace of a path, and whether it holds code that may be suspected; None for any other path."""
+"""Given a path, returns its name in the workspace and whether its code may be suspected; None outside."""
 
 
 class NamedLine(NamedTuple):
-    """A line that a text names.
+    """A line named in a text.
 
     Parameters
     ----------
     path : str
-        As it is written.
+        The path as in the text.
     line : int
         Counted from 1.
     function : str
-        Empty where it is not said.
+        Name of the function, empty if it is not given.
 
     Examples
     --------
@@ -97,16 +97,16 @@ class NamedLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Failure:
-    """What a text says of a failure.
+    """A failure described by a text.
 
     Parameters
     ----------
     raised : tuple of tuple of NamedLine
-        For each exception, the one that ended the test last, the calls that were under way, the outermost first.
+        The calls of each exception, outermost first. The exception that ended the test comes last.
     exception : str
-        The name of its type; empty where it is not said.
+        The name of its type; empty if it is not given.
     message : str
-        What it says.
+        Its message.
     assertion : bool
         Whether an assertion failed.
 
@@ -125,49 +125,49 @@ class Failure:
     assertion: bool = False
 
     def stack(self, resolve: Resolve) -> Stack:
-        """The calls in the workspace.
+        """Make the stack of the calls in the workspace.
 
         Parameters
         ----------
         resolve : callable
-            What the paths are here.
+            Maps paths to the workspace.
 
         Returns
         -------
         Stack
-            Where the exception was not raised in code that may be suspected but one that led to it was, that place
-            follows as the innermost one.
+            If the exception was not raised in code that may be suspected, but an exception that caused it was, the
+            location of the latter is added as the innermost frame.
         """
         frames: list[StackFrame] = []
         for number, places in enumerate(reversed(self.raised)):
             found = [(place, resolve(place.path)) for place in places]
-            here = [StackFrame(there[0], place.line, place.function) for place, there in found if there is not None]
+            inside = [StackFrame(name[0], place.line, place.function) for place, name in found if name is not None]
             ranked = bool(found) and found[-1][1] is not None and found[-1][1][1]
             if number == 0:
-                frames = here
+                frames = inside
             elif ranked:
-                frames += here[-1:]
+                frames += inside[-1:]
             if ranked:
                 break
         return make_stack(frames, self.exception, self.message, self.assertion)
 
 
 def python_failure(text: str, message: str = "", kind: str = "") -> Failure | None:
-    r"""What a report of pytest or unittest says of a failure.
+    r"""Parse a failure in a report of pytest or unittest.
 
     Parameters
     ----------
     text : str
         A traceback, as Python prints it or in one of pytest's styles ``long`` and ``short``.
     message : str, optional
-        What the report says besides.
+        The message in the report.
     kind : str, optional
-        The name of the exception's type, if the report says.
+        The name of the exception's type, if the report has it.
 
     Returns
     -------
     Failure or None
-        None where the text names no line.
+        None if the text names no line.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
     (12, 'ZeroDivisionError')
     """
     raised: list[list[NamedLine]] = [[]]
-    said = ""
+    named_kind = ""
     for line in _lines(text):
         if _ANOTHER.match(line):
             raised.append([])
@@ -185,33 +185,32 @@ def python_failure(text: str, message: str = "", kind: str = "") -> Failure | No
             break
         elif match := _PYTHON.match(line) or _PYTEST.match(line):
             raised[-1].append(NamedLine(match["file"], _number(match["line"]), match["function"] or ""))
-            said = match.groupdict().get("kind") or said
+            named_kind = match.groupdict().get("kind") or named_kind
     chain = tuple(tuple(places) for places in raised if places)
     if not chain:
         return None
     found = _KIND.match(message.partition("\n")[0])
-    kind = (said or kind or (found["kind"] if found else "")).rpartition(".")[2]
+    kind = (named_kind or kind or (found["kind"] if found else "")).rpartition(".")[2]
     message = re.sub(r'^failed on \w+ with "(.*)"$', r"\1", message, flags=re.DOTALL)
     return Failure(chain, kind, message, kind.endswith(_ASSERTIONS))
 
 
 def c_failure(text: str, calls: Sequence[NamedLine] = (), kind: str = "") -> Failure | None:
-    """What a program of C or C++ and what runs its tests say of a failure.
+    """Parse a failure in the output of a C or C++ test.
 
     Parameters
     ----------
     text : str
-        What was printed: by sanitizers, by ``assert()``, by GoogleTest, Catch2, doctest, Unity, cmocka, Check or
-        Boost.Test.
+        The output of sanitizers, ``assert()``, GoogleTest, Catch2, doctest, Unity, cmocka, Check or Boost.Test.
     calls : sequence of NamedLine, optional
-        The calls that were under way when the program crashed, the innermost first.
+        The stack of a crash, innermost call first.
     kind : str, optional
-        The signal that ended it.
+        The signal that ended the program.
 
     Returns
     -------
     Failure or None
-        None where no line is named.
+        None if no line is named.
 
     Examples
     --------
@@ -234,22 +233,22 @@ def c_failure(text: str, calls: Sequence[NamedLine] = (), kind: str = "") -> Fai
 
 
 def _first_stack(lines: Iterable[str]) -> Iterator[NamedLine]:
-    """The calls of the first stack that a sanitizer prints, the innermost first."""
-    before = -1
+    """The calls of the first stack that a sanitizer prints, innermost first."""
+    previous = -1
     for line in lines:
         numbered = re.match(r"^\s*#(\d+) ", line)
         if numbered is None:
             continue
         number = _number(numbered[1])
-        if number <= before:
+        if number <= previous:
             return
-        before = number
+        previous = number
         if match := _FRAME.match(line):
             yield NamedLine(match["file"], _number(match["line"]), match["function"])
 
 
 def _first_place(lines: Sequence[str]) -> tuple[NamedLine | None, bool, str]:
-    """The first line that says what is wrong and where; whether an assertion says it, and what it says."""
+    """The first location of an error, whether it is an assertion, and the message."""
     for number, line in enumerate(lines):
         for part, assertion, pattern in _PLACES:
             if part in line and (match := pattern.match(line)):
@@ -267,5 +266,5 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _number(digits: str) -> int:
-    """The number of a line; 0, which no line has, for one that is too long to be any."""
+    """A line number; 0, which is not a line, for a number that is too long."""
     return int(digits) if len(digits) < 9 else 0

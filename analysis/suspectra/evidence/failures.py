@@ -1,4 +1,4 @@
-"""Where tests failed, in words."""
+"""Sentences about where tests failed."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from suspectra.spectrum import Spectrum
 
 
 def failed_in(evidence: Evidence, spectrum: Spectrum, element: int) -> tuple[str, ...]:
-    """The names of the tests that failed in a statement.
+    """Return the names of the tests that failed in a statement.
 
     Parameters
     ----------
     evidence : Evidence
-        With the stacks of failing tests.
+        Evidence with the stacks of failing tests.
     spectrum : Spectrum
-        Made of it.
+        The spectrum of the evidence.
     element : int
         Column of the statement.
 
     Returns
     -------
     tuple of str
-        In their order; empty where the evidence does not tell.
+        Sorted; empty if the evidence has no stacks.
 
     Examples
     --------
@@ -45,21 +45,21 @@ def failed_in(evidence: Evidence, spectrum: Spectrum, element: int) -> tuple[str
 
 
 def failure_sentence(evidence: Evidence, spectrum: Spectrum, element: int) -> str:
-    """How many tests failed in a statement, and by what.
+    """Say how many tests failed in a statement, and with which exception.
 
     Parameters
     ----------
     evidence : Evidence
-        With the stacks of failing tests.
+        Evidence with the stacks of failing tests.
     spectrum : Spectrum
-        Made of it.
+        The spectrum of the evidence.
     element : int
         Column of the statement.
 
     Returns
     -------
     str
-        One sentence with foreign words in it; empty where no test failed there.
+        One sentence with text from the evidence; empty if no test failed there.
 
     Examples
     --------

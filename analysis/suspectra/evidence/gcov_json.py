@@ -1,7 +1,7 @@
 """gcov's own JSON (``gcov --json-format``), a folder of ``.gcov.json.gz`` files for each test.
 
-gcc 9 to 13 write format 1, which gives branch counts without block numbers; gcc 14 on write format 2. Neither holds
-a whole flow graph: for edges between basic blocks read the raw profiles (:mod:`suspectra.evidence.gcov_raw`).
+gcc 9 to 13 write format 1, which has branch counts without block numbers; gcc 14 and later write format 2. Neither has
+whole flow graphs: for edges between basic blocks, read the raw profiles (:mod:`suspectra.evidence.gcov_raw`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from suspectra.evidence.demangling import demangled
 from suspectra.evidence.line_tables import FileLines, LineSource, LineTable
 
 MAX_BYTES = 1 << 30
-"""A file that unpacks to more is refused: it is not coverage."""
+"""The largest size of a decompressed file; larger ones are not coverage."""
 
 _AGAIN = "run gcov --json-format -b again, into one folder a test"
 
@@ -66,14 +66,14 @@ class GcovJsonSource(LineSource):
 
 
 def read_gcov_file(file: Mapping[str, Any], into: FileLines) -> None:
-    """Read the lines, branches and functions of one source, in gcov's field names.
+    """Read the lines, branches and functions of one source, with gcov's field names.
 
     Parameters
     ----------
     file : mapping of str to Any
         One entry of ``files``.
     into : FileLines
-        What is added to.
+        Lines are added to it.
 
     Examples
     --------
@@ -94,16 +94,16 @@ def read_gcov_file(file: Mapping[str, Any], into: FileLines) -> None:
 
 
 class shaped:
-    """Turns a surprise in a document's shape into a problem that names its place.
+    """Converts errors in a document's structure to problems that name their place.
 
     Parameters
     ----------
     path : Path
         The document.
     place : str
-        Where in it, as a message names it.
+        The place in it, for messages.
     cure : str
-        What to do about it.
+        The cure in messages.
 
     Examples
     --------
@@ -126,24 +126,24 @@ class shaped:
 
 
 def load_json(path: Path, cure: str) -> Any:
-    """Read a JSON file, packed or not.
+    """Read a JSON file, compressed or not.
 
     Parameters
     ----------
     path : Path
         The file.
     cure : str
-        What its problems tell the user to do.
+        The cure in problems.
 
     Returns
     -------
     Any
-        Whatever the document is.
+        The document.
 
     Raises
     ------
     EvidenceError
-        It is empty, cut off, not JSON, or unpacks to more than a gigabyte.
+        When it is empty, truncated, not JSON, or decompresses to more than a gigabyte.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Raw profiles of ``--coverage`` builds: a folder for each test, as ``GCOV_PREFIX`` lays them out.
+"""Raw profiles of ``--coverage`` builds: a folder for each test, in the layout of ``GCOV_PREFIX``.
 
-Nothing is executed, not even gcov. The notes (``.gcno``) are read where the compiler left them, next to the objects.
+Nothing is executed, not even gcov. The notes (``.gcno``) are read where the compiler wrote them, next to the objects.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from suspectra.program.c_files import parse_notes, parse_profile
 from suspectra.program.c_object import CObject, Profile
 
 Mark = tuple[int, int, int]
-"""What tells that a file changed: inode, size, time of its last change."""
+"""Changes when a file does: inode, size, and time of the last modification."""
 
 
 class GcovRawSource:
-    """Profiles kept apart by ``GCOV_PREFIX``.
+    """Profiles that ``GCOV_PREFIX`` separates by test.
 
     Parameters
     ----------
     workspace : path
-        The folder that holds the sources.
+        The folder of the sources.
     profiles : path
-        One folder for each test, named as the test (percent-encoded where the name is not a file name); below it the
-        ``.gcda`` files under the absolute paths of their objects.
+        A folder with a subfolder for each test, named like the test (percent-encoded if that is not a valid file name).
+        It contains the ``.gcda`` files under the absolute paths of their objects.
     outcomes : path or mapping, optional
         How the tests ended: a file for :func:`~suspectra.evidence.outcomes.read_outcomes`, or results by name.
-        ``outcomes.json`` in `profiles` if left out.
+        By default ``outcomes.json`` in `profiles`.
     build : sequence of path
-        Folders outside the workspace where ``.gcno`` files may be read.
+        Folders outside the workspace from which ``.gcno`` files may be read.
     mapping : iterable of (str, str)
-        Folders of another machine and what they are here, for objects and sources.
+        Pairs of a folder on another machine and the same folder on this one, for objects and sources.
     test_patterns : sequence of str
-        Source files that hold test code.
+        Patterns of source files with test code.
 
     Raises
     ------
     EvidenceError
-        From :meth:`read`: there are no profiles, or none that can be used.
+        By :meth:`read`, when there are no profiles, or none that can be used.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class GcovRawSource:
         self._read: dict[str, tuple[Mark, CObject, Profile]] = {}
 
     def watched(self) -> Sequence[str]:
-        """The folder of profiles, and the file of outcomes.
+        """Return the folder of profiles, and the file of outcomes.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class GcovRawSource:
         return [str(self.profiles), *outcomes]
 
     def read(self) -> Evidence:
-        """The present state of the folder.
+        """Read the current state of the folder.
 
         Returns
         -------
@@ -170,14 +170,14 @@ class _Known:
 
 
 class NotesFolder:
-    """The ``.gcno`` files that profiles belong to, each read once and again when it changes.
+    """The ``.gcno`` files of profiles; each is read once, and again when it changes.
 
     Parameters
     ----------
     paths : SourcePaths
         Maps the folders of another machine.
     build : sequence of path
-        Folders besides the workspace where notes may be read.
+        Further folders from which notes may be read.
 
     Examples
     --------
@@ -196,40 +196,40 @@ class NotesFolder:
         self._homes: dict[str, str] = {}
 
     def begin(self) -> None:
-        """Forget which notes were asked for, and look again whether they changed."""
+        """Start a new reading: forget the requested notes, and check again whether they changed."""
         self._fresh = {}
 
     @property
     def objects(self) -> dict[str, CObject]:
-        """The notes asked for since :meth:`begin`, by path."""
+        """The notes requested since :meth:`begin`, by path."""
         return {found.name: found for found in self._fresh.values() if isinstance(found, CObject)}
 
     def find(self, profile: str, beside: str | None = None) -> CObject:
-        """The notes of a profile.
+        """Read the notes of a profile.
 
         Parameters
         ----------
         profile : str
-            Where the program wrote it, without the prefix.
+            The path to which the program wrote it, without the prefix.
         beside : str, optional
-            Where it is now; notes that were copied next to it serve where those of the build are gone.
+            Its current path; notes that were copied next to it are used if those of the build no longer exist.
 
         Returns
         -------
         CObject
-            Read once as long as the file does not change.
+            The same object as long as the file does not change.
 
         Raises
         ------
         EvidenceError
-            They are missing, outside the folders that may be read, or damaged.
+            When they are missing, outside the permitted folders, or damaged.
         """
         home = self._home(profile)
         if home not in self._fresh:
-            here = os.path.splitext(beside)[0] + ".gcno" if beside is not None else home
+            notes_path = os.path.splitext(beside)[0] + ".gcno" if beside is not None else home
             try:
-                # copies beside the profiles of many tests are all the same object: the first is read for all of them
-                self._fresh[home] = self._load(home if os.path.exists(home) else here, home, beside or profile)
+                # copies beside the profiles of many tests are equal, so only the first one is read
+                self._fresh[home] = self._load(home if os.path.exists(home) else notes_path, home, beside or profile)
             except EvidenceError as error:
                 self._fresh[home] = error
         found = self._fresh[home]
@@ -238,12 +238,12 @@ class NotesFolder:
         return found
 
     def path(self, profile: str) -> str:
-        """Where the notes of a profile are, whoever wrote them.
+        """Find the notes of a profile, of any compiler.
 
         Parameters
         ----------
         profile : str
-            Where the program wrote it, without the prefix.
+            The path to which the program wrote it, without the prefix.
 
         Returns
         -------
@@ -253,7 +253,7 @@ class NotesFolder:
         Raises
         ------
         EvidenceError
-            They are missing, or outside the folders that may be read.
+            When they are missing, or outside the permitted folders.
         """
         home = self._home(profile)
         self._check_place(home, profile)
@@ -294,12 +294,12 @@ def _no_notes(home: str, profile: str) -> EvidenceError:
 
 
 def profile_files(folder: str | os.PathLike[str]) -> list[str]:
-    """Every ``.gcda`` below a folder, sorted.
+    """List every ``.gcda`` file below a folder, sorted.
 
     Parameters
     ----------
     folder : str or os.PathLike[str]
-        Where to begin; links to folders are not followed.
+        The folder; links to folders are not followed.
 
     Returns
     -------
@@ -317,7 +317,9 @@ def profile_files(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def _marked_profiles(folder: str) -> list[tuple[str, Mark]]:
-    """Every ``.gcda`` below a folder with its mark. A suite has tens of thousands: each costs one look."""
+    """Every ``.gcda`` file below a folder with its mark. A suite has tens of thousands, so each takes one system
+    call.
+    """
     found, folders = [], [folder]
     while folders:
         with os.scandir(folders.pop()) as entries:
@@ -331,14 +333,14 @@ def _marked_profiles(folder: str) -> list[tuple[str, Mark]]:
 
 
 def source_digests(objects: Mapping[str, CObject], paths: SourcePaths) -> tuple[dict[str, str], list[Problem]]:
-    """SHA-256 of the workspace's sources, as far as they are still those that were compiled.
+    """Compute the SHA-256 of the sources that did not change since they were compiled.
 
     Parameters
     ----------
     objects : mapping of str to CObject
-        By the path of the notes, whose time is that of the build.
+        Objects by the path of their notes, whose modification time is that of the build.
     paths : SourcePaths
-        What the compiler's paths are here.
+        Maps the compiler's paths to this machine.
 
     Returns
     -------
@@ -385,10 +387,10 @@ _PRODUCER = re.compile(rb"GNU (?:C|C\+\+|GIMPLE)[^\0]*? -O([1-9sz]|fast)?(?=[ \0
 
 
 def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
-    r"""What the objects' debug information says about optimisation.
+    r"""Report objects that were built with optimisation, according to their debug information.
 
-    An object compiled with ``-g`` names the compiler's options. Without it, only functions that were visibly inlined
-    tell (:attr:`~suspectra.program.c_object.CObject.inlined`).
+    An object compiled with ``-g`` contains the compiler's options. Without it, only inlined functions show optimisation
+    (:attr:`~suspectra.program.c_object.CObject.inlined`).
 
     Parameters
     ----------
@@ -419,7 +421,7 @@ def optimisation_problems(objects: Mapping[str, CObject]) -> list[Problem]:
 
 
 def mark_of(path: str | os.PathLike[str]) -> Mark:
-    """What changes when the file does.
+    """Return a value that changes when the file does.
 
     Parameters
     ----------

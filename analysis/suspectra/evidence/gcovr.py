@@ -1,7 +1,7 @@
 """gcovr's JSON report (``gcovr --json``), one file for each test.
 
-gcovr documents its JSON format but no programming interface, and reads only reports of its own version; so the
-format is read here, of any version that has the documented fields (0.5 on).
+gcovr documents its JSON format, but has no programming interface, and reads only reports of its own version. So this
+module reads the format itself, in any version with the documented fields (0.5 and later).
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ class GcovrSource(LineSource):
 
 
 def gcovr_table(files: Sequence[Any], paths: SourcePaths, path: Path) -> dict[str, FileLines]:
-    """What the files of a report say of the workspace's sources.
+    """Convert the files of a report to lines of the workspace's sources.
 
     Parameters
     ----------
     files : sequence
-        In gcovr's form.
+        The ``files`` of gcovr's report.
     paths : SourcePaths
-        What the paths of the report are here.
+        Maps the paths of the report to this machine.
     path : Path
-        Where they come from, for messages.
+        The path of the report, for messages.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def gcovr_table(files: Sequence[Any], paths: SourcePaths, path: Path) -> dict[st
     Raises
     ------
     EvidenceError
-        They are not of that form.
+        When they have another form.
 
     Examples
     --------

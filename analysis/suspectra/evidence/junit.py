@@ -1,4 +1,4 @@
-"""JUnit XML: how the tests of a run ended, and which test of the coverage data each test case is.
+"""Reading JUnit XML: how the tests of a run ended.
 
 A test case's name can't be turned back into pytest's node id: parts are joined with dots that names hold too. So
 pytest's own way forward is applied to every node id that is known, and the test case is looked up among the results.
@@ -24,39 +24,39 @@ _CHUNK = 2**16
 _MAX_MESSAGE = 500
 _REMAKE = "write it again with `pytest --junit-xml=results.xml`"
 
-# pytest writes what XML can't hold as #xNN
+# pytest writes characters that are not allowed in XML as #xNN
 _UNWRITABLE = re.compile("[^\t\n\r -\x7e\x80-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _ALL_PASSED = {"setup": "passed", "call": "passed", "teardown": "passed"}
-# worst first: what is said of a test that is reported more than once
+# worst first: the verdict of a test with several reports
 _WORST = (Verdict.FAILED, Verdict.ERROR, Verdict.XFAILED, Verdict.SKIPPED, Verdict.XPASSED, Verdict.PASSED)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One test case, all its reports in the file taken together.
+    """One test case, with all its reports in the file.
 
     Parameters
     ----------
     classname, name : str
-        As written; pytest's classname is the module and the classes, joined with dots.
+        The names in the report; pytest's classname is the module and the classes, joined with dots.
     file : str
-        Empty unless the report says (``junit_family=xunit1``).
+        File of the test; empty unless the report has it (``junit_family=xunit1``).
     line : int
-        Where the test starts, counted from 1; 0 unless the report says.
+        First line of the test, counted from 1; 0 unless the report has it.
     verdict : Verdict
         How it ended.
     phases : dict of str to str
-        Outcomes of ``setup``, ``call`` and ``teardown`` as far as the report tells them.
+        Outcomes of ``setup``, ``call`` and ``teardown``, as far as the report has them.
     message : str
         The first line of the first failure.
     seconds : float
-        How long all its phases took.
+        Duration of all phases.
     flaky : bool
-        It was run again and passed.
+        Whether it was run again and passed.
     crashed : bool
-        The process that ran it died, so what it executed is lost.
+        Whether its process crashed, so what it executed is lost.
     failure : Failure or None
-        Where the first failure was raised, as far as the report's text tells.
+        The first failure, as far as the report describes it.
 
     Examples
     --------
@@ -81,14 +81,14 @@ class Case:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from the other cases of its report."""
+        """Identifies the case in its report."""
         return self.file, self.classname, self.name
 
     def __str__(self) -> str:
         return f"{self.classname}.{self.name}" if self.classname else self.name
 
     def merged(self, other: Case) -> Case:
-        """Two reports of one test: a failed call and a failed teardown, or a second run after a failure.
+        """Merge two reports of one test: a failed call and a failed teardown, or a second run after a failure.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Case:
             phases=phases,
             message=self.message or other.message,
             seconds=self.seconds + other.seconds,
-            # only a second run reports a passed test twice: the first one failed, which is not in the report
+            # a passed test is only reported twice if it was run again, because its first run failed
             flaky=self.flaky or other.flaky or passed,
             crashed=self.crashed or other.crashed,
             failure=self.failure or other.failure,
@@ -118,12 +118,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Report:
-    """What a JUnit XML file holds.
+    """The content of a JUnit XML file.
 
     Parameters
     ----------
     cases : tuple of Case
-        In the order they ran.
+        In the order of the run.
     problems : tuple of Problem
         What is wrong with the file.
 
@@ -138,25 +138,25 @@ class Report:
 
 
 def read_junit(path: Path, name: str) -> Report:
-    """Read a JUnit XML file in one pass, keeping no more of it than the outcomes.
+    """Read the outcomes in a JUnit XML file in one pass.
 
     Parameters
     ----------
     path : Path
         The file.
     name : str
-        How problems name the file.
+        The file's name in problems.
 
     Returns
     -------
     Report
-        Nothing of captured output is kept.
+        Without captured output.
 
     Raises
     ------
     EvidenceError
-        When the file can't be read, is not JUnit XML, or declares entities. A file that is damaged after its first
-        test case gives the cases before the damage, and a problem.
+        When the file can't be read, is not JUnit XML, or declares entities. If a file is damaged after its first test
+        case, the cases before the damage are returned, with a problem.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def _merge(cases: Iterable[Case]) -> Iterable[Case]:
 
 
 class _Builder:
-    """Takes the parser's events and keeps one Case for each testcase element."""
+    """Receives the parser's events, and makes a `Case` for each testcase element."""
 
     def __init__(self) -> None:
         self.cases: list[Case] = []
@@ -250,11 +250,11 @@ class _Builder:
             self._case = None
 
     def close(self) -> None:
-        """All is in `cases`."""
+        """Do nothing; the parser requires this method."""
 
 
 class _Text:
-    """The beginning and the end of a text that comes in parts."""
+    """Collects the start and the end of a text that comes in parts."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -332,7 +332,7 @@ def _first_line(message: str) -> str:
 
 
 def escaped(text: str) -> str:
-    r"""What pytest writes for characters that XML can't hold.
+    r"""Escape characters that are not allowed in XML, as pytest does.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def escaped(text: str) -> str:
     Returns
     -------
     str
-        XML can hold it.
+        Text that is valid in XML.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which test case of a JUnit file is which test: names of cases against node ids."""
+"""Matching test cases of a JUnit file with tests, by names of cases and node ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suspectra.evidence.junit import Case, escaped
 
 
 def address(node_id: str) -> tuple[str, str]:
-    """The classname and the name under which pytest reports a node id.
+    """Return the classname and the name with which pytest reports a node id.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ class Matching:
     Parameters
     ----------
     found : dict of str to list of Case
-        By name of the test. More than one where the coverage data does not tell the cases apart.
+        Cases by the name of the test; several if the coverage data does not distinguish them.
     alone : tuple of Case
-        Cases for which there is no test.
+        Cases without a test.
     ambiguous : tuple of (Case, tuple of str)
-        Cases for which there are several tests, and which.
+        Cases with several possible tests, and these.
     missing : tuple of str
-        Tests for which there is no case.
+        Tests without a case.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def match(cases: Sequence[Case], tests: Iterable[str]) -> Matching:
     cases : sequence of Case
         From one file.
     tests : iterable of str
-        Node ids, or the dotted names that coverage.py's ``dynamic_context = test_function`` gives.
+        Node ids, or the dotted names of coverage.py's ``dynamic_context = test_function``.
 
     Returns
     -------
     Matching
-        Which tests each case may be.
+        The result of matching.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def match(cases: Sequence[Case], tests: Iterable[str]) -> Matching:
 
 
 class _Index:
-    """Tests by how a report would call them."""
+    """Tests by their names in a report."""
 
     def __init__(self, tests: Sequence[str]):
         self._exact: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -121,7 +121,7 @@ class _Index:
             self._by_name[name].append((classname, test))
 
     def find(self, case: Case) -> list[str]:
-        """The tests a case may be; more than one when that can't be told."""
+        """The possible tests of a case; several if they can't be distinguished."""
         exact = self._exact.get((case.classname, case.name))
         if exact:
             return self._narrow(exact, case)
@@ -160,7 +160,7 @@ def is_node_id(test: str) -> bool:
     Returns
     -------
     bool
-        Whether it holds ``::``.
+        True if it contains ``::``.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def is_node_id(test: str) -> bool:
 
 
 def node_id_of(case: Case, workspace: Path) -> str:
-    """The likeliest node id of a case that no test was found for.
+    """Return the likeliest node id of a case without a test.
 
     The longest part of the classname that is a file of the workspace is the module, the rest are classes.
 
@@ -180,12 +180,12 @@ def node_id_of(case: Case, workspace: Path) -> str:
     case : Case
         Of a report.
     workspace : Path
-        Where its files are looked for.
+        The folder with its files.
 
     Returns
     -------
     str
-        Without the ``.py`` of a module where no file fits.
+        Without the ``.py`` of a module if no file fits.
 
     Examples
     --------

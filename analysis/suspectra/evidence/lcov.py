@@ -1,4 +1,4 @@
-"""lcov tracefiles. A tracefile that was captured with ``--test-name`` keeps its tests apart (``TN:``)."""
+"""lcov tracefiles. One captured with ``--test-name`` separates tests by ``TN:`` lines."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _AGAIN = "capture it again with lcov --capture --test-name NAME"
 
 
 class LcovSource(LineSource):
-    r"""Tracefiles: one that holds all tests by ``TN:``, or one for each test.
+    r"""Tracefiles: a single one with all tests by ``TN:``, or one for each test.
 
-    lcov allows letters, digits and underscores only in ``TN:`` and turns others into underscores; outcomes are
-    looked up under either form of a name.
+    In ``TN:``, lcov replaces characters other than letters, digits and underscores by underscores. Outcomes are looked
+    up by either form of a name.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class LcovSource(LineSource):
     advice = "capture each test with lcov --capture --test-name NAME and add the tracefiles up with lcov -a"
 
     def written(self, name: str) -> str:
-        """The form of a test's name that lcov keeps."""
+        """The form of a test's name that lcov writes."""
         return re.sub(r"[^A-Za-z0-9_]", "_", name)
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:
@@ -55,7 +55,7 @@ class LcovSource(LineSource):
                 test = value.strip()
             elif tag == "SF" and colon:
                 source = self._paths.resolve(value)
-                # a source outside is read into nowhere, so that its lines do not end up in another's
+                # lines of a source outside are discarded, so that they are not added to another source
                 table = tables.setdefault(test, {})
                 file = table.setdefault(source, FileLines()) if source else FileLines()
                 ordinals: dict[int, int] = {}

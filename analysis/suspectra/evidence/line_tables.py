@@ -1,4 +1,4 @@
-"""Coverage by lines, one table a test: the common ground of gcov's JSON, gcovr, lcov and Cobertura."""
+"""Coverage by lines, one table for each test: the common part of gcov's JSON, gcovr, lcov and Cobertura."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FileLines:
     branches : dict of (line, number) to int
         How often each outcome of the branches on a line was taken; numbered from 0 within the line.
     functions : dict of str to (line, end_line)
-        `end_line` is 0 where the format does not say.
+        Lines of each function; `end_line` is 0 if the format does not say.
 
     Examples
     --------
@@ -49,32 +49,32 @@ class FileLines:
     functions: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, line: int, count: int) -> None:
-        """Count a line's executions, besides those that were counted before (an instance of a template).
+        """Add to the count of a line, which may have several (instances of a template).
 
         Parameters
         ----------
         line : int
             Counted from 1.
         count : int
-            Not negative.
+            Number of executions, not negative.
         """
         self.lines[line] = self.lines.get(line, 0) + count
 
 
 LineTable = Mapping[str, FileLines]
-"""One test: by path, relative to the workspace."""
+"""The counts of one test, by path relative to the workspace."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableRow:
-    """A test and what it executed.
+    """A test and its line table.
 
     Parameters
     ----------
     result : TestResult
         How it ended.
     table : LineTable
-        The same object as long as its file is unchanged.
+        The same object as long as its file does not change.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class TableRow:
 
 
 class LineAssembler:
-    """Builds evidence from line tables; rows of unchanged tests stay the same objects while the lines are the same.
+    """Builds evidence from line tables; rows of unchanged tests are the same objects while the lines are the same.
 
     Branch outcomes become edges with the line as `source` and ``-1 - number`` as `target`, since these formats do not
     name basic blocks; there are no flow graphs then.
@@ -97,7 +97,7 @@ class LineAssembler:
     Parameters
     ----------
     paths : SourcePaths
-        What the paths of the evidence are here.
+        Maps the paths of the evidence to this machine.
 
     Examples
     --------
@@ -120,23 +120,23 @@ class LineAssembler:
         problems: Iterable[Problem],
         digests: Mapping[str, str] | None = None,
     ) -> Evidence:
-        """Evidence of the present tables.
+        """Build evidence from the current tables.
 
         Parameters
         ----------
         source : str
-            Where the evidence was read from, as the user would name it.
+            The name of the evidence in messages.
         rows : sequence of TableRow
             One for each test, in the order of the evidence.
         problems : iterable of Problem
-            What was found while reading; more may be added.
+            Problems of reading; more may be added.
         digests : mapping of str to str, optional
-            SHA-256 of each source, by its path in the workspace, where they are known.
+            SHA-256 of the sources, by path in the workspace, if known.
 
         Returns
         -------
         Evidence
-            With edges where the format tells branches.
+            With edges if the format has branches.
         """
         self._lay_out([row.table for row in rows], digests or {})
         known = {id(row.table): self._rows.get(id(row.table)) or self._row(row.table) for row in rows}
@@ -205,25 +205,25 @@ class _Parsed:
 
 
 class LineSource:
-    """Coverage files in a folder: one file, or one folder of files, for each test; or one file with all tests.
+    """Coverage files in a folder: a file or a folder of files for each test; or a single file with all tests.
 
     Parameters
     ----------
     workspace : path
-        The folder that holds the sources.
+        The folder of the sources.
     location : path
-        The file, or the folder whose entries are named as the tests (percent-encoded where a name is not a file name).
+        The file, or the folder with entries named like the tests (percent-encoded if a name is not a valid file name).
     outcomes : path or mapping, optional
-        How the tests ended; ``outcomes.json`` in or next to `location` if left out.
+        How the tests ended; by default ``outcomes.json`` in or next to `location`.
     mapping : iterable of (str, str)
-        Folders of another machine and what they are here.
+        Pairs of a folder on another machine and the same folder on this one.
     test_patterns : sequence of str
-        Source files that hold test code.
+        Patterns of source files with test code.
 
     Raises
     ------
     EvidenceError
-        From :meth:`read`: nothing could be read.
+        By :meth:`read`, when nothing can be read.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class LineSource:
     """
 
     suffixes: tuple[str, ...] = ()
-    """How the names of files of the format end."""
+    """Suffixes of files of the format."""
 
     advice: str = ""
     """How to get evidence per test in this format."""
@@ -262,7 +262,7 @@ class LineSource:
         self._parsed: dict[str, _Parsed] = {}
 
     def parse(self, path: Path) -> Mapping[str, LineTable]:
-        """Read one file: a table for every test it names, under '' where it names none.
+        """Read one file.
 
         Parameters
         ----------
@@ -272,7 +272,7 @@ class LineSource:
         Returns
         -------
         mapping of str to LineTable
-            By the test's name.
+            A table for each test, by name; under '' if the file names no test.
 
         Raises
         ------
@@ -282,17 +282,17 @@ class LineSource:
         raise NotImplementedError
 
     def written(self, name: str) -> str:
-        """How the format writes the name of a test.
+        """Return the form of a test's name in the format.
 
         Parameters
         ----------
         name : str
-            As the outcomes have it.
+            The name in the outcomes.
 
         Returns
         -------
         str
-            As the coverage has it.
+            The name in the coverage file.
 
         Examples
         --------
@@ -302,7 +302,7 @@ class LineSource:
         return name
 
     def watched(self) -> Sequence[str]:
-        """The coverage, and the outcomes.
+        """Return the coverage files, and the file of outcomes.
 
         Returns
         -------
@@ -318,7 +318,7 @@ class LineSource:
         return [str(self.location), *outcomes]
 
     def read(self) -> Evidence:
-        """The present state of the files.
+        """Read the current state of the files.
 
         Returns
         -------
@@ -328,7 +328,7 @@ class LineSource:
         Raises
         ------
         EvidenceError
-            When there is no file that can be read, or the outcomes can't be.
+            When no file, or not the outcomes, can be read.
         """
         outcomes = self._outcomes
         if not isinstance(outcomes, Mapping):
@@ -363,7 +363,7 @@ class LineSource:
         return rows
 
     def _entries(self) -> list[tuple[str, list[Path]]]:
-        """Test names with their files."""
+        """The names of tests with their files."""
         if not self.location.exists():
             raise EvidenceError(Problem(str(self.location), "", "there is no such file or folder", self.advice))
         if self.location.is_file():
@@ -405,7 +405,7 @@ class LineSource:
 
 
 def _merge(into: dict[str, FileLines], table: LineTable) -> None:
-    """Add the counts of one more file of the same test (a header that several objects include)."""
+    """Add the counts of another file of the same test (such as a header that several objects include)."""
     for path, file in table.items():
         known = into.setdefault(path, FileLines())
         for line, count in file.lines.items():
@@ -422,7 +422,7 @@ def measured_file(
     is_test: bool,
     digest: str | None = None,
 ) -> MeasuredFile:
-    """A file of single-line statements. A function without a last line reaches to the next one.
+    """Make a file of single-line statements. A function without a last line extends to the next one.
 
     Parameters
     ----------
@@ -431,16 +431,16 @@ def measured_file(
     lines : sequence of int
         Ascending, counted from 1.
     functions : mapping of str to (int, int)
-        First and last line by name; a last line of 0 is not known.
+        First and last line by name; 0 for an unknown last line.
     is_test : bool
         Whether it is test code.
     digest : str, optional
-        SHA-256 of the file as it was run, where it is known.
+        SHA-256 of the file as it was run, if known.
 
     Returns
     -------
     MeasuredFile
-        Of this file.
+        The measured file.
 
     Examples
     --------

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_NAMED = 10  # items a message names before it says how many more there are
+_NAMED = 10  # the largest number of items that a message names
 
 
 def listed(items: Sequence[object], noun: str) -> str:
-    """How many there are, and the names of the first.
+    """Say how many items there are, and name the first ones.
 
     Parameters
     ----------
     items : sequence of object
         At least one.
     noun : str
-        What one of them is.
+        The noun for one item.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where measured files are in the workspace, also those that were measured elsewhere."""
+"""Finding measured files in the workspace, even if they were measured in another folder."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 
 
 class MeasuredPaths:
-    """Where the measured files are in the workspace.
+    """Maps the paths of measured files to the workspace.
 
-    Data that was recorded elsewhere (another machine, a container) names other folders. The folder that stands for
-    the workspace is then the one under which most of the files exist here.
+    Data from another machine or a container has other folders. Then the folder of which most files exist in the
+    workspace is mapped to the workspace.
 
     Parameters
     ----------
     workspace : Path
         The folder that paths are relative to.
     raw : sequence of str
-        All files of the data, as it names them.
+        The paths of all files in the data.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class MeasuredPaths:
         self._boundary = Boundary(workspace)
         self._outside: list[str] = []
         self._elsewhere = 0
-        # whether a file outside exists must not be asked, so one that is inside tells that the tests ran here
+        # files outside must not be accessed, so any file inside shows that the tests ran in this workspace
         here = any(self._here(path) is not None for path in raw)
         self._root = None if here else self._foreign_root([_parts(path) for path in raw])
 
@@ -49,12 +49,12 @@ class MeasuredPaths:
         Parameters
         ----------
         raw : str
-            As the data names it.
+            The path in the data.
 
         Returns
         -------
         str or None
-            Relative to the workspace; None outside of it.
+            Relative to the workspace; None if it is outside.
         """
         path = self._here(raw)
         if path is None:
@@ -65,17 +65,17 @@ class MeasuredPaths:
         return path
 
     def named(self, raw: str) -> str | None:
-        """Find a file that something else than the data names.
+        """Find a file that is not necessarily in the data.
 
         Parameters
         ----------
         raw : str
-            A path of the machine that the tests ran on.
+            A path on the machine on which the tests ran.
 
         Returns
         -------
         str or None
-            Relative to the workspace; None outside of it.
+            Relative to the workspace; None if it is outside.
         """
         path = self._here(raw)
         return self._there(raw) if path is None else path
@@ -86,17 +86,17 @@ class MeasuredPaths:
         return self._boundary.relative("/".join(_parts(raw)[len(self._root) :]))
 
     def problems(self, name: str) -> list[Problem]:
-        """What the reader of the evidence should know of the files that were resolved.
+        """Report problems of the paths that were resolved.
 
         Parameters
         ----------
         name : str
-            Of the data.
+            The name of the data.
 
         Returns
         -------
         list of Problem
-            Files outside the workspace, and a folder that stands for it.
+            Files outside the workspace, and a folder that was mapped to it.
         """
         found = []
         if self._elsewhere and self._root is not None:

@@ -1,4 +1,4 @@
-"""How tests ended, where the coverage does not say: JUnit XML, JSON, or a line a test."""
+"""Reading how tests ended, for coverage formats without outcomes: JUnit XML, JSON, or one line per test."""
 
 from __future__ import annotations
 
@@ -43,19 +43,18 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
     Parameters
     ----------
     path : path
-        JUnit XML (``.xml``; a test goes by its ``name``, after its ``classname`` and a dot where they differ and the
-        name alone is not unique), JSON (an object of test names and verdicts), or text with ``verdict name`` on each
-        line.
+        JUnit XML (``.xml``), in which a test is known by its ``name``, or by ``classname.name`` if the name is not
+        unique; JSON (an object of test names and verdicts); or text with ``verdict name`` on each line.
 
     Returns
     -------
     dict of str to TestResult
-        By name.
+        The results by name.
 
     Raises
     ------
     EvidenceError
-        The file can't be read, or says something that is not a verdict.
+        When the file can't be read, or has something that is not a verdict.
 
     Examples
     --------
@@ -76,17 +75,17 @@ def read_outcomes(path: str | os.PathLike[str]) -> dict[str, TestResult]:
 
 
 def failure_texts(path: str | os.PathLike[str]) -> list[str]:
-    """What a JUnit report says of failures.
+    """Read the texts of failures in a JUnit report.
 
     Parameters
     ----------
     path : path
-        Of the report.
+        The path of the report.
 
     Returns
     -------
     list of str
-        Messages and texts; empty where the report can't be read.
+        Messages and texts; empty if the report can't be read.
 
     Examples
     --------
@@ -101,17 +100,17 @@ def failure_texts(path: str | os.PathLike[str]) -> list[str]:
 
 
 def read_failures(path: str | os.PathLike[str]) -> dict[str, Failure]:
-    """Where tests failed, as far as a JUnit report says.
+    """Read where tests failed from a JUnit report.
 
     Parameters
     ----------
     path : path
-        Of the report.
+        The path of the report.
 
     Returns
     -------
     dict of str to Failure
-        By the name of the test, as :func:`read_outcomes` has it; empty where the report can't be read.
+        Failures by the name of the test in :func:`read_outcomes`; empty if the report can't be read.
 
     Examples
     --------
@@ -140,26 +139,26 @@ def _texts(found: Element) -> tuple[str, str]:
 
 
 def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Element:
-    """The root of an XML document that nobody has reason to trust.
+    """Parse an XML document that is not trusted.
 
     Parameters
     ----------
     data : bytes or str
         The document.
     path : str or os.PathLike[str]
-        How messages name it.
+        Its name in messages.
     cure : str
-        What they tell the user to do.
+        The cure in messages.
 
     Returns
     -------
     Element
-        No entity was expanded and nothing else was read.
+        The root; no entity is expanded, and no other file is read.
 
     Raises
     ------
     EvidenceError
-        It is not XML, or declares entities.
+        When it is not XML, or declares entities.
 
     Examples
     --------
@@ -173,7 +172,7 @@ def parse_xml(data: bytes | str, path: str | os.PathLike[str], cure: str) -> Ele
         return ElementTree.fromstring(data)
     except DefusedXmlException as error:
         raise _error(path, "", f"it declares entities, which no report needs: {error}", cure) from None
-    except (ElementTree.ParseError, ValueError, LookupError) as error:  # or in an encoding nobody knows
+    except (ElementTree.ParseError, ValueError, LookupError) as error:  # LookupError: unknown encoding
         raise _error(path, "", f"it is not XML: {error}", cure) from None
 
 
@@ -210,7 +209,7 @@ def _verdict_of(case: Element) -> tuple[Verdict, None, dict[str, str], str, floa
 
 
 def _said(text: str) -> str:
-    """The first line of a message; GoogleTest begins with the place alone, so there it is the whole in one line."""
+    """The first line of a message; for GoogleTest, which starts with the location alone, all lines in one."""
     lines = [line.strip() for line in text.strip().splitlines()]
     if lines and re.fullmatch(r"\S+:\d+", lines[0]):
         return " ".join(lines)[:300]

@@ -1,4 +1,4 @@
-"""Which file of the workspace a path in the evidence means."""
+"""Mapping paths in evidence to files of the workspace."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ TEST_PATTERNS = (
     "*_tests.*",
     "*_unittest.*",
 )
-"""Paths of C and C++ files that hold tests, by custom."""
+"""Usual paths of C and C++ files with tests."""
 
 SYSTEM = ("/usr/", "/opt/", "/lib/", "/Library/", "/Applications/", "<")
-"""Where headers of compilers and systems live; code there is never suspected, and not worth a word."""
+"""Folders of headers of compilers and systems, which are never suspected and not reported."""
 
 
 class SourcePaths:
-    """Turns the paths of compilers and coverage tools into paths of the workspace.
+    """Maps the paths of compilers and coverage tools to paths of the workspace.
 
     Parameters
     ----------
     workspace : str
-        The folder that holds the sources. Nothing outside it is ever named.
+        The folder of the sources. Files outside it are left out.
     mapping : sequence of (str, str)
-        Folders of the machine that built the program, each with the folder here that it stands for; the longest that
-        fits is taken. A relative folder here is one of the workspace.
+        Pairs of a folder on the machine that built the program and the same folder on this one, which may be relative
+        to the workspace. The longest matching folder is used.
     test_patterns : sequence of str
-        Paths that hold test code.
+        Patterns of paths with test code.
 
     Examples
     --------
@@ -64,14 +64,14 @@ class SourcePaths:
         self._outside: set[str] = set()
 
     def resolve(self, path: str, folder: str = "") -> str | None:
-        """The path relative to the workspace, or None for a file outside.
+        """Return the path relative to the workspace, or None for a file outside.
 
         Parameters
         ----------
         path : str
-            As the evidence gives it.
+            The path in the evidence.
         folder : str
-            Where a relative path starts; the workspace if empty.
+            The folder of a relative path; the workspace if empty.
 
         Returns
         -------
@@ -84,17 +84,17 @@ class SourcePaths:
         return self._known[key]
 
     def locate(self, path: str) -> str:
-        """The absolute path here of an absolute path there.
+        """Map an absolute path by `mapping`.
 
         Parameters
         ----------
         path : str
-            As the machine that built it names it.
+            A path on the machine that built the program.
 
         Returns
         -------
         str
-            The same path where no mapping fits.
+            The path on this machine; unchanged if no mapping matches.
 
         Examples
         --------
@@ -108,7 +108,7 @@ class SourcePaths:
         return path
 
     def is_test(self, path: str) -> bool:
-        """Whether a file of the workspace holds test code.
+        """Whether a file of the workspace is test code.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class SourcePaths:
         Returns
         -------
         bool
-            By the patterns of `test_patterns`.
+            True if one of `test_patterns` matches.
 
         Examples
         --------
@@ -129,12 +129,12 @@ class SourcePaths:
         return any(fnmatchcase(path, pattern) for pattern in self.test_patterns)
 
     def problems(self, source: str) -> tuple[Problem, ...]:
-        """What was left out because it lies outside the workspace, system headers apart.
+        """Report files that were left out because they are outside the workspace, without system headers.
 
         Parameters
         ----------
         source : str
-            How the problem names the evidence.
+            The name of the evidence in messages.
 
         Returns
         -------
@@ -174,17 +174,17 @@ def parse_mapping(options: Iterable[str]) -> tuple[tuple[str, str], ...]:
     Parameters
     ----------
     options : iterable of str
-        What the user wrote; THERE is absolute.
+        The options; THERE is absolute.
 
     Returns
     -------
     tuple of (str, str)
-        Pairs of there and here.
+        The pairs.
 
     Raises
     ------
     UsageError
-        An option is not of that form.
+        When an option has another form.
 
     Examples
     --------

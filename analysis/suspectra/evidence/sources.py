@@ -1,4 +1,4 @@
-"""Source files of the workspace, read safely: for showing lines, and for knowing whether they changed."""
+"""Reading source files of the workspace safely, to show lines and to notice changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.program.languages import is_python
 
-# no hand-written source is larger; a file that is would only cost memory
+# no hand-written source is larger
 MAX_SOURCE = 16 * 2**20
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -25,9 +25,9 @@ Signature = tuple[int, int, int, int]
 
 
 def signature(path: Path | str) -> Signature | None:
-    """What tells one state of a file from another without reading it, None for a file that is not there.
+    """Return a value that changes when a file does, without reading it.
 
-    Links are followed wherever they lead: of a path that others chose, ask only after :class:`Boundary` was asked.
+    All links are followed, so check paths that are not trusted with :class:`Boundary` first.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def signature(path: Path | str) -> Signature | None:
     Returns
     -------
     Signature or None
-        Times in nanoseconds, size and inode.
+        Times in nanoseconds, size and inode; None for a file that does not exist.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def signature(path: Path | str) -> Signature | None:
 
 
 def signature_of(found: os.stat_result) -> Signature:
-    """What of a file's status tells one state from another.
+    """Return the parts of a file's status that change when the file does.
 
     Parameters
     ----------
@@ -69,23 +69,23 @@ def signature_of(found: os.stat_result) -> Signature:
     >>> signature_of(os.stat(folder)) == signature(folder)
     True
     """
-    # the time of the last change can be set by anybody, that of the last change of the entry by nobody
+    # programs can set mtime, but not ctime
     return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 @dataclass(frozen=True, eq=False)
 class SourceText:
-    r"""One source file as it is now.
+    r"""The current state of a source file.
 
     Parameters
     ----------
     path : str
         Relative to the workspace, forward slashes.
     text : str
-        By byte order mark, else UTF-8, else Latin-1; Python's sources by their coding line. Bytes that don't fit are
-        replaced.
+        Decoded by the byte order mark, else as UTF-8, else as Latin-1; Python sources by their coding line. Invalid
+        bytes are replaced.
     data : bytes
-        As they are on disk.
+        The bytes of the file.
 
     Examples
     --------
@@ -105,11 +105,11 @@ class SourceText:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends. Only line feeds and carriage returns end a line, as in Python."""
+        """The lines without line ends. As in Python, only line feeds and carriage returns end a line."""
         return _LINE_END.split(self.text)
 
     def line(self, number: int) -> str:
-        """One line, counted from 1; empty beyond the end.
+        """Return one line; empty past the end.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class SourceText:
         Returns
         -------
         str
-            Without its end.
+            Without its line end.
         """
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
 
@@ -130,7 +130,7 @@ class SourceUnreadable(Exception):
     Parameters
     ----------
     problem : Problem
-        Why, and what to do; kept as an attribute.
+        The cause and the cure; also an attribute.
 
     Examples
     --------
@@ -145,12 +145,12 @@ class SourceUnreadable(Exception):
 
 
 class Sources:
-    """The source files of one workspace, each read once as long as it does not change.
+    """The source files of one workspace, with a cache of unchanged files.
 
     Parameters
     ----------
     workspace : Path
-        Sources outside it are not read.
+        The folder; sources outside it are not read.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class Sources:
         Returns
         -------
         SourceText
-            The same object while the file does not change.
+            The same object as long as the file does not change.
 
         Raises
         ------
@@ -197,7 +197,7 @@ class Sources:
         return source
 
     def signature(self, path: str) -> Signature | None:
-        """What tells one state of a source from another, None for one that is not there or outside the workspace.
+        """Return the signature of a source, None if it does not exist or is outside the workspace.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Sources:
         Returns
         -------
         Signature or None
-            As the function :func:`signature` gives it.
+            The result of :func:`signature`.
 
         Examples
         --------
@@ -220,7 +220,7 @@ class Sources:
         return None if real is None else signature(real)
 
     def line(self, path: str, number: int) -> str:
-        """One line for showing, empty where the source can't be read.
+        """Return one line to show, empty if the source can't be read.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Sources:
         Returns
         -------
         str
-            Without its end.
+            Without its line end.
         """
         try:
             return self.get(path).line(number)
@@ -240,19 +240,19 @@ class Sources:
             return ""
 
     def change(self, path: str, digest: str | None) -> Problem | None:
-        """What is wrong with showing lines of this file, given the digest it had when the tests ran.
+        """Return why lines of a file should not be shown, given its digest when the tests ran.
 
         Parameters
         ----------
         path : str
             Relative to the workspace, with forward slashes.
         digest : str or None
-            SHA-256, hexadecimal; None when the evidence does not say, and then nothing is compared.
+            SHA-256, hexadecimal; if None, nothing is compared.
 
         Returns
         -------
         Problem or None
-            None where its lines may be shown.
+            None if its lines may be shown.
         """
         try:
             source = self.get(path)
@@ -278,12 +278,12 @@ class Sources:
 
 @dataclass(frozen=True)
 class SourceReader:
-    """Reads sources of a workspace as bytes: ``reader(path)`` is None for one that can't be read.
+    """Reads sources of a workspace as bytes; ``reader(path)`` returns None if a source can't be read.
 
     Parameters
     ----------
     workspace : Path
-        Sources outside it are not read.
+        The folder; sources outside it are not read.
 
     Examples
     --------
@@ -296,7 +296,7 @@ class SourceReader:
     workspace: Path
 
     def __call__(self, path: str) -> bytes | None:
-        """The bytes of a file of the workspace as it is now."""
+        """Return the current bytes of a file of the workspace, None if it can't be read."""
         real = self._boundary.real(PurePosixPath(path))
         try:
             return read_regular(Path(real), MAX_SOURCE) if real is not None else None
@@ -309,19 +309,19 @@ class SourceReader:
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes.
+    """Read a regular file of at most `limit` bytes.
 
     Parameters
     ----------
     path : Path
         Links are followed.
     limit : int
-        In bytes.
+        The largest size, in bytes.
 
     Returns
     -------
     bytes
-        All of the file.
+        The content of the file.
 
     Raises
     ------
@@ -354,7 +354,7 @@ def open_regular(path: Path) -> BinaryIO:
     Returns
     -------
     BinaryIO
-        To be closed by the caller.
+        The file, which the caller must close.
 
     Raises
     ------
@@ -381,19 +381,19 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def decode(data: bytes, path: str) -> str:
-    r"""A source as text, Python by the encoding it declares; whatever does not fit is replaced.
+    r"""Decode a source, Python sources by their declared encoding; invalid bytes are replaced.
 
     Parameters
     ----------
     data : bytes
-        All of the file.
+        The content of the file.
     path : str
-        Its ending tells whether it is Python.
+        The path, whose suffix tells whether it is Python.
 
     Returns
     -------
     str
-        UTF-8 unless declared otherwise, Latin-1 where that fails.
+        UTF-8 unless declared otherwise; Latin-1 if that fails.
 
     Examples
     --------
@@ -410,7 +410,7 @@ def decode(data: bytes, path: str) -> str:
 
 
 def reason(error: Exception) -> str:
-    """An error in the words of the operating system, without the path that the message names already.
+    """Return the operating system's message of an error, without the path.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which files are test code. Test code is measured, but is not a suspect unless asked for."""
+"""Recognizing test code, which is measured but is not a suspect by default."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _NAMES = ("test_*.py", "*_test.py")
 
 
 class TestCode:
-    """Test code of one run, told by where its tests are, since product code too can have `test` in its path.
+    """The test code of one run, by the files of its tests, as product code may also have `test` in its path.
 
-    Test code is a file that holds a test of the run or is a ``conftest.py``, everything below a folder named
-    ``test`` or ``tests`` that holds such a file, and files named like test modules next to one.
+    Test code is every file with a test of the run, every ``conftest.py``, everything below a folder named ``test`` or
+    ``tests`` that contains such a file, and files named like test modules next to one.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class TestCode:
     ['tests/helpers.py']
     """
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # tells pytest that this is not a test class
 
     def __init__(self, test_files: Iterable[str]):
         self._files = frozenset(test_files)
@@ -37,9 +37,9 @@ class TestCode:
         self._below = frozenset(folder for path in paths for folder in path.parents if folder.name in _FOLDERS)
 
     def __contains__(self, path: str) -> bool:
-        place = PurePosixPath(path)
-        if path in self._files or place.name == "conftest.py":
+        file = PurePosixPath(path)
+        if path in self._files or file.name == "conftest.py":
             return True
-        if not self._below.isdisjoint(place.parents):
+        if not self._below.isdisjoint(file.parents):
             return True
-        return place.parent in self._beside and any(fnmatch.fnmatch(place.name, name) for name in _NAMES)
+        return file.parent in self._beside and any(fnmatch.fnmatch(file.name, name) for name in _NAMES)

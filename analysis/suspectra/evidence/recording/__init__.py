@@ -1,4 +1,4 @@
-"""Reading a recording: the logs that Suspectra's own recorder keeps."""
+"""Reading a recording: the logs that Suspectra's recorder writes."""
 
 from suspectra.evidence.recording.source import RecordingSource
 

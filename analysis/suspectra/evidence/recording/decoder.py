@@ -1,4 +1,4 @@
-"""From packed cells to the columns of a layout."""
+"""Decoding packed cells to the columns of a layout."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from suspectra.evidence.recording.versions import remapped
 from suspectra_recorder.log.history import inflate
 
 _COUNT = np.dtype("<u8")
-_MAX_COUNT = 1 << 40  # far beyond any test, and no sum of such numbers overflows
+_MAX_COUNT = 1 << 40  # far more than any test has, and sums of such numbers do not overflow
 
 
 class Decoder:
-    """How the cells of one section map to the columns of a layout.
+    """Maps the cells of one section to the columns of a layout.
 
     Parameters
     ----------
     section : Section
-        Whose rows are decoded.
+        The section of the rows.
     layout : Layout
         The columns.
     only : Container[int], optional
-        Numbers of the sources that are asked for; all unless given.
+        Indices of the sources to decode; all unless given.
     """
 
     def __init__(self, section: Section, layout: Layout, only: Container[int] | None = None):
@@ -40,7 +40,7 @@ class Decoder:
         self.sizes = np.array([m.cells // 8 if m is not None else 0 for m in maps], np.int64)
         self.total = int(self.sizes.sum())
         self.damaged = {number for number, m in enumerate(maps) if m is None}
-        self.stale: dict[int, tuple[str, Ints]] = {}  # path, and the cells of what does something else now
+        self.stale: dict[int, tuple[str, Ints]] = {}  # path, and the cells of changed code
         self.statements = _Gather([self._facts(n, self._statement_facts) for n in range(self.sources)])
         self.edges = None
         if layout.with_edges:
@@ -66,8 +66,8 @@ class Decoder:
     def _edge_facts(self, number: int, source: SourceMap, current: SourceMap) -> tuple[Ints, Ints]:
         if source is current:
             return self.layout.edges_of[source.measured.path]
-        carried = remapped(source, current)
-        return carried.arc_cell, carried.arc + self.layout.edge_start[source.measured.path]
+        mapping = remapped(source, current)
+        return mapping.arc_cell, mapping.arc + self.layout.edge_start[source.measured.path]
 
     def decode(self, rows: bytes) -> Rows:
         """Decode the rows of a record.
@@ -75,7 +75,7 @@ class Decoder:
         Parameters
         ----------
         rows : bytes
-            As they are packed in the log.
+            The packed rows of the log.
 
         Returns
         -------
@@ -85,7 +85,7 @@ class Decoder:
         Raises
         ------
         ValueError, struct.error
-            When they are damaged.
+            When the rows are damaged.
         """
         data = inflate(rows, 4 + 4 * self.sources + self.total * (1 + 8 * _COUNT.itemsize))
         (count,) = struct.unpack_from("<I", data)
@@ -112,7 +112,7 @@ class Decoder:
         return Rows(row, edges, passed, stale, self.section, touched)
 
     def _stale(self, touched: Ints, starts: Ints, fired: Bools) -> Iterator[str]:
-        """The sources in which the test executed what does something else now."""
+        """The sources in which the test executed code that has changed."""
         for number, start in zip(touched.tolist(), starts.tolist(), strict=True):
             if number in self.stale:
                 path, cells = self.stale[number]
@@ -121,12 +121,12 @@ class Decoder:
 
 
 def _times(data: bytes, fired: Bools) -> Ints | None:
-    """How often each cell was passed, None where the recorder did not count.
+    """How often each cell was passed, None if the recorder did not count.
 
     Raises
     ------
     ValueError
-        When the data is neither nothing nor a count for each cell that is set.
+        When the data is neither empty nor has a count for each set cell.
     """
     cells = int(np.count_nonzero(fired))
     if not data and cells:
@@ -139,16 +139,16 @@ def _times(data: bytes, fired: Bools) -> Ints | None:
 
 
 class _Gather:
-    """From set cells to sorted columns.
+    """Maps set cells to sorted columns.
 
-    Each column looks at its cell, source by source in the order of the columns, so nothing has to be sorted and only
-    the sources that a test touched are looked at.
+    Columns look up their cells, source by source in the order of the columns. So nothing has to be sorted, and only the
+    sources that a test touched are read.
 
     Parameters
     ----------
     facts : sequence of (cells, columns)
-        For each source the cells, counted within the source, and the column that each means. A column may be meant
-        by several cells.
+        For each source its cells, as indices within the source, and the column of each. Several cells may have the same
+        column.
     """
 
     def __init__(self, facts: Sequence[tuple[Ints, Ints]]):
@@ -159,21 +159,21 @@ class _Gather:
         self.columns = [column.astype(np.int32) for _, column in ordered]
         self.repeats = any(np.any(column[1:] == column[:-1]) for _, column in ordered)
         first = np.array([column[0] if len(column) else -1 for _, column in ordered], np.int64)
-        # sources are numbered as they were loaded, columns by path
+        # sources are numbered in the order of loading, columns in the order of paths
         self.place = np.empty(len(first), np.int64)
         self.place[np.argsort(first, kind="stable")] = np.arange(len(first))
 
     def columns_of(
         self, touched: Ints, starts: Ints, fired: Bools, times: Ints | None = None
     ) -> tuple[Row, Ints | None]:
-        """The columns that are meant by set cells, sorted and without repetition, and how often each was passed.
+        """Return the columns of set cells, sorted and without repetition, and how often each was passed.
 
         Parameters
         ----------
         touched : ndarray of int64
-            Numbers of sources.
+            Indices of sources.
         starts : ndarray of int64
-            Where the cells of each of them begin in `fired`.
+            The first cell of each in `fired`.
         fired : ndarray of bool
         times : ndarray of int64, optional
             How often each cell was passed.
@@ -182,7 +182,7 @@ class _Gather:
         sources = touched[order].tolist()
         if not sources:
             return EMPTY, None if times is None else np.zeros(0, np.int64)
-        # sources are pieced together, which is faster than to look at each of their facts
+        # concatenating the arrays of sources is faster than looking at each cell
         cells = np.concatenate([self.cells[n] for n in sources], dtype=np.intp)
         cells += np.repeat(starts[order], self.sizes[sources])
         met = fired.take(cells)

@@ -12,14 +12,14 @@ from suspectra.spectrum import Edges
 
 
 class Layout:
-    """The columns: one version of each source, and its edges.
+    """The columns of a recording: the statements of one version of each source, and its edges.
 
     Parameters
     ----------
     versions : dict of str to SourceMap
-        By path.
+        The version of each source, by path.
     edges : bool
-        Whether edges are wanted.
+        Whether to include edges.
     """
 
     def __init__(self, versions: dict[str, SourceMap], edges: bool):
@@ -33,7 +33,7 @@ class Layout:
         self.with_edges = edges
         self.edge_start: dict[str, int] = {}
         self.edge_size: dict[str, int] = {}
-        self.edges_of: dict[str, tuple[Ints, Ints]] = {}  # cells, edges of the same facts
+        self.edges_of: dict[str, tuple[Ints, Ints]] = {}  # cells, and the edge of each
         if edges:
             self.edge_table = self._edges()
 

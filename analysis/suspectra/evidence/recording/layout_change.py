@@ -1,4 +1,4 @@
-"""How rows follow when the columns of a recording change."""
+"""Moving rows to new columns when the layout of a recording changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.records import Rows, Section
 from suspectra.spectrum import ranges
 
-_FEW = 64  # shifts up to which slices are quicker than a table
+_FEW = 64  # with up to this many different shifts, slices are quicker than a table
 
 
 class LayoutChange:
-    """From the columns of one layout to those of the next.
+    """Maps the columns of one layout to those of the next.
 
     Parameters
     ----------
@@ -49,16 +49,16 @@ class LayoutChange:
         Parameters
         ----------
         decoded : Rows
-            In the columns of the layout before.
+            Rows in the columns of the old layout.
         section : Section
-            What they are packed for.
+            The section of the packed rows.
         rows : bytes
-            As they are packed now, and the section they are packed for.
+            The packed rows in the log.
 
         Returns
         -------
         Rows or None
-            The same arrays where no column moved. None where the rows must be read from the log again and are damaged
+            The same arrays if no column moved. None if the rows had to be read from the log again, but are damaged
             there.
         """
         if decoded.damage or decoded.section is None:
@@ -79,7 +79,7 @@ class LayoutChange:
         return self._touches[section]
 
     def _decoded_again(self, decoded: Rows, section: Section, rows: bytes) -> Rows | None:
-        """What stays in its new columns, and the sources that changed once more as they were packed."""
+        """Move the columns of unchanged sources, and decode those of changed sources again."""
         if section not in self._plans:
             only = set(np.flatnonzero(self._changed_in(section)).tolist())
             self._plans[section] = Decoder(section, self._after, only)
@@ -102,26 +102,27 @@ class LayoutChange:
 
 
 class _Shift:
-    """The new places of the columns of sources that did not change, which stay in their order.
+    """The new positions of the columns of unchanged sources, whose order is the same.
 
     Parameters
     ----------
     spans : sequence of (int, int, int)
         Old start, new start and size of each such source, ascending.
     columns : int
-        How many there were.
+        The old number of columns.
     """
 
     def __init__(self, spans: Sequence[tuple[int, int, int]], columns: int):
         old, new, size = np.array(spans, np.int64).reshape(-1, 3).T
         self._columns, self._spans = columns, (old, new, size)
         shift = new - old
-        turns = np.flatnonzero(np.diff(shift, prepend=shift[:1] - 1))  # all in between go the same way
-        self._from, self._by = old[turns].astype(np.int32), shift[turns].tolist()  # as wide as rows, which saves a copy
+        turns = np.flatnonzero(np.diff(shift, prepend=shift[:1] - 1))  # all columns in between have the same shift
+        # int32 as in rows, which saves a copy
+        self._from, self._by = old[turns].astype(np.int32), shift[turns].tolist()
         self._stays = not shift.any()
 
     def remapped(self, row: Row) -> Row:
-        """A row that holds columns of such sources alone; the same array where it stays in its place."""
+        """Map a row with columns of unchanged sources only; the same array if no column moved."""
         if self._stays or not len(row):
             return row
         if len(self._by) > _FEW:
@@ -136,7 +137,7 @@ class _Shift:
         return moved
 
     def staying(self, row: Row) -> tuple[Row, Bools]:
-        """The columns of any row that are of such sources, in their new places; and which they are."""
+        """Return the columns of unchanged sources in a row, at their new positions, and which columns these are."""
         place = self._place[row]
         stays = place >= 0
         return place[stays], stays

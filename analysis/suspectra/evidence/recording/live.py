@@ -1,4 +1,4 @@
-"""The records that count, kept current while logs grow."""
+"""The current records of a recording, updated while logs grow."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from suspectra_recorder.log.history import current, newest
 
 
 class LiveRecords:
-    """The records that count: the last one of each test, oldest first, unless a later collection missed the test.
+    """The records that count: the last one of each test, oldest first, unless a later collection did not find the test.
 
     Attributes
     ----------
     records : dict of str to Record
     sections : Counter of Section
     files : Counter of str
-        Records by section, and by the file their test stands in.
+        Numbers of records by section, and by the file of the test.
     fresh : list of Record
     gone : list of (str, int)
-        What came since the caller last emptied the list, and name and time of what went.
+        New records, and name and time of removed ones, since the caller last emptied the lists.
     """
 
     def __init__(self) -> None:
@@ -30,23 +30,23 @@ class LiveRecords:
         self.files: Counter[str] = Counter()
         self.fresh: list[Record] = []
         self.gone: list[tuple[str, int]] = []
-        self._seen: dict[object, tuple[int, int]] = {}  # how many records and collections of each log
+        self._seen: dict[object, tuple[int, int]] = {}  # numbers of records and collections of each log
         self._latest = 0
 
     def update(self, logs: Iterable[Log]) -> None:
-        """Take in what was appended to the logs; go through all of it only where that is not all that happened.
+        """Add what was appended to the logs; read all records again only if logs changed in another way.
 
         Parameters
         ----------
         logs : iterable of Log
-            All there are now.
+            All current logs.
         """
         logs = list(logs)
-        seen, self._seen = self._seen, {log.reading: (len(log.records), len(log.collections)) for log in logs}
-        appended = [record for log in logs for record in log.records[seen.get(log.reading, (0, 0))[0] :]]
+        previous_sizes, self._seen = self._seen, {log.reading: (len(log.records), len(log.collections)) for log in logs}
+        appended = [record for log in logs for record in log.records[previous_sizes.get(log.reading, (0, 0))[0] :]]
         appended.sort(key=lambda record: record.time)
-        grown = seen.keys() <= self._seen.keys()
-        collected = sum(len(log.collections) for log in logs) != sum(n for _, n in seen.values())
+        grown = previous_sizes.keys() <= self._seen.keys()
+        collected = sum(len(log.collections) for log in logs) != sum(n for _, n in previous_sizes.values())
         if not grown or collected or (appended and appended[0].time < self._latest):
             self._start_over(logs)
             return
@@ -80,7 +80,7 @@ class LiveRecords:
     def _drop(self, record: Record) -> None:
         del self.records[record.result.name]
         self.gone.append((record.result.name, record.time))
-        record.decoded = None  # its log keeps the record, which needs no more room than on disk
+        record.decoded = None  # the log keeps the record itself, so free its decoded rows
         self.sections -= Counter([record.section])
         if record.result.location is not None:
             self.files -= Counter([record.result.location.file])

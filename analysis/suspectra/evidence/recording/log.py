@@ -1,4 +1,4 @@
-"""What has been read of one log: sections, records and collections, in the order they were appended."""
+"""The content of one log: sections, records and collections, in the order of the log."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MAX_LOG = 1 << 30
 
 
 class Log(LogReader):
-    """What has been read of one log.
+    """The content of one log, which is read incrementally.
 
     Parameters
     ----------
     source_map : callable
-        Gives the map of a source.
+        Given a source, returns its map.
     """
 
     def __init__(self, source_map: Callable[[Source], SourceMap]) -> None:
@@ -36,9 +36,9 @@ class Log(LogReader):
         self._name = ""
 
     def rewind(self) -> None:
-        """Forget what was read."""
+        """Forget everything that was read."""
         super().rewind()
-        self.reading = object()  # another one when the log is read from its start again
+        self.reading = object()  # a new object when the log is read from its start again
         self.identity: tuple[int, int] | None = None
         self.sections: list[Section] = []
         self.records: list[Record] = []
@@ -47,14 +47,14 @@ class Log(LogReader):
         self._damage: list[Problem] = []
 
     def update(self, path: Path, name: str) -> None:
-        """Read what was appended since the last time.
+        """Read what was appended since the last call.
 
         Parameters
         ----------
         path : Path
             The file.
         name : str
-            What problems call it.
+            Its name in problems.
         """
         self.problems = self._damage
         self._name = name
@@ -100,7 +100,7 @@ class Log(LogReader):
             if not self.offset:
                 head = stream.read(len(MAGIC))
                 if head != MAGIC:
-                    return head  # enough to see that it is no log
+                    return head  # enough to see that this is not a log
             stream.seek(self.offset)
             return stream.read(_MAX_LOG)
 
@@ -109,38 +109,38 @@ class Log(LogReader):
         self.sections.append(Section(run.name, run.started))
 
     def on_source(self, source: Source) -> None:
-        """Map it."""
+        """Add its map."""
         self.sections[-1].maps.append(self._source_map(source))
 
     def on_lost_source(self, payload: bytes) -> None:
-        """Keep its number."""
+        """Reserve its index."""
         self.sections[-1].maps.append(None)
 
     def on_test(self, test: RecordedTest) -> None:
-        """Keep its record, with the rows packed."""
+        """Add its record, with packed rows."""
         outcome = test.outcome()
         result = _test_result(test.name, outcome)
         self.records.append(Record(result, test.time, self.sections[-1], test.rows, outcome.stack))
 
     def on_outside(self, rows: bytes) -> None:
-        """Keep it."""
+        """Add it."""
         self.sections[-1].outside.append(rows)
 
     def on_shared(self, shared: Shared) -> None:
-        """Keep first imports; the rest is for those who choose tests."""
+        """Add first imports; other shared rows are only needed to select tests."""
         if not shared.name:
             self.sections[-1].outside.append(shared.rows)
 
     def on_collection(self, collection: WholeFiles) -> None:
-        """Keep it."""
+        """Add it."""
         self.collections.append(collection)
 
     def on_problem(self, problem: Problem) -> None:
-        """Keep it."""
+        """Add it."""
         self.sections[-1].problems.append(problem)
 
     def on_collection_error(self, error: CollectionError) -> None:
-        """Keep it."""
+        """Add it."""
         self.sections[-1].errors.append(error)
 
     def on_damage(self, end: int, error: Exception) -> None:

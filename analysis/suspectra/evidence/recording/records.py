@@ -1,4 +1,4 @@
-"""The records of tests, and the sections of a log that they stand in."""
+"""The records of tests, and the sections of a log."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from suspectra_recorder.log.stack import Stack
 
 EMPTY = np.zeros(0, np.int32)
 RUN_AGAIN = "run the tests again"
-"""What cures damage to a recording."""
+"""The cure for a damaged recording."""
 
 
 @dataclass(eq=False)
 class Section:
-    """One process's run: its sources in the order in which its rows number them.
+    """What one process recorded in one run.
 
     Parameters
     ----------
     run : str
-        What tells the run of the whole command from others.
+        Identifies the run of the whole command.
     started : int
-        In nanoseconds since the epoch.
+        Time of the start, in nanoseconds since the epoch.
     maps : list of SourceMap or None
-        By number; None for a damaged one.
+        The maps of its sources, in the order of the indices in rows; None for a damaged one.
     outside : list of bytes
-        Packed rows of what ran outside any test.
+        Packed rows of code that ran outside tests.
     problems : list of Problem
-        What is wrong with it.
+        The problems of the run.
     errors : list of CollectionError
         What could not be collected.
     """
@@ -49,7 +49,7 @@ class Section:
 
 @dataclass(eq=False)
 class Record:
-    """One test's record, its rows still packed.
+    """The record of one test, with packed rows.
 
     Parameters
     ----------
@@ -58,13 +58,13 @@ class Record:
     time : int
         When it ended, in nanoseconds since the epoch.
     section : Section
-        The run it is of.
+        The section that contains it.
     rows : bytes
-        As they are in the log.
+        The packed rows of the log.
     stack : Stack or None
-        Where it failed, in the lines of the sources as they were.
+        Where it failed, in the lines of the sources at that time.
     decoded : Rows or None
-        In the columns of the present layout, once they were asked for.
+        The rows in the columns of the current layout, once they are decoded.
     """
 
     result: TestResult
@@ -76,7 +76,7 @@ class Record:
 
     @cached_property
     def key(self) -> tuple[str, int]:
-        """What tells this run of the test from others."""
+        """Identifies this run of the test."""
         return self.result.name, self.time
 
 
@@ -91,15 +91,15 @@ class Rows:
     edges : ndarray of int32, shape (traversed,)
         Sorted indices of edges.
     times : ndarray of int, shape (traversed,) or None
-        How often each edge was taken; None where that was not counted.
+        How often each edge was taken; None if that was not counted.
     stale : tuple of str
         Sources that have changed since.
     section : Section or None
-        As it was read; merged logs have others.
+        The section from which it was decoded; merged logs have others.
     touched : ndarray of int, shape (sources,)
-        The section's numbers of the sources in it.
+        Indices of the touched sources in the section.
     damage : str
-        Why nothing of it can be read; empty when all is well.
+        Why it can't be read; empty if it can.
     """
 
     row: Row
@@ -112,21 +112,21 @@ class Rows:
 
     @property
     def odd(self) -> bool:
-        """Whether there is something to say about it."""
+        """Whether there is a problem to report."""
         return bool(self.stale or self.damage)
 
 
 def damaged(error: Exception) -> Rows:
-    """Make rows that hold nothing but the reason why they can't be read.
+    """Make empty rows, with the reason why they can't be read.
 
     Parameters
     ----------
     error : Exception
-        What reading them raised.
+        The error of reading them.
 
     Returns
     -------
     Rows
-        `damage` is the text of the error.
+        With the text of the error as `damage`.
     """
     return Rows(EMPTY, EMPTY, EMPTY, (), None, EMPTY, f"{error}")

@@ -1,4 +1,4 @@
-"""One version of one source: its statements, and what the cells of its probes mean."""
+"""The map of one version of a source: its statements, and the meaning of the cells of its probes."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ _OUTCOMES = (Kind.FALSE, Kind.TRUE)
 
 @dataclass(eq=False)
 class SourceMap:
-    """One version of one source: its statements, and what its cells mean.
+    """One version of a source: its statements, and the meaning of its cells.
 
     Parameters
     ----------
     measured : MeasuredFile
         Its statements and functions.
     cells : int
-        How many there are, a multiple of eight.
+        The number of cells, a multiple of eight.
     checksum : ndarray of int, shape (statements,)
-        Of the text of each statement.
+        Checksum of the text of each statement.
     kind : ndarray of int, shape (probes,)
-        What each probe tells, a ``Kind``.
+        The ``Kind`` of each probe.
     cell : ndarray of int, shape (probes,)
         The cell that each probe sets.
     line : ndarray of int, shape (probes,)
         The line of its statement.
     target : ndarray of int, shape (probes,)
-        Where the arc leads that it tells, or which outcome.
+        The target of the probe's arc, or its outcome.
     function : ndarray of int, shape (probes,)
-        Number of its function, -1 at module level.
+        Index of its function, -1 at module level.
     traced : bool
         Whether the file had probes.
     outline : Outline or None
-        What each of its functions does; None where the log does not say.
+        The outline of its functions; None if the log has none.
     conditions : ndarray of int, shape (conditions, 4)
-        Where the conditions inside expressions stand.
+        Positions of the conditions inside expressions.
     """
 
     measured: MeasuredFile
@@ -71,12 +71,12 @@ class SourceMap:
         Parameters
         ----------
         source : Source
-            As it is recorded.
+            The source in the log.
 
         Returns
         -------
         SourceMap
-            All its numbers are checked to be within bounds.
+            The map, with all numbers checked.
 
         Raises
         ------
@@ -121,10 +121,10 @@ class SourceMap:
 
     @cached_property
     def arcs(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Cells, the number of the arc that each means; the arcs' ends, shape (k, 2), and functions."""
+        """Cells, and the arc of each; the ends of the arcs, shape (k, 2), and their functions."""
         facts = np.flatnonzero(_is_any(self.kind, (*_ARCS, *_OUTCOMES)) & (self.target != 0))
         line, target = self.line[facts], self.target[facts]
-        # as one number each, which sorts many times faster than rows of two do
+        # one number for each pair sorts many times faster than rows of two
         codes = line.astype(np.int64) * (1 << 32) + target
         _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
         table = np.stack([line[first], target[first]], axis=1)
@@ -132,12 +132,12 @@ class SourceMap:
 
     @cached_property
     def statement_facts(self) -> tuple[Ints, Ints]:
-        """Cells, and the statement that each means."""
+        """Cells, and the statement of each."""
         facts = self.kind == Kind.STATEMENT
         return self.cell[facts], np.searchsorted(self.measured.line, self.line[facts])
 
 
 def _is_any(kind: Ints, kinds: Iterable[Kind]) -> Bools:
-    """Which probes are of some kinds."""
+    """Whether each probe is of one of some kinds."""
     found: Bools = np.logical_or.reduce([kind == int(one) for one in kinds])
     return found

@@ -1,4 +1,4 @@
-"""The stacks of failing tests, in the lines of the present versions of the sources."""
+"""The stacks of failing tests, in the lines of the current versions of the sources."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from suspectra_recorder.log.stack import Stack, StackFrame
 
 
 class Stacks:
-    """Places what was recorded of failures in a layout, record by record."""
+    """Maps recorded stacks to the sources of a layout."""
 
     def __init__(self) -> None:
         self._placed: dict[Record, tuple[Layout, Stack]] = {}
 
     def update(self, records: Iterable[Record], layout: Layout) -> dict[str, Stack]:
-        """Work out the stacks of some records.
+        """Map the stacks of some records.
 
         Parameters
         ----------
         records : iterable of Record
-            Those that count.
+            The records that count.
         layout : Layout
             The versions of the sources.
 
         Returns
         -------
         dict of str to Stack
-            By the name of the test, without frames in lines that are gone. Stacks that did not change are the same
-            objects as before.
+            The stacks by the name of the test, without frames in removed lines. Unchanged stacks are the same objects
+            as before.
         """
-        before, self._placed = self._placed, {}
+        previous, self._placed = self._placed, {}
         for record in records:
             if record.stack is not None:
-                known, stack = before.get(record, (None, record.stack))
+                known, stack = previous.get(record, (None, record.stack))
                 if known is not layout:
                     placed = _placed(record.stack, _versions(record), layout)
                     stack = stack if placed == stack else placed
@@ -48,7 +48,7 @@ class Stacks:
 
 
 def _versions(record: Record) -> dict[str, SourceMap]:
-    """The sources as the process that ran the test had them."""
+    """The versions of the sources when the test ran."""
     return {m.measured.path: m for m in record.section.maps if m is not None and m.traced}
 
 
@@ -58,20 +58,20 @@ def _placed(stack: Stack, old: dict[str, SourceMap], layout: Layout) -> Stack:
 
 
 def _moved(frame: StackFrame, old: SourceMap | None, new: SourceMap | None) -> StackFrame | None:
-    """A frame in the lines of the newer version, None where its statement is not there."""
+    """Map a frame to the lines of the newer version, None if that lacks the statement."""
     if old is None or new is None:
         return None
     measured = old.measured
     at = np.flatnonzero((measured.line <= frame.line) & (frame.line <= measured.end_line))
     if not len(at):
         return None
-    statement, line = int(at[-1]), frame.line  # the innermost of those that hold the line begins last
+    statement, line = int(at[-1]), frame.line  # of several statements on the line, the innermost begins last
     if old is not new:
-        there = int(remapped(old, new).statement[statement])
-        if there < 0:
+        new_statement = int(remapped(old, new).statement[statement])
+        if new_statement < 0:
             return None
-        first, last = int(new.measured.line[there]), int(new.measured.end_line[there])
+        first, last = int(new.measured.line[new_statement]), int(new.measured.end_line[new_statement])
         line = min(first + line - int(measured.line[statement]), last)
-        measured, statement = new.measured, there
+        measured, statement = new.measured, new_statement
     function = int(measured.function[statement])
     return StackFrame(frame.file, line, measured.functions[function][0] if function >= 0 else frame.function)
