@@ -75,7 +75,7 @@ class FlowReading:
     Examples
     --------
     >>> reading = FlowReading([b"def f(): pass", b"def"])
-    >>> [flow and len(flow.scopes) for _, flow in reading.flows()]
+    >>> [flow and len(flow.scopes) for _, flow in sorted(reading.flows())]
     [None, 2]
     """
 
