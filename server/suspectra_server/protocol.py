@@ -265,6 +265,7 @@ COMMAND_IDS = {command.name: command.id for command in COMMANDS}
 SUSPECTS_RESULT = (
     Field("technique", "string", "Name of the technique in use."),
     Field("cloneFailed", "boolean", "Whether failing tests are cloned."),
+    Field("without", "string[]", "The kinds of evidence that the technique had to do without."),
     Field("passed, failed", "number", "Tests that passed and that failed."),
     Field("elements", "number", "Statements that were ranked."),
     Field("state", "State", "As in `suspectra/status`."),
@@ -294,6 +295,11 @@ SUSPECT = (
         "score",
         "number",
         "Suspiciousness. JSON has no infinity: an infinite score is the largest double, with its sign.",
+    ),
+    Field(
+        "reason",
+        "string",
+        "Why it ranks before the next ones, in one sentence; empty where the counts of tests say it.",
     ),
     Field("rankBest, rankAverage, rankWorst", "number", "The first and the last rank of its tie, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),

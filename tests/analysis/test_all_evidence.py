@@ -76,27 +76,27 @@ def test_a_statement_is_as_suspicious_as_a_branch_that_leaves_it():
     assert report.level_score[report.level[0]] == 1.0
     # of the two with this score, the one that passing tests do not execute comes first
     assert lines_in_order(report) == [[2], [1], [3]]
-    assert reason(report, 1) == "Its way to line 2 is taken by 1 of 1 failing tests and by no passing one."
+    assert reason(report, 1) == "From here control goes to line 2 in the failing test and in no passing one."
 
 
 def test_a_failing_test_that_executes_little_counts_for_more():
     report = EVIDENCE.localize(spectrum_of((True, {1}), (True, {2, 3, 4}), (False, set())))
     assert lines_in_order(report) == [[1], [2, 3, 4]]
-    assert reason(report, 1) == "t0, which executes only 1 statement, has 75% of the weight of all failing tests."
+    assert reason(report, 1) == "t0 executes it and counts for 75% of the failures, as it executes only 1 statement."
 
 
 def test_where_tests_failed_orders_what_is_equal():
     report = EVIDENCE.localize(spectrum_of((True, {1, 2}), (True, {1, 2}), raised=[1, -1]))
     assert lines_in_order(report) == [[2], [1]]
-    assert reason(report, 2).endswith("because 1 of 2 failing tests failed right here.")
+    assert reason(report, 2) == "Ahead of equal scores: 1 of 2 failing tests failed right here."
 
 
 def test_kinds_order_what_is_equal():
     text = "a = 1\nif a:\n    return a\n"
     report = EVIDENCE.localize(spectrum_of((True, {1, 2, 3})), program_of(text))
     assert lines_in_order(report) == [[3], [2], [1]]
-    assert reason(report, 3).endswith("because it returns.")
-    assert reason(report, 2).endswith("because it decides where control goes.")
+    assert reason(report, 3) == "Ahead of equal scores: it returns."
+    assert reason(report, 2) == "Ahead of equal scores: it decides where control goes."
 
 
 def test_of_equal_statements_those_of_the_function_that_is_executed_least_come_first():
@@ -104,7 +104,7 @@ def test_of_equal_statements_those_of_the_function_that_is_executed_least_come_f
     elements = elements_of(4, [0, 0, 0, 1], functions)
     report = EVIDENCE.localize(spectrum_of((True, {1, 2, 4}), elements=elements))
     assert lines_in_order(report) == [[4], [1, 2], [3]]
-    assert reason(report, 4).endswith("because failing tests execute only 1 statement of its function.")
+    assert reason(report, 4) == "Ahead of equal scores: failing tests execute only 1 statement of its function."
 
 
 def test_lines_that_only_open_or_close_a_function_come_after_what_else_failing_tests_execute():

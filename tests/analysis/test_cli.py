@@ -39,6 +39,7 @@ SUSPECT = {
     "line": {"type": "integer", "minimum": 1},
     "end_line": {"type": "integer", "minimum": 1},
     "function": {"type": "string"},
+    "reason": {"type": "string"},
     "score": {"type": "number"},
     "rank_best": {"type": "integer", "minimum": 1},
     "rank_average": {"type": "number", "minimum": 1},

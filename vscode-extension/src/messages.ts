@@ -81,7 +81,12 @@ function runText({ technique, failed, passed }: Status): string {
 
 /** The line above the suspects: what ranked them. */
 export function reportText(report: Suspects): string {
-  const technique = report.cloneFailed ? t('{0} with cloning', report.technique) : report.technique;
+  const missing = report.without.join(', ');
+  const technique = report.cloneFailed
+    ? t('{0} with cloning', report.technique)
+    : missing
+      ? t('{0} without {1}', report.technique, missing)
+      : report.technique;
   return t('{0} · {1} failed, {2} passed', technique, report.failed, report.passed);
 }
 
@@ -159,6 +164,7 @@ export function suspectDetails(suspect: Suspect, technique: string, heat: Heat):
   return [
     `**${t('Rank {0}', rankText(suspect))}** · ${technique} ${scoreText(suspect.score)} ${bar(heat)}`,
     `\`${suspectName(suspect)}\`, ${suspectLocation(suspect)}`,
+    ...(suspect.reason ? [plainMarkdown(suspect.reason)] : []),
     t(
       '{0} of {1} failing and {2} of {3} passing tests execute it.',
       suspect.ef,
@@ -170,6 +176,11 @@ export function suspectDetails(suspect: Suspect, technique: string, heat: Heat):
       ? [[t('Failing tests:'), '', ...shown, ...(more > 0 ? [`- ${t('and {0} more', more)}`] : [])].join('\n')]
       : []),
   ].join('\n\n');
+}
+
+/** Text that Markdown shows as it is: names of tests may hold anything. */
+function plainMarkdown(text: string): string {
+  return text.replace(/[\\`*_{}[\]()<>#+\-!|~&$]/g, '\\$&');
 }
 
 /** A probability. */

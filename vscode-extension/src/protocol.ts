@@ -27,6 +27,8 @@ export interface Progress {
 export interface Suspects {
   technique: string;
   cloneFailed: boolean;
+  /** The kinds of evidence that the technique had to do without. */
+  without: string[];
   passed: number;
   failed: number;
   elements: number;
@@ -79,6 +81,8 @@ export interface Suspect {
   function: string;
   /** An infinite score is the largest double, with its sign: JSON has no infinity. */
   score: number;
+  /** Why it ranks before the next ones; empty where the counts of tests say it. */
+  reason: string;
   rankBest: number;
   rankAverage: number;
   rankWorst: number;

@@ -107,7 +107,7 @@ describe('a server that runs', () => {
       expect(states()).toContain('starting');
     }, SOON);
     await soon('noEvidence');
-    expect(await server.request<Suspects>(methods.suspects, {})).toMatchObject({ technique: 'ochiai' });
+    expect(await server.request<Suspects>(methods.suspects, {})).toMatchObject({ technique: 'evidence' });
     expect(processes().at(-1)).not.toBe(crashed);
     expect(workbench.log).toContain('The server ended unexpectedly; it is started again in 0 seconds');
   });
@@ -116,7 +116,7 @@ describe('a server that runs', () => {
     const old = defined(processes().at(-1));
     await server.restart();
     expect(processes().at(-1)).not.toBe(old);
-    expect(await server.request<Suspects>(methods.suspects, {})).toMatchObject({ technique: 'ochiai' });
+    expect(await server.request<Suspects>(methods.suspects, {})).toMatchObject({ technique: 'evidence' });
     await vi.waitFor(() => {
       expect(alive(old)).toBe(false);
     }, SOON);

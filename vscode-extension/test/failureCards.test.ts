@@ -17,6 +17,7 @@ const error: CollectionError = {
 const report: Suspects = {
   technique: 'ochiai',
   cloneFailed: false,
+  without: [],
   passed: 1,
   failed: 0,
   elements: 0,

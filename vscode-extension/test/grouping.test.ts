@@ -18,6 +18,7 @@ describe('an empty list', () => {
   const report = {
     technique: 'ochiai',
     cloneFailed: false,
+    without: [],
     passed: 1,
     failed: 1,
     elements: 9,

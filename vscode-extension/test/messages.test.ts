@@ -72,6 +72,7 @@ describe('the line above the suspects', () => {
     const report = {
       technique: 'ochiai',
       cloneFailed: true,
+      without: [],
       passed: 4,
       failed: 1,
       elements: 9,
@@ -80,6 +81,10 @@ describe('the line above the suspects', () => {
     };
     expect(reportText({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
       'ochiai with cloning · 1 failed, 4 passed',
+    );
+    const evidence = { ...report, technique: 'evidence', cloneFailed: false, without: ['branches', 'tracebacks'] };
+    expect(reportText({ ...evidence, state: 'ready', problems: [], suspects: [suspect] })).toBe(
+      'evidence without branches, tracebacks · 1 failed, 4 passed',
     );
   });
 });
@@ -118,6 +123,9 @@ describe('a suspect', () => {
     expect(details).toContain('**Rank 2–4** · ochiai 0.707 ▰▰▰▰▱\n\n`Cart.total`, shop/cart.py:12-13\n\n');
     expect(details).toContain('3 of 3 failing and 3 of 45 passing tests execute it.');
     expect(details).toContain('- `tests/test_cart.py::test_7`\n- and 2 more');
+    const reason = 'test_x[*a*] executes it.';
+    const explained = suspectDetails({ ...suspect, reason }, 'evidence', 4);
+    expect(explained).toContain(':12-13\n\ntest\\_x\\[\\*a\\*\\] executes it.\n\n3 of 3');
   });
 
   it('is a row with rank, name, place, score and reason', () => {

@@ -8,6 +8,7 @@ export const suspect: Suspect = {
   endLine: 13,
   function: 'Cart.total',
   score: 0.70710678,
+  reason: '',
   rankBest: 2,
   rankAverage: 3,
   rankWorst: 4,
@@ -25,6 +26,7 @@ export const suspect: Suspect = {
 export const report: Suspects = {
   technique: 'ochiai',
   cloneFailed: false,
+  without: [],
   passed: 4,
   failed: 1,
   elements: 9,

@@ -23,6 +23,7 @@ FIELDS = (
     "ep",
     "nf",
     "np",
+    "reason",
     "failing_tests",
     "group",
     "group_rank",

@@ -155,11 +155,11 @@ def _groups(ranking: Listing, heat: Sequence[int], sources: Sources) -> Iterator
             "score": score_text(first["score"]),
             "heat": heat[int(level[element])],
             "size": worst - best + 1,
-            "suspects": [_listed(number, entry, sources) for number, _, entry in members],
+            "suspects": [_listed(number, entry, ranking.beside_counts(entry), sources) for number, _, entry in members],
         }
 
 
-def _listed(number: int, entry: Entry, sources: Sources) -> dict[str, object]:
+def _listed(number: int, entry: Entry, reason: str, sources: Sources) -> dict[str, object]:
     folder, slash, name = entry["file"].rpartition("/")
     return {
         "number": number,
@@ -169,6 +169,7 @@ def _listed(number: int, entry: Entry, sources: Sources) -> dict[str, object]:
         "line": entry["line"],
         "function": entry["function"],
         "source": sources.line(entry["file"], entry["line"]).strip(),
+        "reason": reason,
         "ef": entry["ef"],
         "ep": entry["ep"],
     }

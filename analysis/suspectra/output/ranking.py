@@ -14,6 +14,7 @@ from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.report import RankedReport
+from suspectra.techniques.formulas import in_words
 
 LARGEST = sys.float_info.max
 
@@ -26,6 +27,7 @@ class Entry(TypedDict):
     end_line: int
     function: str
     score: float
+    reason: str
     rank_best: int
     rank_average: float
     rank_worst: int
@@ -104,6 +106,22 @@ class Listing:
         """The collection errors, then the problems."""
         return (*(error.problem() for error in self.evidence.collection_errors), *self.problems)
 
+    def beside_counts(self, entry: Entry) -> str:
+        """The reason of a suspect, empty where it only repeats the counts.
+
+        Parameters
+        ----------
+        entry : Entry
+            One of :meth:`entries`.
+
+        Returns
+        -------
+        str
+            A sentence, or nothing.
+        """
+        counts = in_words(entry["ef"], entry["ep"], self.report.spectrum.counts)
+        return entry["reason"] if entry["reason"] != counts else ""
+
     @property
     def shown(self) -> int:
         """How many suspects are listed."""
@@ -151,6 +169,7 @@ class Listing:
                 "end_line": end_line,
                 "function": elements.functions[function].name if function >= 0 else "",
                 "score": score,
+                "reason": report.technique.reason(report, element) or (in_words(ef, ep, counts) if ef else ""),
                 "rank_best": best,
                 "rank_average": average,
                 "rank_worst": worst,

@@ -123,6 +123,8 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
         f" {entry['ef']} of {entry['ef'] + entry['nf']} failed and {entry['ep']} of {entry['ep'] + entry['np']}"
         " passed tests"
     )
+    if entry["reason"]:
+        text += f". {entry['reason']}"
     numbers: dict[str, object] = {**entry}
     properties = ("ef", "ep", "nf", "np", "score", "rank_best", "rank_average", "rank_worst", "standard_rank")
     return {

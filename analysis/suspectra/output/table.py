@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import TextIO
 
 from suspectra.evidence.sources import Sources
@@ -18,7 +19,7 @@ _GAP = "  "
 
 
 def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
-    """Write the table, with the failing tests that execute the lines of each tie.
+    """Write the table, with the reason for the rank of each tie and the failing tests that execute its lines.
 
     Where failing tests are in several groups, each group has a section with its own table.
 
@@ -49,14 +50,19 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
     entries = list(ranking.entries())
     rows = [_cells(entry, sources) for entry in entries]
     widths = _widths(rows, columns)
+    indent = " " * (widths[0] + len(_GAP))
     out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
     for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
         out.write(_coloured(_line(row, widths), entry, style) + "\n")
-        if i + 1 == len(entries) or _group(entries[i + 1]) != _group(entry):
-            indent = " " * (widths[0] + len(_GAP))
+        following = entries[i + 1] if i + 1 < len(entries) else None
+        reason = ranking.beside_counts(entry)
+        if reason and (following is None or _reason(following) != _reason(entry)):
+            for part in wrap(safe(reason), columns - len(indent)):
+                out.write(style(indent + part, "dim") + "\n")
+        if following is None or following["failing_tests"] != entry["failing_tests"]:
             out.write(style(indent + _tests(entry["failing_tests"], columns - len(indent)), "dim") + "\n")
     if ranking.cut:
-        out.write(" " * (widths[0] + len(_GAP)) + ranking.cut + "\n")
+        out.write(indent + ranking.cut + "\n")
     if lines := sentences(ranking.report):
         out.write("\n" + style("Suspicious behaviours", "bold") + "\n")
         out.writelines(safe(line) + "\n" for line in lines)
@@ -175,8 +181,8 @@ def _coloured(line: str, entry: Entry, style: Style) -> str:
     return style(line, "yellow") if entry["ef"] and entry["rank_best"] <= 10 else line
 
 
-def _group(entry: Entry) -> tuple[int, list[str]]:
-    return entry["rank_best"], entry["failing_tests"]
+def _reason(entry: Entry) -> tuple[int, str]:
+    return entry["rank_best"], entry["reason"]
 
 
 def _tests(names: list[str], columns: int) -> str:

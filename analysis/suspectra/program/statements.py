@@ -60,6 +60,31 @@ class Branches:
     element: Ints
     edge: Ints
 
+    def leaving(self, element: int) -> Ints:
+        """The edges that leave one statement.
+
+        Parameters
+        ----------
+        element : int
+            The statement.
+
+        Returns
+        -------
+        ndarray of int64, shape (k,)
+            Their columns, ascending.
+
+        Examples
+        --------
+        >>> Branches(np.array([3, 0, 0]), np.array([2, 6, 5])).leaving(0).tolist()
+        [5, 6]
+        """
+        start, end = np.searchsorted(self.element, [element, element + 1], sorter=self._by_element)
+        return np.unique(self.edge[self._by_element[start:end]])
+
+    @cached_property
+    def _by_element(self) -> Ints:
+        return np.argsort(self.element, kind="stable")
+
 
 @dataclass(frozen=True, eq=False)
 class Statements:
@@ -166,6 +191,31 @@ class Statements:
             found = _elements_at(elements, file, line)
             signature[found[found >= 0]] = True
         return signature
+
+    def first_line_of_target(self, edge: int) -> int:
+        """The line on which the block that an edge enters begins.
+
+        Parameters
+        ----------
+        edge : int
+            The column of an edge between blocks.
+
+        Returns
+        -------
+        int
+            0 for a block without statements.
+        """
+        assert self.edges is not None
+        within = self.graphs[self._graph[edge]].elements_of(int(self.edges.target[edge]))
+        return int(self.elements.line[within[0]]) if len(within) else 0
+
+    @cached_property
+    def _graph(self) -> Ints:
+        """The number of each edge's graph; shape (edges,)."""
+        graph = np.full(len(self.edges) if self.edges is not None else 0, -1, np.int32)
+        for number, own in enumerate(checked(self.graphs)):
+            graph[own.edge[own.edge >= 0]] = number
+        return graph
 
     @cached_property
     def branches(self) -> Branches:

@@ -1,4 +1,7 @@
-"""`RankedReport`: the elements of a spectrum as a technique ranks them."""
+"""`RankedReport`: the elements of a spectrum as a technique ranks them.
+
+The module is longer than 500 lines because a report and what it asks of the technique that made it refer to each other.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import numpy as np
 
 from suspectra.arrays import Floats, Ints
 from suspectra.errors import Problem
+from suspectra.report.caveats import caveats_of
 from suspectra.report.levels import levels_of, round_significant
 from suspectra.report.suspect import Explanation, Suspect
 from suspectra.spectrum import Spectrum
@@ -73,6 +77,22 @@ class Explainer(Protocol):
         -------
         Explanation
             Sentences and numbers.
+        """
+
+    def reason(self, report: RankedReport, element: int) -> str:
+        """Say in one sentence why an element ranks before those after it.
+
+        Parameters
+        ----------
+        report : RankedReport
+            One that this technique made.
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        str
+            Empty where the counts of tests say it.
         """
 
 
@@ -500,17 +520,4 @@ class RankedReport:
         >>> [caveat.cure for caveat in make_technique("ochiai").localize(spectrum).caveats()]
         ['run passing tests too, best those near the failing ones']
         """
-        counts = self.spectrum.counts
-        found = []
-        if not counts.passed:
-            cause = "no test passed, so lines that only failing tests execute can't be told from the others"
-            found.append(Problem("", "", cause, "run passing tests too, best those near the failing ones"))
-        suspected = self.spectrum.suspected
-        tied = int(np.count_nonzero(counts.ef[self.level == 0]))
-        if counts.passed and tied > 20 and tied > suspected / 2:
-            of_all = f"{tied} of the {suspected} that failing tests execute"
-            cause = f"the evidence can't tell lines apart: {of_all} share the first rank"
-            found.append(
-                Problem("", "", cause, "add passing tests that execute some of these lines and not the others")
-            )
-        return [*found, *self.notes]
+        return [*caveats_of(self.spectrum, self.level), *self.notes]

@@ -79,6 +79,14 @@ class EvidenceReport(RankedReport):
         return tuple(name for name, lacks in missing.items() if lacks)
 
     @cached_property
+    def first_of_level(self) -> Ints:
+        """The first element of each level that failing tests execute; shape (levels,)."""
+        first = np.zeros(len(self.keys), np.int64)
+        elements = np.flatnonzero((self.level >= 0) & (self.level < len(self.keys)))[::-1]
+        first[self.level[elements]] = elements  # of several, the one assigned last holds
+        return first
+
+    @cached_property
     def size(self) -> Ints:
         """How many statements of each function failing tests execute, by the number of the function."""
         return _executed(self.statements, _suspected(self.spectrum))
@@ -218,9 +226,17 @@ class AllEvidence(Staged):
         level = int(ranked.level[suspect.element])
         if level >= len(ranked.keys):
             return Explanation(headline(report, suspect), (counts,), INFO.formula)
-        reason = _reason(ranked, level, suspect.element)
-        sentences = (reason, counts) if reason else (counts,)
+        reasons = [_reason(ranked, level, suspect.element)]
+        if ranked.keys[level][_BEST] > ranked.keys[level][_OWN]:
+            reasons.append(_of_branch(ranked, suspect.element))  # what the score follows from
+        sentences = tuple(dict.fromkeys([*filter(None, reasons), counts]))
         return Explanation(headline(report, suspect), sentences, INFO.formula, _put_in(ranked, suspect.element))
+
+    def reason(self, report: RankedReport, element: int) -> str:
+        """The first key in which the statement differs from the next ones."""
+        ranked = own_report(report, EvidenceReport)
+        level = int(ranked.level[element])
+        return _reason(ranked, level, element) if 0 <= level < len(ranked.keys) else ""
 
 
 def _suspected(spectrum: Spectrum) -> Bools:
@@ -280,21 +296,20 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     """Why a level ranks above the next one; empty where the counts explain it."""
     own = report.keys[level]
     if report.statements.is_signature[element]:
-        return "The line only opens or only closes its function, so all else that failing tests execute comes first."
-    following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(5, -1)
+        return "It only opens or only closes its function, so all else that failing tests execute comes first."
+    following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(len(own), -1)
     differs = int(np.argmax(own != following))
     if differs == _BEST and own[_BEST] > own[_OWN]:
         return _of_branch(report, element)
     if differs in (_BEST, _OWN):
         return _of_weight(report, level, element)
-    equal = "Among statements with the same scores it comes first because"
-    counts = report.spectrum.counts
     if differs == _RAISED:
-        return f"{equal} {_share(int(own[_RAISED]), counts.failed)} failing tests failed right here."
-    if differs == _KIND:
-        does = "returns" if own[_KIND] == StatementKind.RETURN else "decides where control goes"
-        return f"{equal} it {does}."
-    return f"{equal} failing tests execute only {many(-int(own[_SIZE]), 'statement')} of its function."
+        because = f"{_failing(int(own[_RAISED]), report.spectrum.counts.failed)} failed right here"
+    elif differs == _KIND:
+        because = "it returns" if own[_KIND] == StatementKind.RETURN else "it decides where control goes"
+    else:
+        because = f"failing tests execute only {many(-int(own[_SIZE]), 'statement')} of its function"
+    return f"Ahead of equal scores: {because}."
 
 
 def _difference(report: EvidenceReport, better: int, worse: int) -> str:
@@ -332,41 +347,36 @@ def _place(report: EvidenceReport, element: int) -> str:
     return f"{location.file.rpartition('/')[2]}:{location.line}"
 
 
-def _share(count: int, total: int) -> str:
-    return f"all {total}" if count == total and total > 1 else f"{count} of {total}"
+def _failing(count: int, total: int) -> str:
+    """Some of the failing tests."""
+    if count == total:
+        return f"all {total} failing tests" if total > 1 else "the failing test"
+    return f"{count} of {total} failing tests"
 
 
 def _of_branch(report: EvidenceReport, element: int) -> str:
     """The branch that gives a statement its score."""
-    branches, counts = report.statements.branches, report.spectrum.edge_hit_counts
-    edges = np.unique(branches.edge[branches.element == element])
+    edges, counts = report.statements.branches.leaving(element), report.spectrum.edge_hit_counts
     edge = int(edges[np.argmax(report.edge_score[edges])])
     ef, ep = int(counts.ef[edge]), int(counts.ep[edge])
-    passing = f"{ep} of {counts.passed} passing ones" if ep else "by no passing one"
-    return f"{_way(report, edge)} is taken by {_share(ef, counts.failed)} failing tests and {passing}."
+    passing = f"{ep} of {counts.passed} passing ones" if ep else "no passing one"
+    return f"{_branch(report, edge)} in {_failing(ef, counts.failed)} and in {passing}."
 
 
-def _way(report: EvidenceReport, edge: int) -> str:
+def _branch(report: EvidenceReport, edge: int) -> str:
     edges = report.statements.edges
     assert edges is not None
     target = int(edges.target[edge])
-    if edges.kind is EdgeKind.ARC and 0 < target < FIRST_OUTCOME:
-        return f"Its way to line {target}"
-    if edges.kind is EdgeKind.ARC and target < 0:
-        return "Its way out of the function"
-    if edges.kind is EdgeKind.ARC:
-        return f"The {'true' if target & 1 else 'false'} outcome of a condition in it"
+    line, leaves = target, target < 0
     if edges.kind is EdgeKind.BLOCK:
-        return _way_to_block(report, edge, target)
-    return f"Outcome {-target} of its decision"
-
-
-def _way_to_block(report: EvidenceReport, edge: int, block: int) -> str:
-    graph = next(graph for graph in report.statements.graphs if edge in graph.edge)
-    lines = report.spectrum.elements.line[graph.elements_of(block)]
-    if block == EXIT:
-        return "Its way out of the function"
-    return f"Its way to line {lines[0]}" if len(lines) else "One of its ways"
+        leaves, line = target == EXIT, report.statements.first_line_of_target(edge)
+    elif edges.kind is EdgeKind.OUTCOME:
+        return f"Its decision has outcome {-target}"
+    elif target >= FIRST_OUTCOME:
+        return f"A condition in it is {'true' if target & 1 else 'false'}"
+    if leaves:
+        return "From here control leaves the function"
+    return f"From here control goes to line {line}" if line > 0 else "One of its branches is taken"
 
 
 def _of_weight(report: EvidenceReport, level: int, element: int) -> str:
@@ -374,17 +384,21 @@ def _of_weight(report: EvidenceReport, level: int, element: int) -> str:
     tests.
     """
     spectrum, counts = report.spectrum, report.spectrum.counts
-    below = np.flatnonzero(report.level == level + 1)
-    if not len(below) or counts.ef[below[0]] != counts.ef[element] or counts.ep[below[0]] != counts.ep[element]:
+    if level + 1 >= len(report.keys):
+        return ""
+    below = int(report.first_of_level[level + 1])
+    if counts.ef[below] != counts.ef[element] or counts.ep[below] != counts.ep[element]:
         return ""
     names = spectrum.failing_tests(element)
-    others = set(spectrum.failing_tests(int(below[0])))
+    others = set(spectrum.failing_tests(below))
     own = [name for name in names if name not in others] or list(names)
     rows = {name: spectrum.rows[spectrum.test_index[name]] for name in own}
     name = max(own, key=lambda name: weight_of(rows[name], spectrum))
     size = int(np.count_nonzero(spectrum.candidates[rows[name]]))
     share = weight_of(rows[name], spectrum) / max(report.weights.total, 1)
-    return f"{name}, which executes only {many(size, 'statement')}, has {share:.0%} of the weight of all failing tests."
+    return (
+        f"{name} executes it and counts for {share:.0%} of the failures, as it executes only {many(size, 'statement')}."
+    )
 
 
 def _put_in(report: EvidenceReport, element: int) -> str:

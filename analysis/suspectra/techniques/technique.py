@@ -100,6 +100,23 @@ class Technique(ABC):
         """
         return score_difference(report, better, worse)
 
+    def reason(self, report: RankedReport, element: int) -> str:
+        """Say in one sentence why an element ranks before those after it.
+
+        Parameters
+        ----------
+        report : RankedReport
+            One that :meth:`localize` returned.
+        element : int
+            Its column in the spectrum.
+
+        Returns
+        -------
+        str
+            Empty unless overridden, and where the counts of tests say it.
+        """
+        return ""
+
     @abstractmethod
     def explain(self, report: RankedReport, position: int) -> Explanation:
         """Explain the rank of the entry at a position of this technique's report.

@@ -144,6 +144,10 @@ class TieBroken(Technique):
             self, report.spectrum, level, score, (*report.notes, *breaker.notes), first=report, second=breaker
         )
 
+    def reason(self, report: RankedReport, element: int) -> str:
+        """The first technique's."""
+        return self.technique.reason(own_report(report, TieBrokenReport).first, element)
+
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
         """What the first technique says; where it leaves them equal, what the second does."""
         ranked = own_report(report, TieBrokenReport)

@@ -34,6 +34,7 @@ def register(session: Session) -> None:
         return {
             "technique": status["technique"],
             "cloneFailed": technique.clone_failed if technique else False,
+            "without": list(dict.fromkeys(name for folder in folders for name in folder.snapshot.ranking.without)),
             "passed": status["passed"],
             "failed": status["failed"],
             "elements": sum(len(r) for f in folders if (r := f.snapshot.ranking.report) is not None),
@@ -104,6 +105,7 @@ def _suspect(session: Session, folder: Folder, mark: Mark) -> dict[str, Any]:
         "file": mark.file,
         "function": plain(suspect.function),
         **figures(mark),
+        "reason": plain(folder.snapshot.ranking.reason(suspect), MAX_TEXT),
         "failingTests": list(suspect.failing_tests),
         "examined": mark.examined,
         "innocent": mark.innocent,

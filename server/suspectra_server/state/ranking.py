@@ -111,6 +111,15 @@ class Ranking:
         """The elements of the report, under the same condition as `ranked`."""
         return self.ranked.spectrum.elements
 
+    @property
+    def without(self) -> tuple[str, ...]:
+        """The kinds of evidence that the ranking had to do without."""
+        return self.report.without if self.report is not None else ()
+
+    def reason(self, suspect: Suspect) -> str:
+        """Why a suspect ranks before the next ones, in one sentence; empty where the counts of tests say it."""
+        return self.ranked.technique.reason(self.ranked, suspect.element)
+
     @cached_property
     def files(self) -> Mapping[str, MeasuredFile]:
         """The measured files by path."""

@@ -1,0 +1,44 @@
+"""What keeps a ranking from singling out the fault."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.errors import Problem
+from suspectra.spectrum import Spectrum
+
+
+def caveats_of(spectrum: Spectrum, level: Ints) -> list[Problem]:
+    """Say what a ranking can't tell apart, and what would help.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        What was ranked.
+    level : ndarray of int32, shape (elements,)
+        The level of each element, 0 for those that rank highest.
+
+    Returns
+    -------
+    list of Problem
+        Each names a cause and a cure, and no file.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1]], failed=[True])
+    >>> [problem.cure for problem in caveats_of(spectrum, np.array([0, 0]))]
+    ['run passing tests too, best those near the failing ones']
+    """
+    counts = spectrum.counts
+    found = []
+    if not counts.passed:
+        cause = "no test passed, so lines that only failing tests execute can't be told from the others"
+        found.append(Problem("", "", cause, "run passing tests too, best those near the failing ones"))
+    suspected = spectrum.suspected
+    tied = int(np.count_nonzero(counts.ef[level == 0]))
+    if counts.passed and tied > 20 and tied > suspected / 2:
+        of_all = f"{tied} of the {suspected} that failing tests execute"
+        cause = f"the evidence can't tell lines apart: {of_all} share the first rank"
+        found.append(Problem("", "", cause, "add passing tests that execute some of these lines and not the others"))
+    return found
