@@ -1,7 +1,7 @@
-"""The recorder: what each test executes, kept in logs that others read.
+"""The recorder: it writes what each test executes to logs.
 
-Standard library only, Python 3.10 or newer: it runs in the user's own test process. Importing the package costs
-nothing. It may be there before pytest is, which would warn that it comes too late to rewrite asserts
+Standard library only, Python 3.10 or newer: it runs in the user's own test process. Importing the package loads nothing
+else. It may be imported before pytest, which would then warn that it is too late to rewrite asserts
 (PYTEST_DONT_REWRITE).
 """
 

@@ -1,4 +1,4 @@
-"""Modules whose asserts pytest rewrites are loaded by pytest's own loader, which gets probes here."""
+"""Instrumenting modules that pytest's own loader loads, because pytest rewrites their asserts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 
 __builtins__ = own.builtins
-__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
+__tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 
 class Hook(Protocol):
@@ -53,14 +53,14 @@ class Hook(Protocol):
 def instrument_rewritten(
     rewrite: Any, hook: Hook, capture: Callable[[ModuleType], AbstractContextManager[object]]
 ) -> Callable[[], None]:
-    """Instrument what pytest's loader loads from now on.
+    """Instrument modules that pytest's loader loads from now on.
 
     Parameters
     ----------
     rewrite : module
-        ``_pytest.assertion.rewrite``, of which nothing more of pytest need be there.
+        ``_pytest.assertion.rewrite``; other modules of pytest may not be loaded yet.
     hook : Hook
-        What makes the code with probes.
+        The hook that makes the code with probes.
     capture : callable
         Gives the context in which a module is executed, so that first imports are told apart here too.
 
@@ -101,7 +101,7 @@ def instrument_rewritten(
             original(self, module)
         else:
             self._rewritten_names[module.__name__] = Path(path)
-            vars(module).setdefault("__builtins__", vars(builtins))  # exec would set the recorder's own
+            vars(module).setdefault("__builtins__", vars(builtins))  # otherwise exec would set those of the recorder
             exec(code, vars(module))
 
     loader.exec_module = exec_module

@@ -1,4 +1,4 @@
-"""A process that a test started, recording itself for that test."""
+"""Recording in a process that a test started."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _hook: ImportHook | None = None
 
 
 def attach(folder: str, number: int) -> None:
-    """Record this process, which was started by the test with this number; nothing if that run is over.
+    """Record this process for the test that started it, unless the run is over.
 
-    An interpreter other than that of the tests is left alone, as its code may have other branches.
+    Another interpreter than that of the tests is not recorded, as its code may have other branches.
 
     Parameters
     ----------
     folder : str
-        Where the process that runs the tests keeps what it must know of its children.
+        The folder in which the process that runs the tests communicates with its children.
     number : int
-        The number under which this process was started.
+        The number with which this process was started.
     """
     global _hook
     try:
@@ -57,16 +57,16 @@ def attach(folder: str, number: int) -> None:
 
 
 def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None:
-    """Give each process that is forked from this one cells of its own.
+    """Give each process that is forked from this one its own cells.
 
     Parameters
     ----------
     hook : ImportHook
-        What stores into the cells of this process.
+        The import hook of this process.
     imports : FirstImports
-        Those of this process.
+        The first imports of this process.
     log : ChildLog
-        The log of this process; a forked one opens a log of its own beside it.
+        The log of this process; a forked process opens another log beside it.
     """
 
     def forked() -> None:
@@ -85,16 +85,16 @@ def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None
 
 
 def _number(folder: str, number: int) -> int:
-    """The number of the test to record for; the server of forks outlives the test that it was started by."""
+    """The number of the test to record for; a fork server outlives the test that started it."""
     serves = any("multiprocessing.forkserver" in word for word in sys.orig_argv)
     return present_number(folder) if serves else number
 
 
 def record_script() -> None:
-    """Record the script that this interpreter is about to run; it is loaded by no loader.
+    """Record the script that this interpreter is about to run, which no loader loads.
 
-    Python announces it by an audit event. The script then runs right there, with the globals it would have had, and
-    the interpreter ends as it would have at its end.
+    Python announces it by an audit event. The script is then run in that event's hook, with the same globals, and the
+    interpreter exits as it would after the script.
     """
     hook = _hook
     if hook is None:
@@ -120,7 +120,7 @@ def _script_code(hook: ImportHook, path: str) -> CodeType | None:
         with open(path, "rb") as stream:
             source = stream.read()
     except OSError:
-        return None  # Python says so
+        return None  # Python reports the error
     return hook.code(path, name, source)
 
 
@@ -133,7 +133,7 @@ def _run_script(code: CodeType, path: str) -> None:
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:
-        # what a reader sees is the script's own part of the traceback
+        # show only the script's own part of the traceback
         error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
         sys.excepthook(type(error), error, error.__traceback__)
         raise SystemExit(1) from None

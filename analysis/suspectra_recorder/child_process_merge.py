@@ -1,4 +1,4 @@
-"""Adding what children ran to the tests that started them."""
+"""Adding what child processes ran to the tests that started them."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from suspectra_recorder.instrumentation.own import os
 __builtins__ = own.builtins
 
 Imported = tuple[str, Mapping[LoadedFile, Sequence[int]]]
-"""The path of a module, and what its first import ran."""
+"""The path of a module, and the cells that its first import set."""
 
 
 class Adoption:
-    """The children of the tests of one process.
+    """Merges the child processes of tests into these tests.
 
     Parameters
     ----------
     hook : ImportHook
-        The cells of this process, to which those of children are added.
+        The import hook of this process; the cells of children are added to its cells.
     imports : FirstImports
-        Those of this process.
+        The first imports of this process.
     children : Children
-        The folder in which they leave what they ran.
+        The folder to which children write what they ran.
     imported : callable
-        Called with what each first import in a child ran, as `Imported`.
+        Called with `Imported` for each first import in a child.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Adoption:
         self.imports = imports
         self.children = children
         self.imported = imported
-        self._numbers: list[int] = []  # those under which the present test starts children
-        self._written: dict[int, int] = {}  # where in the log the test is that started children under a number
+        self._numbers: list[int] = []  # numbers with which the current test starts children
+        self._written: dict[int, int] = {}  # by number: position in the log of the test that started the children
 
     def start(self, when_forked: Callable[[], None]) -> None:
-        """Record the processes that are started from now on.
+        """Record processes that are started from now on.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class Adoption:
 
         def forked() -> None:
             if self.children.closed:
-                return  # the run is over, or this is a child of a child, which follows that
+                return  # the run is over, or this is a child of a child, which `follow_forks` handles
             when_forked()
             self.children.let_go()
             self._become_child()
@@ -82,28 +82,28 @@ class Adoption:
     # a test from its begin to its end
 
     def begin(self) -> None:
-        """Processes that are started from now on belong to a test."""
+        """Begin a test, to which processes that are started from now on belong."""
         self._numbers = [self.children.fresh()]
 
     def setup_done(self) -> None:
-        """Keep what the setup started apart from what comes after it, in case the test is run again."""
+        """Separate processes of the setup from later ones, in case the test is run again."""
         self._numbers.append(self.children.fresh())
 
     def again(self) -> None:
-        """Forget the children of the attempt, but not those of the first setup."""
+        """Drop the children of the attempt, but not those of the first setup."""
         self._numbers = [*self._numbers[:-1][:1], self.children.fresh()]
 
     def discard(self) -> None:
-        """The test did not end, and nobody asks for its children."""
+        """Drop the children of a test that did not end."""
         self._numbers = []
         self.children.present(0)
 
     def end(self) -> None:
-        """Add what ended children of the test ran to the cells."""
+        """Add what finished children of the test ran to the cells."""
         self._take(set(self._numbers))
 
     def written(self, at: int) -> None:
-        """Note where in the log the test that ended is going to be.
+        """Note the position in the log at which the finished test will be written.
 
         Parameters
         ----------
@@ -116,24 +116,24 @@ class Adoption:
     # between tests
 
     def outside(self, *, everything: bool = False) -> None:
-        """Add what those children ran that no test started.
+        """Add what children ran that no test started.
 
         Parameters
         ----------
         everything : bool
-            Add what running children ran so far, too, not only what ended ones ran.
+            Whether to add also what running children ran so far.
         """
         self._take({0}, everything=everything)
 
     def late(self, *, everything: bool = False) -> Iterator[int]:
-        """Add what children ran that ended after their test, test by test.
+        """Add what children ran that finished after their test, test by test.
 
-        The cells must be harvested before the next test is asked for.
+        The caller must harvest the cells before it asks for the next test.
 
         Parameters
         ----------
         everything : bool
-            Add what running children ran so far, too.
+            Whether to add also what running children ran so far.
 
         Yields
         ------
@@ -146,7 +146,7 @@ class Adoption:
                 yield at
 
     def moved(self, before: int, after: int) -> None:
-        """Note that a test is now elsewhere in the log.
+        """Note that a test was written again at another position of the log.
 
         Parameters
         ----------
@@ -158,12 +158,12 @@ class Adoption:
                 self._written[number] = after
 
     def stop(self) -> None:
-        """Record no more children, and let those that still run write on into nowhere."""
+        """Stop recording children; what running ones still write is ignored."""
         self.children.remove_env(os.environ)
         self.children.close()
 
     def _take(self, numbers: set[int], *, everything: bool = False) -> int:
-        """Add the cells of children that have ended, or of all; how many there were."""
+        """Add the cells of finished children, or of all; return their number."""
         children = [child for child in self.children.started_by(numbers) if everything or not child.runs]
         for child in children:
             files, imports = child.contents()

@@ -1,8 +1,8 @@
-"""Processes that tests start: what they run belongs to the test that started them.
+"""Child processes of tests: what they run counts for the test that started them.
 
-The process that runs the tests keeps a folder for them, and tells them of it and of the present test by an environment
-variable. A child keeps its cells in a file in there (:mod:`suspectra_recorder.shared_cells`), so nothing has to
-happen when it ends, however it ends. When a test ends its children's cells are added to its own.
+The process that runs the tests has a folder for them, whose path and the current test are in an environment variable. A
+child maps its cells to a file in this folder (:mod:`suspectra_recorder.shared_cells`), so nothing has to be done when
+it ends, even if it is killed. When a test ends, the cells of its children are added to its own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CELLS = ".cells"
 SETTINGS = "settings.json"
 STATE = "state"
 _OWNER = "owner"
-# present number, the mark of the child that came last, whether packages are recorded, why a child could not record
+# current number, mark of the last child, whether packages are recorded, errno of a child that could not record
 _STATE = struct.Struct("<Q8s?i")
 _MARK = slice(8, 16)
 _FAILURE = slice(17, 21)
@@ -52,18 +52,18 @@ _MIN_DESCRIPTORS = 64
 
 @dataclass(frozen=True)
 class ChildFile:
-    """A source that a child loaded, with its cells as they are now.
+    """A source that a child loaded, with the current values of its cells.
 
     Parameters
     ----------
     path : str
-        As it is recorded: relative to the workspace, with forward slashes.
+        Relative to the workspace, with forward slashes.
     digest : str
         SHA-256 of the source, hexadecimal.
     map : bytes
-        The map of its probes; empty where the process that runs the tests knows the source.
+        The map of its probes; empty if the process that runs the tests knows the source.
     cells : list of int
-        What its probes set or counted.
+        The values that its probes set or counted.
     """
 
     path: str
@@ -75,21 +75,21 @@ class ChildFile:
 class Children:
     """The children of one process that runs tests.
 
-    What runs is numbered: 0 is what belongs to no test, each attempt of a test has a number of its own.
+    Number 0 stands for code outside tests; each attempt of a test has its own number.
 
     Parameters
     ----------
     workspace : str
-        Its real path; the folder of the children is made in it.
+        The real path of the workspace, in which the folder is made.
     settings : dict
-        What a child needs to know to record as its parent does.
+        The settings with which children record.
     counting : bool
         Whether cells count.
 
     Raises
     ------
     OSError
-        When the workspace can't be written.
+        When the workspace is not writable.
     """
 
     def __init__(self, workspace: str, settings: dict[str, Any], counting: bool):
@@ -101,7 +101,7 @@ class Children:
         owner = os.path.join(self.folder, _OWNER)
         self._owner = os.open(f"{owner}.new", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         lock(self._owner)
-        os.rename(f"{owner}.new", owner)  # whoever sees it sees it locked
+        os.rename(f"{owner}.new", owner)  # so it is locked as soon as it is visible
         with open(os.path.join(self.folder, SETTINGS), "w", encoding="utf-8") as stream:
             json.dump({**settings, "counting": counting}, stream)
         with open(os.path.join(self.folder, STATE), "wb+") as stream:
@@ -109,12 +109,12 @@ class Children:
             stream.flush()
             self._state = mmap.mmap(stream.fileno(), _STATE.size)
         self._seen = self._state[_MARK]
-        self._there = False  # whether any child's files may be in the folder
+        self._there = False  # whether files of children may be in the folder
         self.number = 0
         self._last = 0
 
     def inject_env(self, environ: MutableMapping[str, str]) -> None:
-        """Let Python processes that are started with this environment record themselves.
+        """Make Python processes that are started with this environment record themselves.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Children:
         self.present(0)
 
     def remove_env(self, environ: MutableMapping[str, str]) -> None:
-        """Undo :meth:`inject_env`, also where the tests have changed the variables since.
+        """Undo :meth:`inject_env`, even if the tests have changed the variables since.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Children:
                 del environ["PYTHONPATH"]
 
     def fresh(self) -> int:
-        """Take a number that no child has yet; children are started under it from now on.
+        """Choose a new number for children that are started from now on.
 
         Returns
         -------
@@ -155,12 +155,12 @@ class Children:
         return self._last
 
     def present(self, number: int) -> None:
-        """Start children under this number from now on.
+        """Use this number for children that are started from now on.
 
         Parameters
         ----------
         number : int
-            One of `fresh`, or 0 for what belongs to no test.
+            A number from `fresh`, or 0 for code outside tests.
         """
         self.number = number
         self._state[:8] = number.to_bytes(8, "little")
@@ -168,7 +168,7 @@ class Children:
 
     @property
     def any(self) -> bool:
-        """Whether there may be a child of which not everything is known."""
+        """Whether there may be a child that is not merged yet."""
         mark = self._state[_MARK]
         if mark != self._seen:
             self._seen, self._there = mark, True
@@ -176,32 +176,32 @@ class Children:
 
     @property
     def failure(self) -> str:
-        """Why a child could not record itself; empty when all could."""
+        """Why a child could not record itself; empty if all could."""
         number = int.from_bytes(self._state[_FAILURE], "little")
         return os.strerror(number) if number else ""
 
     def numbers(self) -> set[int]:
-        """Those under which there are children of which not everything is known.
+        """Return the numbers of children that are not merged yet.
 
         Returns
         -------
         set of int
-            Empty where no child was started.
+            Empty if no child was started.
         """
         return {child.number for child in self._all()} if self.any else set()
 
     def started_by(self, numbers: set[int]) -> list[Child]:
-        """The children that were started under one of these numbers.
+        """Return the children that were started with one of some numbers.
 
         Parameters
         ----------
         numbers : set of int
-            Some of those under which children were started.
+            Numbers of children.
 
         Returns
         -------
         list of Child
-            In the order of their paths.
+            Sorted by path.
         """
         found = [child for child in self._all() if child.number in numbers] if self.any else []
         return sorted(found, key=lambda child: child.path)
@@ -211,7 +211,7 @@ class Children:
         try:
             names = os.listdir(self.folder)
         except OSError:
-            return  # a test removed it
+            return  # a test removed the folder
         for name in names:
             number, dash, _ = name.partition("-")
             if name.endswith(SUFFIX) and dash and number.isdigit():
@@ -219,7 +219,7 @@ class Children:
                 yield Child(os.path.join(self.folder, name), int(number), self.counting)
 
     def close(self) -> None:
-        """Take no more children; those that still run no longer count."""
+        """Remove the folder; children that still run no longer count."""
         self.let_go()
         _remove(self.folder)
         with contextlib.suppress(OSError):
@@ -231,7 +231,9 @@ class Children:
         return self._owner < 0
 
     def let_go(self) -> None:
-        """Let others sweep the folder away; a forked child does so, because only its parent keeps it."""
+        """Release the folder, so that others may remove it; a forked child does this, as the folder belongs to its
+        parent.
+        """
         if self._owner >= 0:
             os.close(self._owner)
             self._owner = -1
@@ -239,14 +241,14 @@ class Children:
 
 @dataclass(frozen=True)
 class Child:
-    """What a child left in the folder so far.
+    """The files of a child in the folder.
 
     Parameters
     ----------
     path : str
         Its log.
     number : int
-        The number under which it was started.
+        The number with which it was started.
     counting : bool
         Whether its cells count.
     """
@@ -257,16 +259,16 @@ class Child:
 
     @property
     def runs(self) -> bool:
-        """Whether it has not ended yet."""
+        """Whether it is still running."""
         return is_locked(self.path)
 
     def contents(self) -> tuple[list[ChildFile], list[tuple[str, list[ChildFile]]]]:
-        """The sources it loaded, and what its first imports ran; what can't be read is not there.
+        """Read the sources that it loaded, and what its first imports ran; unreadable parts are left out.
 
         Returns
         -------
         list of ChildFile
-            With the cells of all that it ran besides, first imports that did not end among that.
+            The cells of everything else that it ran, and of first imports that did not end.
         list of (str, list of ChildFile)
             The path of each imported module.
         """
@@ -290,36 +292,36 @@ class Child:
                         head, _ = split_json(payload)
                         imports.append((str(head["module"]), running.pop(int(head["import"]))))
         except (OSError, LogDamage, *DAMAGE):
-            pass  # the last frame of a child that was killed
+            pass  # the last frame of a killed child
         return [*found, *(file for files in running.values() for file in files)], imports
 
     def remove(self) -> None:
-        """Remove its files; a child that still runs writes on into nowhere."""
+        """Remove its files; what a running child still writes is lost."""
         for path in (self.path.removesuffix(SUFFIX) + CELLS, self.path):
             with contextlib.suppress(OSError):
                 os.unlink(path)
 
 
 class ChildLog:
-    """A child's own side: its log and its cells, under the number it was started with.
+    """The log and the cells of a child, as used by the child itself.
 
     Parameters
     ----------
     folder : str
-        Where the process that runs the tests looks for it.
+        The folder of the process that runs the tests.
     number : int
-        The number under which this process was started.
+        The number with which this process was started.
     counting : bool
         Whether cells count.
 
     Raises
     ------
     OSError
-        When the run is over, or this process may open too few files.
+        When the run is over, or the limit of open files is too low.
     """
 
     def __init__(self, folder: str, number: int, counting: bool):
-        if _descriptors() < _MIN_DESCRIPTORS:  # the program needs what it has been left
+        if _descriptors() < _MIN_DESCRIPTORS:  # leave the remaining descriptors to the program
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
         mark = os.urandom(8)
         self.folder = folder
@@ -335,20 +337,20 @@ class ChildLog:
             raise
 
     def take(self, path: str, digest: str, cells: int, source_map: bytes, **more: int) -> MutableSequence[int]:
-        """The cells of a source.
+        """Allocate cells for a source.
 
         Parameters
         ----------
         path : str
-            The name to record for the source.
+            The recorded name of the source.
         digest : str
             SHA-256 of the source, hexadecimal.
         cells : int
             How many cells it needs.
         source_map : bytes
-            The map of its probes; empty where the process that runs the tests has it.
+            The map of its probes; empty if the process that runs the tests has it.
         **more : int
-            More for the head of the frame.
+            Further fields of the frame's head.
 
         Returns
         -------
@@ -361,7 +363,7 @@ class ChildLog:
         return room
 
     def room(self, first: FirstImport, file: LoadedFile) -> MutableSequence[int]:
-        """Cells for what a first import runs of a source.
+        """Allocate cells for what a first import runs of a source.
 
         Parameters
         ----------
@@ -373,16 +375,16 @@ class ChildLog:
         Returns
         -------
         mutable sequence of int
-            The cells, all zero; a list that nobody reads where the log can't be written.
+            The cells, all zero; an unused list if the log can't be written.
         """
         number = self._imports.setdefault(first, len(self._imports) + 1)
         try:
             return self.take(file.path, file.digest, len(file.cells), b"", **{"import": number})
-        except OSError:  # it is called from the program's own code
+        except OSError:  # the program's own code must not see the error
             return [0] * len(file.cells)
 
     def imported(self, first: FirstImport) -> None:
-        """Note that a first import ended well.
+        """Note that a first import succeeded.
 
         Parameters
         ----------
@@ -393,19 +395,19 @@ class ChildLog:
             self._log.write(FrameKind.SHARED, with_json({"import": self._imports[first], "module": first.path}))
 
     def close(self) -> None:
-        """Leave the log to the process it belongs to."""
+        """Close the log, which belongs to another process after a fork."""
         self._log.close()
 
 
 def tell_failure(folder: str, error: OSError) -> None:
-    """Let the process that runs the tests know that this one does not record itself.
+    """Tell the process that runs the tests that this one can't record itself.
 
     Parameters
     ----------
     folder : str
-        That of the run.
+        The folder of the run.
     error : OSError
-        Why.
+        The reason.
     """
     with contextlib.suppress(OSError):  # the run is over
         _write_state(folder, _FAILURE, (error.errno or errno.EIO).to_bytes(4, "little"))
@@ -418,7 +420,7 @@ def _write_state(folder: str, place: slice, value: bytes) -> None:
 
 
 def _descriptors() -> int:
-    """How many files this process may open."""
+    """The number of files that this process may open."""
     if resource is None:
         return _MIN_DESCRIPTORS
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -426,17 +428,17 @@ def _descriptors() -> int:
 
 
 def present_number(folder: str) -> int:
-    """The number under which children are started at this moment.
+    """Return the number with which children are started now.
 
     Parameters
     ----------
     folder : str
-        That of the run.
+        The folder of the run.
 
     Returns
     -------
     int
-        0 where no test is running.
+        0 if no test is running.
 
     Raises
     ------
@@ -454,7 +456,7 @@ def _sweep(above: str) -> None:
         owner = os.path.join(folder, _OWNER)
         if os.path.exists(owner) and not is_locked(owner):
             with contextlib.suppress(OSError):
-                os.unlink(owner)  # what is open can't be, where there are no locks
+                os.unlink(owner)  # without locks, open files can't be removed
                 _remove(folder)
 
 

@@ -1,9 +1,9 @@
-"""Which way of recording costs less: probes that store, or ``sys.monitoring``.
+"""Choosing the cheaper way of recording: probes that store, or ``sys.monitoring``.
 
-A probe costs the same each time it is passed; watched by ``sys.monitoring`` it costs much more the first time a test
-passes it, and next to nothing from then on. How often probes are passed is not known, but the tests recorded before
-tell how many each passed at all, and how much work it did meanwhile. From that follows what ``sys.monitoring`` would
-add to the work; it is taken where that is little, whatever the probes would have added.
+A probe that stores costs the same each time it is passed. With ``sys.monitoring`` it costs much more the first time
+that a test passes it, and almost nothing later. How often probes are passed is not known, but earlier recordings tell
+how many probes each test passed and how much CPU time it used. From this follows the overhead of ``sys.monitoring``,
+which is chosen if it is small.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from suspectra_recorder.log.frames import FRAME, MAGIC, SUFFIX, FrameKind, split
 from suspectra_recorder.options import RECORDERS
 
 MICROSECONDS_PER_PROBE = 10.0
-"""CPU time of a test for each probe it passes, from which on ``sys.monitoring`` is taken.
+"""``sys.monitoring`` is chosen if tests use at least this much CPU time per passed probe.
 
-The first pass of a probe takes it about 0.5 µs, so it adds about 5 % at most then (benchmarks/probe_cost.py).
+The first pass of a probe then takes about 0.5 µs, so the overhead is at most about 5 % (benchmarks/probe_cost.py).
 """
 
 _SAMPLE = 400
@@ -31,14 +31,14 @@ _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, struct.erro
 
 
 class Choice(NamedTuple):
-    """How to record, with the reason where it is not what was asked for.
+    """The way of recording, with the reason if it is not the requested one.
 
     Parameters
     ----------
     monitoring : bool
-        Whether by ``sys.monitoring``, otherwise by probes that store.
+        Whether to use ``sys.monitoring`` instead of probes that store.
     objection : str
-        Why it is not what was asked for; empty where it is.
+        Why it is not the requested way; empty if it is.
     """
 
     monitoring: bool
@@ -58,14 +58,14 @@ def choose(asked: str, folder: str, *, counting: bool) -> Choice:
     asked : str
         One of `RECORDERS`.
     folder : str
-        Where earlier runs were recorded.
+        The folder of the recording, with earlier runs.
     counting : bool
-        Whether probes are to count, which only stores can.
+        Whether probes must count, which only stores can do.
 
     Returns
     -------
     Choice
-        What was asked for, where that is possible.
+        The requested way if that is possible.
     """
     if asked not in RECORDERS:
         choice = choose("auto", folder, counting=counting)
@@ -79,17 +79,17 @@ def choose(asked: str, folder: str, *, counting: bool) -> Choice:
 
 
 def microseconds_per_probe(folder: str) -> float:
-    """CPU time of the recorded tests for each probe that they passed, out of a sample; 0 when nothing is known.
+    """Estimate the CPU time per passed probe from a sample of the recorded tests.
 
     Parameters
     ----------
     folder : str
-        The logs of a workspace.
+        The folder of the logs.
 
     Returns
     -------
     float
-        Microseconds.
+        Microseconds; 0 without recorded tests.
     """
     seconds, passed = 0.0, 0
     tests = [(path, place) for path in _logs(folder) for place in _tests(path)]
@@ -116,7 +116,7 @@ def _logs(folder: str) -> list[str]:
 
 
 def _tests(path: str) -> Iterator[tuple[int, int]]:
-    """Where in a log the tests stand that were recorded without counts; nothing else of it is read."""
+    """The positions in a log of tests that were recorded without counts; nothing else is read."""
     try:
         with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
             wanted = False

@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are complete."""
+"""Writing files atomically."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from io import BufferedWriter
 
 @contextlib.contextmanager
 def complete_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[BufferedWriter]:
-    """Write a file that takes its place when the block ends; whoever reads meanwhile sees the old one.
+    """Write a file that replaces the old one when the block ends; until then, readers see the old file.
 
-    An error, an interrupt too, leaves the old file as it was and nothing beside it. A link at the path is replaced
-    itself, not what it leads to.
+    After an error or an interrupt, the old file is unchanged and no other file is left. If the path is a link, the link
+    is replaced, not its target.
 
     Parameters
     ----------
     path : str or path-like
         The file. Its folder must exist.
     mode : int, default 0o666
-        Rights of the new file, before the user's umask.
+        Permissions of the new file, before the user's umask.
 
     Yields
     ------
     io.BufferedWriter
-        The new file, whose name until then is its ``name``.
+        The new file; ``name`` is its temporary name.
 
     Raises
     ------
@@ -49,8 +49,8 @@ def complete_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[B
             stream.close()
             os.replace(partial, path)
         except BaseException:
-            with contextlib.suppress(OSError):  # what did not fit on the disk does not fit now
-                stream.close()  # Windows removes no open file
+            with contextlib.suppress(OSError):  # closing may fail again if the disk is full
+                stream.close()  # Windows can't remove open files
             with contextlib.suppress(OSError):
                 os.unlink(partial)
             raise

@@ -1,9 +1,9 @@
-"""The start of a recording before there is a recorder: when Python or pytest starts, and no plugin is loaded yet.
+"""Starting a recording before the recorder exists: when Python or pytest starts, before plugins are loaded.
 
-Projects may be plugins of pytest themselves, and their ini file may name their classes; then pytest imports them before
-it calls any plugin. What they run is kept in memory until pytest's plugin takes it over. What pytest's configuration
-says about the recording is not known by then. So everything is instrumented that may be wanted, and the few values that
-change how are looked for in the text of the configuration; where they turn out otherwise, that is reported.
+A project may itself be a plugin of pytest, or its ini file may name its classes. Then pytest imports it before it calls
+any plugin. What runs until then is kept in memory for the recorder. As pytest's configuration is not read yet,
+everything that may be recorded is instrumented, and the few settings that matter are searched in the text of the
+configuration. If they turn out to be different, a problem is reported.
 """
 
 from __future__ import annotations
@@ -32,22 +32,23 @@ _RECORDER = re.compile(rf"""^\s*{RECORDER.ini_name}\s*=\s*["']?(\w+)|{RECORDER.p
 
 @dataclass
 class EarlyStart:
-    """What was put into the import system before there was a recorder.
+    """The hooks that were installed before the recorder existed.
 
     Parameters
     ----------
     hooks : Hooks
-        What was put there.
+        The hooks.
     asked : str
-        The recorder that was asked for, as far as that was known.
+        The requested recorder, as far as it was known.
     choice : Choice
-        The one that was chosen.
+        The chosen recorder.
     python : module or None
-        What Python's start left to know: the modules that were there before. None where pytest's plugin began.
+        The ``sitecustomize`` module of Suspectra, which knows the modules imported before. None if pytest's plugin
+        started the recording.
     before : frozenset of str
-        The modules that were there before where pytest's plugin began.
+        The modules imported before, if pytest's plugin started the recording.
     undo : callable
-        Leaves pytest's loader as it was; None as long as pytest is not there.
+        Restores pytest's loader; None until pytest is imported.
     """
 
     hooks: Hooks
@@ -58,34 +59,34 @@ class EarlyStart:
     undo: Callable[[], None] | None = None
 
     def suits(self, asked: str, *, counting: bool) -> bool:
-        """Whether what was assumed is what is asked for, now that this is known.
+        """Whether the assumed settings are the actual ones.
 
         Parameters
         ----------
         asked : str
-            The recorder that is asked for, one of `RECORDERS`.
+            The requested recorder, one of `RECORDERS`.
         counting : bool
             Whether probes are to count.
 
         Returns
         -------
         bool
-            Whether a recorder can go on with it.
+            True if the recorder can continue with these hooks.
         """
         return self.asked == asked and self.hooks.import_hook.counting == counting
 
     def hand_over(self, scope: Scope) -> Hooks:
-        """Give the hooks to the recorder that goes on with them.
+        """Pass the hooks to the recorder, which continues with them.
 
         Parameters
         ----------
         scope : Scope
-            What is to be recorded; what was imported and is not part of it is left out.
+            The files to record; imported files outside it are dropped.
 
         Returns
         -------
         Hooks
-            The same hooks, from now on for this scope.
+            The same hooks, restricted to this scope.
         """
         self._leave_pytest()
         files = {file.path for file in self.hooks.import_hook.files}
@@ -94,7 +95,7 @@ class EarlyStart:
         return self.hooks
 
     def close(self) -> None:
-        """Instrument nothing more."""
+        """Stop instrumenting."""
         self._leave_pytest()
         self.hooks.close()
 
@@ -108,12 +109,12 @@ _started: EarlyStart | None = None
 
 
 def start(python: ModuleType) -> None:
-    """Instrument what is imported from now on, when Python starts.
+    """Start instrumenting when Python starts.
 
     Parameters
     ----------
     python : module
-        The one that is run then.
+        Suspectra's ``sitecustomize`` module.
     """
     settings = Settings.from_json(os.environ[VARIABLE])
     if settings.workspace:
@@ -121,19 +122,19 @@ def start(python: ModuleType) -> None:
 
 
 def start_in_pytest(workspace: str, arguments: Iterable[str]) -> Callable[[], None]:
-    """Instrument what is imported from now on, when pytest loads its plugin, unless that began before.
+    """Start instrumenting when pytest loads the plugin, unless this was started before.
 
     Parameters
     ----------
     workspace : str
-        Where the environment names none.
+        The workspace, if the environment names none.
     arguments : iterable of str
-        pytest's.
+        The arguments of pytest.
 
     Returns
     -------
     callable
-        Ends it, unless somebody has gone on with it.
+        Stops it, unless a recorder has taken it over.
     """
     if _started is not None:
         return lambda: None
@@ -170,12 +171,12 @@ def _start(
 
 
 def take() -> EarlyStart | None:
-    """What :func:`start` began, for the one who goes on with it.
+    """Take over what :func:`start` started.
 
     Returns
     -------
     EarlyStart or None
-        None where nothing was begun, or somebody has taken it.
+        None if nothing was started, or it was taken over already.
     """
     global _started
     started, _started = _started, None
@@ -183,7 +184,7 @@ def take() -> EarlyStart | None:
 
 
 def _with_pytest(started: EarlyStart) -> None:
-    """Instrument what pytest's loader loads, too, as soon as there is one."""
+    """Instrument also what pytest's loader loads, as soon as pytest is imported."""
     hooks = started.hooks
 
     def there() -> None:
@@ -198,7 +199,7 @@ def _with_pytest(started: EarlyStart) -> None:
 
 
 def _configuration(workspace: str) -> Iterator[str]:
-    """The texts in which pytest may be told how to record; which of them it takes is not known yet."""
+    """The texts of possible configurations of pytest; it is not known yet which of them pytest will use."""
     yield os.environ.get("PYTEST_ADDOPTS", "")
     for folder in dict.fromkeys((workspace, os.getcwd())):
         for name in _INI_FILES:

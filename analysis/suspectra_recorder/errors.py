@@ -1,4 +1,4 @@
-"""What can go wrong, said so that the reader can fix it."""
+"""Problems and errors, with what the user can do about them."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing that is wrong with the evidence, and how to put it right.
+    """A problem of the evidence, and how to fix it.
 
     Parameters
     ----------
     file : str
-        The file the problem is in, as the user would name it.
+        The name of the file with the problem.
     place : str
-        Where in the file: a line, a record, a table, a test. Empty when it is the whole file.
+        The place in the file: a line, a record, a table, a test. Empty for the whole file.
     cause : str
-        What is wrong, a full sentence without its stop.
+        What is wrong: a sentence without a full stop.
     cure : str
-        What the user can do about it, a full sentence without its stop.
+        What the user can do about it: a sentence without a full stop.
 
     Examples
     --------
     >>> print(Problem(".coverage", "", "it holds no contexts", "run pytest with --cov-context=test"))
     .coverage: it holds no contexts. Fix: run pytest with --cov-context=test
 
-    A message of somebody else may bring its own stop:
+    Messages from other programs may end with a full stop:
 
     >>> print(Problem("", "", "the test run failed: the option is unset.", "set it"))
     the test run failed: the option is unset. Fix: set it
@@ -39,11 +39,11 @@ class Problem:
     def __str__(self) -> str:
         where = f"{self.file} ({self.place})" if self.file and self.place else self.file or self.place
         text = f"{where}: {self.cause}" if where else self.cause
-        stop = "" if text.endswith((".", "!", "?")) else "."  # messages of others may bring their own
+        stop = "" if text.endswith((".", "!", "?")) else "."  # messages from other programs may have one
         return f"{text}{stop} Fix: {self.cure}" if self.cure else text
 
     def as_dict(self) -> dict[str, str]:
-        """The four fields by name, as the JSON output prints them.
+        """Return the fields by name, as in the JSON output.
 
         Returns
         -------
@@ -54,12 +54,12 @@ class Problem:
 
 
 class SuspectraError(Exception):
-    """The root of every error Suspectra raises on purpose.
+    """The base class of Suspectra's errors.
 
     Parameters
     ----------
     problem : Problem
-        What is wrong and what to do; kept as an attribute, and its text is the error's.
+        What is wrong and what to do. It is an attribute, and its text is the error's message.
 
     Examples
     --------

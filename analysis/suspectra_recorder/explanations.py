@@ -1,9 +1,9 @@
-"""Explanations of failures: what a runner executes to say why a test failed.
+"""Explanations of failures: code that a runner executes to describe why a test failed.
 
-pytest and unittest call the ``__repr__`` and ``__eq__`` of the program's objects for the message of a failed assertion,
-and hooks of the project's own report the failure. No test asked for that. As hardly any but failing tests would execute
-it, it would always be among the most suspicious. So it belongs to no test; but tests rest on it, because a message may
-be what a test expects.
+pytest and unittest call ``__repr__`` and ``__eq__`` of the program's objects for the message of a failed assertion, and
+the project's own hooks may report the failure. The test itself does not execute this code. As almost only failing tests
+would execute it, it would always rank among the most suspicious. So it counts for no test. But a change of it may
+affect tests that check such messages, so it is recorded as a dependency.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ _CASE, _MOCK = "unittest.case", "unittest.mock"
 
 
 class Explanations:
-    """What was executed to explain the failures of one test after the other.
+    """Records what is executed to explain the failures of tests.
 
     Parameters
     ----------
     recorder : Recorder
-        Where they are recorded.
+        The recorder to which explanations are written.
     """
 
     def __init__(self, recorder: Recorder):
@@ -46,16 +46,16 @@ class Explanations:
         self._undo: list[Callable[[], None]] = []
 
     def begin(self) -> None:
-        """A test begins."""
+        """Begin a test."""
         self._executed.clear()
 
     def end(self) -> tuple[str, ...]:
-        """End a test, and record what explained its failures.
+        """End a test, and record the explanations of its failures.
 
         Returns
         -------
         tuple of str
-            The name under which that is recorded, alone; empty where nothing was executed for it.
+            The name of the recorded rows; empty if nothing was executed.
         """
         numbers = {file: number for number, file in enumerate(self._recorder.hook.files)} if self._executed else {}
         passed = {numbers[file]: cells for file, cells in self._executed.items() if file in numbers}
@@ -63,17 +63,17 @@ class Explanations:
         return (name,) if name else ()
 
     def capture(self, *, needed: bool = True) -> AbstractContextManager[None]:
-        """A context for what explains a failure.
+        """Return a context for code that explains a failure.
 
         Parameters
         ----------
         needed : bool
-            With False the context does nothing.
+            If False, the context does nothing.
 
         Returns
         -------
         context manager
-            What runs inside belongs to no test.
+            Code inside it counts for no test.
         """
         return self._attempt() if needed else nullcontext()
 
@@ -85,16 +85,16 @@ class Explanations:
         self._executed[file] = self._executed.get(file, 0) | executed
 
     def explains(self, owner: Any, name: str, unless: Callable[[], bool] = bool) -> None:
-        """Note that a function of a module or class explains failures.
+        """Mark a function of a module or class as an explanation of failures.
 
         Parameters
         ----------
         owner : module or class
-            What has the function.
+            The module or class with the function.
         name : str
-            The function; nothing happens where this version has none of that name.
+            The name of the function, which may not exist in this version.
         unless : callable
-            Asked at each call; where it gives True, the call is what a test does and explains nothing.
+            Called before each call; if it returns True, the call belongs to the test.
         """
         original = getattr(owner, name, None)
         if original is None:
@@ -109,23 +109,23 @@ class Explanations:
         self.replace(owner, name, explain)
 
     def replace(self, owner: Any, name: str, stand_in: object) -> None:
-        """Set an attribute until all is undone.
+        """Replace an attribute until :meth:`undo`.
 
         Parameters
         ----------
         owner : object
-            What has the attribute.
+            The object with the attribute.
         name : str
-            The attribute.
+            The name of the attribute.
         stand_in : object
-            Its value until then.
+            The new value.
         """
         original = getattr(owner, name)
         setattr(owner, name, stand_in)
         self._undo.append(lambda: setattr(owner, name, original))
 
     def undo(self) -> None:
-        """Let all functions be what they were."""
+        """Restore all functions."""
         while self._undo:
             self._undo.pop()()
 
@@ -143,16 +143,16 @@ class _Explanation(Capture):
 
 
 def in_pytest(explanations: Explanations, rewrite: Any, config: Any) -> None:
-    """Take out what explains asserts that pytest rewrote.
+    """Separate explanations of asserts that pytest rewrote.
 
     Parameters
     ----------
     explanations : Explanations
-        What they are added to.
+        The explanations of the recorder.
     rewrite : module
         ``_pytest.assertion.rewrite``.
     config : pytest.Config
-        A test may run pytest itself; what explains the asserts of that run is what the test does.
+        The configuration of this run. If a test runs pytest itself, explanations of that run belong to the test.
     """
     util = rewrite.util
 
@@ -165,14 +165,14 @@ def in_pytest(explanations: Explanations, rewrite: Any, config: Any) -> None:
 
 
 def in_unittest(explanations: Explanations, imports: FirstImports) -> None:
-    """Take out what explains the failed assertions of unittest and its mocks, as soon as they are there.
+    """Separate explanations of failed assertions of unittest and its mocks, once these modules are imported.
 
     Parameters
     ----------
     explanations : Explanations
-        What they are added to.
+        The explanations of the recorder.
     imports : FirstImports
-        What says when unittest or its mocks are there.
+        Notifies when unittest or its mocks are imported.
     """
 
     def case() -> None:
@@ -194,7 +194,7 @@ def in_unittest(explanations: Explanations, imports: FirstImports) -> None:
 
 
 class _Pretty:
-    """The module pprint as unittest sees it, one function of which explains failures there."""
+    """Stands in for the module pprint in unittest, where one of its functions explains failures."""
 
     def __init__(self, module: ModuleType):
         self._module = module

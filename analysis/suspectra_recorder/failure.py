@@ -1,4 +1,4 @@
-"""Recordings of runs that failed before any test was collected."""
+"""Recording runs that failed before any test was collected."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from suspectra_recorder.settings import Settings
 
 
 def record_failure(settings: Settings, describe: Callable[[Scope], CollectionError]) -> None:
-    """Write a recording that holds nothing but why there is none, and tell the launcher.
+    """Write a recording with only the error, and report it to the launcher.
 
     Parameters
     ----------
     settings : Settings
-        What was asked for: the workspace and the run.
+        The settings, with the workspace and the run.
     describe : callable
-        Makes the error, given the scope that names files.
+        Given the scope, returns the error.
     """
     scope = Scope(settings.workspace)
     try:
@@ -36,14 +36,14 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
 
 
 def report_status(settings: Settings, line: dict[str, Any]) -> None:
-    """Add a line to the file by which the launcher learns how the run went.
+    """Append a line to the status file of the launcher.
 
     Parameters
     ----------
     settings : Settings
-        They name the file; where they name none, nothing happens.
+        The settings with the file's path; if it is empty, nothing is written.
     line : dict of str to Any
-        What JSON can hold.
+        An object that JSON can represent.
     """
     if settings.status:
         try:

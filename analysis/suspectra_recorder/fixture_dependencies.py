@@ -1,8 +1,7 @@
-"""What tests rest on besides the code that they execute themselves.
+"""Dependencies of tests besides the code that they execute themselves.
 
-That are the files they stand in, with the ``conftest.py`` files above, and the setup of shared fixtures, which earlier
-tests executed for them. A ranking has no use for it; it tells which tests a change can
-reach.
+These are the files of the tests, the ``conftest.py`` files above them, and the setup of shared fixtures, which earlier
+tests executed. Rankings do not use them, but they tell which tests a change can affect.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ _VARIANT = "a file of tests"
 
 
 class TestFiles:
-    """The files that tests stand in.
+    """The files that contain tests.
 
     Parameters
     ----------
     recorder : Recorder
-        Where they are recorded.
+        The recorder to which they are written.
     """
 
     __test__ = False
@@ -41,19 +40,19 @@ class TestFiles:
         self._above: dict[str, tuple[int, ...]] = {}
 
     def numbers(self, path: str, *, parted: bool) -> tuple[int, ...]:
-        """Their numbers in the recording: of a test's own file, and of the conftests above.
+        """Return the indices of a test's own file and of the conftests above it.
 
         Parameters
         ----------
         path : str
             The test's own file.
         parted : bool
-            Whether the file's functions are to be told apart.
+            Whether to distinguish the functions of the file.
 
         Returns
         -------
         tuple of int
-            Its own file first; without files outside the workspace.
+            Indices in the recording, the test's own file first; without files outside the workspace.
         """
         key = path, parted
         if key not in self._of:
@@ -64,7 +63,7 @@ class TestFiles:
         return self._of[key]
 
     def imported(self) -> None:
-        """Record the modules of tests that hold no test, too, since others may import them."""
+        """Record also test modules without tests, since other modules may import them."""
         scope = self.recorder.scope
         for path in imported_files():
             if path.endswith(".py") and scope.is_test_module(path) and scope.name(path) is not None:
@@ -82,7 +81,7 @@ class TestFiles:
         return self._above[folder]
 
     def _number(self, path: str, *, parted: bool) -> int | None:
-        """The number of a file; `parted` when its functions are to be told apart."""
+        """The index of a file; `parted` to distinguish its functions."""
         if (path, parted) not in self._numbers:
             self._numbers[path, parted] = self._record(path, parted)
         return self._numbers[path, parted]
@@ -112,7 +111,7 @@ class TestFiles:
             try:
                 outline = Outline.from_tree(parse(source), tests=True)
             except (SyntaxError, ValueError, RecursionError):
-                outline = None  # any change of it then concerns all of its tests
+                outline = None  # then any change affects all of its tests
             item = Instrumented(compile("", path, "exec"), 0, ModuleMap(outline=outline).to_bytes())
             if cache:
                 cache.store(place, key, item)
@@ -120,27 +119,28 @@ class TestFiles:
 
 
 class SharedSetup:
-    """What one test executes and later ones make use of.
+    """Setup of fixtures that one test executes and later tests use.
 
     Parameters
     ----------
     recorder : Recorder
-        Where it is recorded.
+        The recorder to which it is written.
     """
 
     def __init__(self, recorder: Recorder):
         self.recorder = recorder
-        self._fixtures: dict[int, tuple[Any, str]] = {}  # the fixture, and the name it is recorded under
+        self._fixtures: dict[int, tuple[Any, str]] = {}  # the fixture, and its name in the recording
 
     def made(self, fixture: Any) -> None:
-        """Record what set up a fixture; nearly always it is the first thing that its test executes.
+        """Record the setup of a fixture, which is almost always the first thing that its test executes.
 
-        What the test executed before counts as executed by the fixture, too: it may be a fixture that this one uses.
+        Everything that the test executed so far counts for the fixture, since it may be another fixture that this one
+        uses.
 
         Parameters
         ----------
         fixture : pytest.FixtureDef
-            It was set up a moment ago.
+            The fixture, which was just set up.
         """
         if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
             self._fixtures[id(fixture)] = fixture, name
@@ -151,12 +151,12 @@ class SharedSetup:
         Parameters
         ----------
         fixture : pytest.FixtureDef
-            Of any scope.
+            A fixture of any scope.
         """
         self._fixtures.pop(id(fixture), None)
 
     def used_by(self, item: Any) -> tuple[str, ...]:
-        """The shared fixtures that a test uses at this moment.
+        """Return the shared fixtures that a test uses.
 
         Parameters
         ----------
@@ -166,8 +166,8 @@ class SharedSetup:
         Returns
         -------
         tuple of str
-            The names under which their setup is recorded.
+            The names of their setup in the recording.
         """
         asked = set(getattr(item, "fixturenames", ()))
-        asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those asked for by name
+        asked.update(getattr(getattr(item, "_request", None), "_fixture_defs", ()))  # those requested by name
         return tuple(name for fixture, name in self._fixtures.values() if fixture.argname in asked)

@@ -1,7 +1,7 @@
-"""The folders that the recorder writes to: recordings in the workspace, and the user's cache outside of it.
+"""The folders to which the recorder writes: recordings in the workspace, and the user's cache outside it.
 
-What a workspace holds may come from others: a link could lead out of it, and code that was put where the recorder
-looks for code of its own would run. So links are refused, and code is kept where only the user can write.
+The content of a workspace may come from others: a link could lead out of it, and code in the recorder's cache would be
+run. So links are refused, and the cache is where only the user can write.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from suspectra_recorder.errors import Problem, SuspectraError, UsageError
 from suspectra_recorder.instrumentation.cache import is_own
 from suspectra_recorder.settings import FOLDER
 
-OLDEST = 30 * 24 * 3600.0  # seconds without a run after which a workspace's part of the cache is removed
-MAX_WORKSPACES = 200  # of the cache; then those without a run for the longest time are removed
-MAX_REMOVED = 20  # parts that one run removes: the next one goes on
-_MAX_ENTRIES = 10_000  # that are looked at
+OLDEST = 30 * 24 * 3600.0  # seconds after the last run, after which a workspace's cache is removed
+MAX_WORKSPACES = 200  # in the cache; beyond, those with the oldest last run are removed
+MAX_REMOVED = 20  # caches that one run removes; the next run continues
+_MAX_ENTRIES = 10_000  # entries of the cache folder that are looked at
 
 
 class RecordingError(SuspectraError):
-    """Nothing can be recorded; the tests run all the same."""
+    """Nothing can be recorded, but the tests still run."""
 
 
 def make_recording_folder(workspace: str, *names: str) -> str:
@@ -35,14 +35,14 @@ def make_recording_folder(workspace: str, *names: str) -> str:
     Parameters
     ----------
     workspace : str
-        Its real path.
+        The real path of the workspace.
     *names : str
         The folders below ``.suspectra``, from the outermost inwards.
 
     Returns
     -------
     str
-        The path of the innermost one.
+        The path of the innermost folder.
 
     Raises
     ------
@@ -68,17 +68,17 @@ def make_recording_folder(workspace: str, *names: str) -> str:
 
 
 def refuse_links(folder: str) -> None:
-    """Make sure that a recording's folder is no link, nor the ``.suspectra`` that it stands in.
+    """Check that a recording's folder is not a link, and neither is the ``.suspectra`` folder above it.
 
     Parameters
     ----------
     folder : str
-        A recording's.
+        The folder of a recording.
 
     Raises
     ------
     UsageError
-        When one of them is.
+        When one of them is a link.
     """
     above = os.path.dirname(os.path.abspath(folder))
     for path in (above,) * (os.path.basename(above) == FOLDER) + (folder,):
@@ -93,20 +93,20 @@ def _ignore(path: str) -> None:
 
 
 def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str | None:
-    """The user's cache for a workspace, made for them alone.
+    """Return the user's private cache folder for a workspace, and make it.
 
     Parameters
     ----------
     workspace : str
-        Its real path.
+        The real path of the workspace.
     environ : mapping, optional
-        Where the user's folders are named.
+        The environment, which names the user's folders.
 
     Returns
     -------
     str or None
-        A folder that only this user can write to. None where there is none: no home, a folder of somebody else, or one
-        inside the workspace, where others may have put something.
+        A folder to which only this user can write. None if there is none: no home, a folder of another user, or one
+        inside the workspace, whose content may come from others.
     """
     base = _user_caches(environ)
     if base is None:
@@ -132,24 +132,24 @@ def cache_folder(workspace: str, environ: Mapping[str, str] = os.environ) -> str
 
 
 def is_own_folder(path: str) -> bool:
-    """Whether a folder is this user's, not a link, and closed to everybody else's changes.
+    """Whether a folder belongs to this user, is not a link, and is not writable for others.
 
     Parameters
     ----------
     path : str
-        Of a folder that exists.
+        An existing folder.
 
     Returns
     -------
     bool
-        False where others may have put something into it.
+        False if others may have written to it.
     """
     status = os.lstat(path)
     return stat.S_ISDIR(status.st_mode) and is_own(status)
 
 
 def _user_caches(environ: Mapping[str, str]) -> str | None:
-    """Where this user's programs keep what they can make again, as the system has it."""
+    """The system's folder for caches of this user."""
     named = environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
     if os.path.isabs(named):
         return named
@@ -165,7 +165,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _tidy(parts: str, used: str) -> None:
-    """Remove the parts of the cache that no run has used for long."""
+    """Remove the caches of workspaces without a recent run."""
     found = []
     with os.scandir(parts) as entries:
         for number, entry in enumerate(entries):

@@ -1,4 +1,4 @@
-"""Errors of the recorder where it is hooked into a runner: the recording says so, and the user's run goes on."""
+"""Errors of the recorder's hooks: they are noted in the recording, and the user's run continues."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from suspectra_recorder.recorder import Recorder
 from suspectra_recorder.settings import FOLDER, RECORDING
 
 __builtins__ = own.builtins
-__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
+__tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 _Plugin = TypeVar("_Plugin", bound=type)
 
 
 def failed(step: str, cause: str) -> Problem:
-    """Make the problem that says at which step of the run the recorder failed.
+    """Make the problem of a failure of the recorder.
 
     Parameters
     ----------
     step : str
-        The step, as a user can read it.
+        The step of the run, in the user's words.
     cause : str
         The exception and its message.
 
     Returns
     -------
     Problem
-        With what to do about it.
+        The problem.
     """
     return Problem(
         f"{FOLDER}/{RECORDING}",
@@ -44,12 +44,12 @@ def failed(step: str, cause: str) -> Problem:
 
 
 class HookErrors:
-    """Keeps errors of the recorder out of the run, and notes them in the recording.
+    """Catches errors of the recorder, and notes them in the recording.
 
     Parameters
     ----------
     recorder : Recorder
-        The recording that says what failed.
+        The recorder in whose recording failures are noted.
     """
 
     def __init__(self, recorder: Recorder):
@@ -58,12 +58,12 @@ class HookErrors:
         self._noted: set[str] = set()
 
     def attempt(self, step: str, do: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that may fail, which the recording then says once for each step.
+        """Call a function that may fail; the first failure of each step is noted in the recording.
 
         Parameters
         ----------
         step : str
-            What is tried, as a user can read it.
+            The step of the run, in the user's words.
         do : callable
             The function.
         *arguments : object
@@ -72,7 +72,7 @@ class HookErrors:
         Returns
         -------
         object
-            What it returns; None where it fails.
+            Its result; None if it fails.
         """
         result = self._guard.attempt(step, do, *arguments)
         cause = self._guard.failures.pop(step, None)
@@ -87,12 +87,12 @@ class HookErrors:
             self._recorder.problem(problem.file, problem.place, problem.cause, problem.cure)
 
     def around(self, step: str, around: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
-        """Put a function around another one; the inner one is called once, whether the outer one fails or not.
+        """Wrap a function by another one; the inner one is called once, even if the outer one fails.
 
         Parameters
         ----------
         step : str
-            What is tried, as a user can read it.
+            The step of the run, in the user's words.
         around : callable
             Takes the inner function and its arguments, and calls it; it may fail.
         original : callable
@@ -101,7 +101,7 @@ class HookErrors:
         Returns
         -------
         callable
-            Takes the arguments of the inner function, and returns and raises what that does.
+            A function with the arguments, the result and the exceptions of the inner one.
         """
 
         @functools.wraps(original)
@@ -121,7 +121,7 @@ class HookErrors:
                 try:
                     around(run, *arguments, **more)
                 except BaseException as error:
-                    if not ended or ended[-1][1] is not error:  # else it is the run's own, which is raised below
+                    if not ended or ended[-1][1] is not error:  # else it is the inner function's error, raised below
                         raise
 
             self.attempt(step, tried)
@@ -140,12 +140,12 @@ class _Attempting(Protocol):
 
 
 def contained(plugin: _Plugin) -> _Plugin:
-    """Have each hook of a plugin class run by its method ``attempt``, which lets no error out.
+    """Make each hook of a plugin class run by its method ``attempt``, which catches errors.
 
     Parameters
     ----------
     plugin : type
-        The class; it has a method ``attempt``, as `HookErrors` has.
+        The class, with a method ``attempt`` like `HookErrors.attempt`.
 
     Returns
     -------
@@ -179,6 +179,6 @@ def _around_others(name: str, hook: Callable[..., Generator[None, Any, None]]) -
 
 
 def _finish(steps: Generator[None, Any, None], outcome: Any) -> None:
-    """What a hook does after the others; nothing where it failed before them."""
+    """Run the part of a hook after the other hooks, unless it failed before them."""
     with suppress(StopIteration):
         steps.send(outcome)

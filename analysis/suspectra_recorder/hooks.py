@@ -1,4 +1,4 @@
-"""What a process that runs tests has in Python's import system while it is recorded."""
+"""The hooks into Python's import system while a process is recorded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from suspectra_recorder.scope import Scope
 
 
 class Hooks:
-    """The import hook and the first imports of a process; they may be there before its recorder is.
+    """The import hook and the first imports of a process; they may exist before its recorder.
 
     Parameters
     ----------
     scope : Scope
-        What to instrument.
+        The files to instrument.
     counting : bool
         Count how often probes are passed.
     monitoring : bool
@@ -27,9 +27,9 @@ class Hooks:
     Attributes
     ----------
     imported : list
-        What first imports ran and is not written yet.
+        What first imports ran, as far as it is not written yet.
     cache : str
-        The folder of instrumented code, empty for none.
+        The cache of instrumented code, empty for none.
     """
 
     def __init__(self, scope: Scope, *, counting: bool = False, monitoring: bool = False):
@@ -45,12 +45,12 @@ class Hooks:
         )
 
     def install(self) -> None:
-        """Instrument what is imported from now on."""
+        """Start instrumenting."""
         self.import_hook.install()
         self.first_imports.install()
 
     def close(self) -> None:
-        """Instrument nothing more."""
+        """Stop instrumenting."""
         self.import_hook.uninstall()
         self.first_imports.uninstall()
         if self.import_hook.monitor is not None:

@@ -1,4 +1,4 @@
-"""Options: each declared once, whatever it is chosen by.
+"""Options, each declared once for all places in which it can be set.
 
 `OPTIONS` are those of a recording. pytest's command line, its ini file, `suspectra record` and the reference are made
 from them. The other options of the command line and the settings of editors have the same type.
@@ -12,24 +12,24 @@ from typing import Any, NamedTuple
 
 
 class Option(NamedTuple):
-    """A value that can be chosen.
+    """An option.
 
     Parameters
     ----------
     name : str
-        In snake case, as the code has it.
+        The name in code, in snake case.
     default : bool, int, float, str or tuple of str
-        What holds when nobody chooses. Its type is the type of the option.
+        The default value, whose type is the type of the option.
     help : str
-        What it does, in sentences. They may have code in backticks.
+        Sentences about what it does, with code in backticks.
     values : mapping of str to str, optional
-        The only values it takes, each with a sentence.
+        The possible values, each with a sentence.
     minimum, maximum : float, optional
-        The range of a number; the least length of a tuple.
+        The range of a number; `minimum` is also the least length of a tuple.
     flag : str, optional
-        Its name on command lines and in ini files, where that is not `name`.
+        Its name on command lines and in ini files, if it differs from `name`.
     negative : str, optional
-        What it does to turn it off, where it is on by default.
+        Sentence about turning it off, if it is on by default.
     """
 
     name: str
@@ -43,36 +43,36 @@ class Option(NamedTuple):
 
     @property
     def word(self) -> str:
-        """Its name on a command line, without dashes in front."""
+        """Its name on a command line, without leading dashes."""
         return (self.flag or self.name).replace("_", "-")
 
     @property
     def pytest_flag(self) -> str:
-        """The option of pytest."""
+        """Its name as an option of pytest."""
         return f"--suspectra-{'no-' if self.default is True else ''}{self.word}"
 
     @property
     def pytest_attribute(self) -> str:
-        """Where pytest keeps the value of that option."""
+        """The attribute in which pytest stores that option."""
         return self.pytest_flag.removeprefix("--").replace("-", "_")
 
     @property
     def ini_name(self) -> str:
-        """The value in pytest's ini file."""
+        """Its name in pytest's ini file."""
         return f"suspectra_{self.word.replace('-', '_')}"
 
     def combine(self, chosen: Iterable[Any]) -> Any:
-        """The value that several places choose together.
+        """Combine the values from several places.
 
         Parameters
         ----------
         chosen : iterable
-            A value for each place, the one that counts most first. None and the empty text choose nothing.
+            The value from each place, by falling priority. None and the empty string mean no value.
 
         Returns
         -------
         bool, str or tuple of str
-            A switch is turned as soon as one place turns it, tuples are added up, and else the first choice holds.
+            A switch is changed if any place changes it, tuples are concatenated, and otherwise the first value is used.
         """
         values = [value for value in chosen if value is not None and value != ""]
         if isinstance(self.default, bool):

@@ -1,4 +1,4 @@
-"""Saying how a run gets on while it lasts: a line of JSON for each event, for a program that shows it."""
+"""Reporting the progress of a run to another program, as a line of JSON for each event."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ _FLAGS = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
 
 
 class Progress:
-    """Adds lines to a file: ``{"tests": 817}`` once it is known how many run, ``{"failed": false}`` as each test ends.
+    """Appends lines to a file: ``{"tests": 817}`` after collection, ``{"failed": false}`` when a test ends.
 
-    ``{"trouble": "no tests were found"}`` says why they do not come to their end. Every process of a run adds its own.
-    What can't be written is left out.
+    ``{"trouble": "no tests were found"}`` says why the tests will not complete. Every process of a run appends its own
+    lines. Errors of writing are ignored.
 
     Parameters
     ----------
     path : str
-        The file, which exists; empty to say nothing.
+        An existing file; empty to report nothing.
     """
 
     def __init__(self, path: str):
         self._path = path
 
     def collected(self, tests: int) -> None:
-        """So many tests will run.
+        """Report how many tests will run.
 
         Parameters
         ----------
         tests : int
-            How many.
+            The number of tests.
         """
         self._add({"tests": tests})
 
     def ended(self, failed: bool) -> None:
-        """A test ended.
+        """Report that a test ended.
 
         Parameters
         ----------
@@ -46,12 +46,12 @@ class Progress:
         self._add({"failed": failed})
 
     def trouble(self, text: str) -> None:
-        """The tests do not come to their end.
+        """Report that the tests will not complete.
 
         Parameters
         ----------
         text : str
-            Why, for the user.
+            The reason, for the user.
         """
         self._add({"trouble": text})
 
@@ -64,7 +64,7 @@ class Progress:
 def _append(
     path: str,
     data: bytes,
-    # tests may have replaced those of the module, or closed every file that was open
+    # the originals: tests may have replaced the functions of the module, or closed all open files
     open_: Callable[[str, int], int] = os.open,
     write: Callable[[int, bytes], int] = os.write,
     close: Callable[[int], None] = os.close,

@@ -1,8 +1,8 @@
-"""The pytest plugin: inert unless it is switched on.
+"""The pytest plugin, which does nothing unless it is switched on.
 
 It is switched on by ``--suspectra``, by ``-p suspectra``, by ``suspectra = true`` in pytest's ini file, or by
-``suspectra record``, which sets an environment variable. Until then nothing but this module and the declared options is
-loaded.
+``suspectra record``, which sets an environment variable. Until then, only this module and the declarations of options
+are loaded.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     Parameters
     ----------
     parser : pytest.Parser
-        Takes them.
+        The parser to which they are added.
     pluginmanager : pytest.PytestPluginManager
-        Knows pytest's configuration, as far as that has been read.
+        Has pytest's configuration, as far as it has been read.
     """
     config = pluginmanager.get_plugin("pytestconfig")
     if VARIABLE in os.environ and config is not None:
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def _declare(option: Option, parser: pytest.Parser, group: pytest.OptionGroup) -> None:
-    """Declare an option of the command line, and the value of the ini file for the same."""
+    """Declare an option for the command line and for the ini file."""
     if isinstance(option.default, bool):
         group.addoption(option.pytest_flag, action="store_true", help=option.negative or option.help)
         parser.addini(option.ini_name, option.help, type="bool", default=option.default)
@@ -58,12 +58,12 @@ def _declare(option: Option, parser: pytest.Parser, group: pytest.OptionGroup) -
 
 
 def _asked_for(config: pytest.Config) -> bool:
-    """Whether it is known, while pytest loads its plugins, that this one is to be switched on."""
+    """Whether it is already known, while pytest loads its plugins, that this one will be switched on."""
     return _switched_on(config) or "--suspectra" in config.invocation_params.args
 
 
 def _start_early(config: pytest.Config) -> None:
-    """Instrument what plugins import that are loaded after this one."""
+    """Instrument what later plugins import."""
     if not config.pluginmanager.has_plugin("suspectra-session"):
         from suspectra_recorder.early import start_in_pytest
 
@@ -72,8 +72,8 @@ def _start_early(config: pytest.Config) -> None:
 
 
 def _end(config: pytest.Config, around: BaseException | None) -> None:
-    """Where pytest ended before the recording began, say why."""
-    if VARIABLE in os.environ:  # which is gone once it has begun
+    """If pytest ends before the recording began, record why."""
+    if VARIABLE in os.environ:  # it is removed when the recording begins
         with StandardLibrary():
             from suspectra_recorder.pytest_session import failed_to_start, failure_of_pytest
         if (error := failure_of_pytest(around)) is not None:
@@ -104,18 +104,18 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     Parameters
     ----------
     early_config : pytest.Config
-        Where the recorder is registered if it is switched on.
+        The configuration with which the recorder is registered, if it is switched on.
     """
     _activate(early_config)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Start now, where the plugin was loaded too late to see the conftests.
+    """Start now, if the plugin was loaded too late to see the conftests.
 
     Parameters
     ----------
     config : pytest.Config
-        Where the recorder is registered if it is switched on.
+        The configuration with which the recorder is registered, if it is switched on.
     """
     _activate(config)

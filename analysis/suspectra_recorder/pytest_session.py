@@ -1,4 +1,4 @@
-"""pytest's hooks, once recording is switched on."""
+"""The hooks of pytest that record a session."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def start(config: pytest.Config) -> None:
     Parameters
     ----------
     config : pytest.Config
-        Where the hooks are registered; its options and ini values are what is asked for.
+        The configuration, with the options and ini values; the hooks are registered with it.
     """
     began = early.take()
     asked = Settings.from_json(os.environ[VARIABLE]) if VARIABLE in os.environ else Settings()
@@ -85,7 +85,7 @@ def start(config: pytest.Config) -> None:
 
 
 def _given(config: pytest.Config, option: Option) -> tuple[Any, Any]:
-    """What pytest's command line and its ini file choose."""
+    """The values of an option on pytest's command line and in its ini file."""
     options = getattr(config, "known_args_namespace", config.option)
     value = getattr(options, option.pytest_attribute, None)
     if isinstance(option.default, bool):
@@ -112,17 +112,17 @@ def failed_to_start(config: pytest.Config, error: BaseException) -> None:
 
 
 def failure_of_pytest(around: BaseException | None) -> Exception | None:
-    """The exception by which pytest is ending.
+    """Return the exception with which pytest ends.
 
     Parameters
     ----------
     around : BaseException or None
-        One that was being handled before pytest was started.
+        The exception that was being handled when pytest was started.
 
     Returns
     -------
     Exception or None
-        None where pytest ends in another way, as by ``pytest.exit``.
+        None if pytest ends in another way, such as by ``pytest.exit``.
     """
     error = sys.exc_info()[1]
     if not isinstance(error, Exception) or isinstance(error, pytest.exit.Exception):
@@ -131,7 +131,7 @@ def failure_of_pytest(around: BaseException | None) -> Exception | None:
 
 
 class _NoRecording:
-    """The tests run as if nothing had been asked for, and the reason is printed."""
+    """Stands in for a session that can't be recorded: the tests run normally, and the reason is printed."""
 
     def __init__(self, settings: Settings, problem: Problem):
         self.settings = settings
@@ -195,8 +195,8 @@ class _Session:
     def pytest_report_header(self) -> str | None:
         if self.settings.status or self.worker:
             return None
-        way = " by sys.monitoring" if self.choice.monitoring else ""
-        return f"suspectra: recording{way} to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
+        how = " by sys.monitoring" if self.choice.monitoring else ""
+        return f"suspectra: recording{how} to {os.path.relpath(self.recorder.folder, self.config.rootpath)}"
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_exception_interact(self, node: Any, call: Any, report: Any) -> Iterator[None]:
@@ -209,13 +209,13 @@ class _Session:
         self._not_collected(excinfo.value)
 
     def _not_collected(self, error: BaseException, collector: str = "", home: str = "") -> None:
-        """Record what kept tests from being collected; without a collector the whole run failed."""
+        """Record a collection error; without a collector the whole run failed."""
         scope = self.recorder.scope
         self.failed = self.failed or not collector
         self.recorder.not_collected(describe(error, scope.name, scope.root, collector=collector, home=home))
 
     def _note_failure(self) -> None:
-        """Record what ends pytest by an exception: a usage error, a conftest that can't be imported."""
+        """Record an exception that ends pytest, such as a usage error or a conftest that can't be imported."""
         if not self.failed and (error := failure_of_pytest(self.around)) is not None:
             self._not_collected(error)
 
@@ -245,7 +245,7 @@ class _Session:
         if self.left_out is not None:
             self._leave_out(items, self.left_out)
         for item in items:
-            self._files_of(item)  # as they are now that they have been imported
+            self._files_of(item)  # record them now, after they were imported
         self.test_files.imported()
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
@@ -263,7 +263,7 @@ class _Session:
         return bool(getattr(self.config.option, "lf", False))
 
     def _all_tried(self, names: list[str], partly: set[str]) -> set[str]:
-        """What was tried to be collected; see :class:`suspectra_recorder.log.history.WholeFiles`."""
+        """The node ids that were tried; see :class:`suspectra_recorder.log.history.WholeFiles`."""
         tried = set()
         for name in {*self.tried, *names}:
             file, *inner = name.split("::")
@@ -274,7 +274,7 @@ class _Session:
         return tried
 
     def _leave_out(self, items: list[pytest.Item], selection: dict[str, Any]) -> None:
-        """Deselect the tests that need not run; what they did under another Python says nothing about this one."""
+        """Deselect tests that need not run. Runs with another version of Python do not count."""
         python, only = sys.version.split()[0], selection.get("only")
         if only is not None:
             needless = [item for item in items if item.nodeid not in only]
@@ -345,7 +345,7 @@ class _Session:
         self.shared.gone(fixturedef)
 
     def failed_phase(self, item: pytest.Item, call: Any, report: pytest.TestReport) -> None:
-        """A phase or a subtest ended by an exception: where the first one was raised is where the test failed."""
+        """Note the stack of the first phase or subtest that ended with an exception, as that of the test."""
         if self.stack is None and report.failed and item.nodeid == self.current and call.excinfo is not None:
             error, traceback = call.excinfo.value, call.excinfo.tb
             said = getattr(getattr(report.longrepr, "reprcrash", None), "message", "")
@@ -369,17 +369,17 @@ class _Session:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and self.left_out and self.left_out["left_out"]:
-            session.exitstatus = pytest.ExitCode.OK  # that there is nothing to run is what was hoped for
+            session.exitstatus = pytest.ExitCode.OK  # no test is affected, which is a success
         self.test_files.imported()
         self.recorder.outside()
         self._note_failure()
-        self.report()  # a worker of pytest-xdist may be ended right behind this
+        self.report()  # a worker of pytest-xdist may be killed after this
 
     def pytest_unconfigure(self) -> None:
         self.end()
 
     def end(self) -> None:
-        """The run is over: pytest says so, or never came so far as to begin."""
+        """End the recording, also if pytest never started the session."""
         if self.ended:
             return
         self.ended = True
@@ -419,9 +419,9 @@ class _Session:
 
 
 class _Reports:
-    """Leaves out how failures are reported, and keeps where tests failed.
+    """Separates the reporting of failures from tests, and notes where tests failed.
 
-    Where nothing failed it does nothing, as it is called six times a test.
+    Without a failure it does nothing, as it is called six times per test.
     """
 
     def __init__(self, session: _Session):
@@ -450,7 +450,7 @@ class _Reports:
 
 
 def _file_of_argument(argument: str, root: str) -> str:
-    """The file of a ``file::test`` argument as node ids name it."""
+    """The file of a ``file::test`` argument, as in node ids."""
     path = os.path.abspath(argument.split("::")[0])
     return os.path.relpath(path, root).replace(os.sep, "/")
 

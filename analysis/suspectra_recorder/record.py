@@ -1,4 +1,4 @@
-"""What is recorded of one test besides its rows."""
+"""The record of one test, without its rows."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __builtins__ = own.builtins
 
 @dataclass(frozen=True)
 class TestRecord:
-    """A test as its frame holds it, without its rows.
+    """The outcome of a test, for its frame.
 
     Parameters
     ----------
     name : str
-        pytest's node id, or what another runner calls the test.
+        pytest's node id, or the name in another runner.
     verdict : str
         The value of a `suspectra.evidence.evidence.Verdict`.
     phases : mapping of str to str
@@ -27,13 +27,13 @@ class TestRecord:
     message : str
         The first line of a failure.
     seconds : float
-        How long all attempts took, as the runner measured it.
+        Duration of all attempts, as measured by the runner.
     location : tuple of (str, int), optional
-        The file and the line, counted from 1; None where it is outside the workspace.
+        The file and the line, counted from 1; None if it is outside the workspace.
     flaky : bool
         Whether an earlier attempt ended differently.
     shares : tuple of str
-        The names of what others executed for it; see `Recorder.share`.
+        Names of shared rows on which it depends; see `Recorder.share`.
     stack : Stack, optional
         Where it failed.
     """
@@ -61,7 +61,7 @@ class TestRecord:
         Returns
         -------
         dict of str to Any
-            What JSON can hold.
+            An object that JSON can represent.
         """
         return {
             "name": self.name,

@@ -1,4 +1,4 @@
-"""Writing down what one process runs, test by test."""
+"""Recording what one process runs, test by test."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ class Recorder:
     Parameters
     ----------
     scope : Scope
-        What to record.
+        The files to record.
     run : str
-        The run this process is part of.
+        The run of this process.
     worker : str
-        This process's name within the run, empty for the only one.
+        The name of this process within the run, empty if it is the only one.
     about : mapping, optional
-        More about the run, for readers.
+        Further facts about the run, for readers.
     counting : bool
         Count how often probes are passed.
     monitoring : bool
         Watch probes by ``sys.monitoring``, which must be available.
     early : EarlyStart, optional
-        What began before this recorder, which goes on with it.
+        Hooks that were installed before; this recorder continues with them.
 
     Raises
     ------
     RecordingError
-        When the workspace can't be written.
+        When the workspace is not writable.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Recorder:
         self._report_scope()
 
     def start(self, *, launched: bool = False) -> None:
-        """Instrument what is imported from now on, and tell what was imported before and is not known.
+        """Start instrumenting, and report modules that were imported before without probes.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Recorder:
         self._hooks.install()
 
     def record_children(self) -> None:
-        """Record the processes that are started from now on, for the tests that start them."""
+        """Record processes that tests start from now on."""
         settings = {
             "python": sys.version,
             "workspace": self.scope.root,
@@ -145,12 +145,12 @@ class Recorder:
         self._adoption.start(self._forked)
 
     def _forked(self) -> None:
-        """Leave the recording to the process that this one was forked from."""
+        """Stop recording in a forked process."""
         self.log.close()
         self._adoption = None
 
     def stop(self) -> None:
-        """Write what is left and let the log go."""
+        """Write the remaining records and close the log."""
         self.outside(at_the_end=True)
         if self._adoption is not None:
             if failure := self._adoption.children.failure:
@@ -160,15 +160,15 @@ class Recorder:
         self._hooks.close()
         self.log.close()
         if self._stopped and sys.__stderr__ is not None:
-            sys.__stderr__.write(self._stopped)  # not before the tests are over, some of which look at what is written
+            sys.__stderr__.write(self._stopped)  # only after the tests, some of which check what is printed
 
     def outside(self, *, at_the_end: bool = False) -> None:
-        """Record that what ran since the last harvest belongs to no test.
+        """Record what ran since the last harvest as code outside tests.
 
         Parameters
         ----------
         at_the_end : bool
-            Whether the run is over; then what running children ran so far counts too.
+            Whether the run is over; then running children count too.
         """
         if self._adoption is not None:
             self._adoption.outside(everything=at_the_end)
@@ -182,7 +182,7 @@ class Recorder:
                 self._adoption.moved(at, self._complete(at))
 
     def begin(self) -> None:
-        """Begin a test: what runs from now on belongs to it, except what first imports run."""
+        """Begin a test. Code that runs from now on belongs to it, except first imports."""
         self.outside()
         self.imports.apart = True
         if self._adoption is not None:
@@ -190,34 +190,34 @@ class Recorder:
         self._began = time.process_time()
 
     def setup_done(self) -> None:
-        """Remember what has run so far, in case this test is run again."""
+        """Remember what the setup ran, in case this test is run again."""
         self._frozen_setup = self.hook.harvest()
         self.hook.mark(*self._frozen_setup)
         if self._adoption is not None:
             self._adoption.setup_done()
 
     def again(self) -> None:
-        """Forget the attempt, but not what its setup ran: shared fixtures are not set up a second time."""
+        """Drop what the attempt ran, except its setup, since shared fixtures are not set up again."""
         self.hook.harvest()
         self.hook.mark(*self._frozen_setup)
         if self._adoption is not None:
             self._adoption.again()
 
     def discard(self) -> None:
-        """Forget what ran since the last harvest: the test it belongs to did not end."""
+        """Drop what ran since the last harvest, because its test did not end."""
         self.hook.harvest()
         if self._adoption is not None:
             self._adoption.discard()
 
     def test(self, record: TestRecord, files: Iterable[int] = ()) -> None:
-        """Record a test: what ran since the last harvest belongs to it.
+        """Record a test, with what ran since the last harvest.
 
         Parameters
         ----------
         record : TestRecord
-            How it ended.
+            The outcome of the test.
         files : iterable of int
-            The numbers of files that it rests on besides.
+            The indices of further files on which it depends.
         """
         head = {**record.head(self._now()), "cpu": round(time.process_time() - self._began, 6)}
         if self._adoption is not None:
@@ -229,19 +229,20 @@ class Recorder:
         self.tests += 1
 
     def lost(self, record: TestRecord) -> None:
-        """Record a test of which nothing is known but how it ended, because its process died.
+        """Record a test without rows, because its process died.
 
         Parameters
         ----------
         record : TestRecord
-            How it ended.
+            The outcome of the test.
         """
         self._write(FrameKind.TEST, with_json(record.head(self._now()), pack_rows([], b"")))
 
     def collected(self, files: Mapping[str, Iterable[str]], tried: Iterable[str]) -> None:
-        """Record which files were collected as a whole, with their tests: older tests of theirs are gone.
+        """Record which files were collected completely, with their tests. Other recorded tests of these files are
+        dropped.
 
-        What older runs could not collect is gone too, as far as this run tried to collect it.
+        Older collection errors are dropped too, if this run tried to collect the same nodes.
 
         Parameters
         ----------
@@ -254,18 +255,18 @@ class Recorder:
         self._write(FrameKind.SCOPE, WholeFiles(self._now(), names, frozenset(tried)).payload())
 
     def not_collected(self, error: CollectionError) -> None:
-        """Record what kept tests from being collected.
+        """Record a collection error.
 
         Parameters
         ----------
         error : CollectionError
-            Without its time, which is added.
+            The error; its time is set.
         """
         self._write(FrameKind.ERROR, json.dumps(replace(error, time=self._now()).as_dict()).encode())
         self.errors.append(error)
 
     def file_without_probes(self, path: str, digest: str, source_map: bytes) -> int:
-        """Note a file that tests rest on but do not execute with probes.
+        """Add a file without probes on which tests depend.
 
         Parameters
         ----------
@@ -279,32 +280,32 @@ class Recorder:
         Returns
         -------
         int
-            Its number.
+            Its index.
         """
         return self.hook.add(LoadedFile(path, digest, [], source_map, traced=False))
 
     def passed(self) -> dict[int, int]:
-        """Return what ran since the last harvest, and let it stand.
+        """Return what ran since the last harvest, without resetting it.
 
         Returns
         -------
         dict of int to int
-            By the number of each source its cells as bits, the first one in the highest bit.
+            The cells of each source as bits, the first cell in the highest bit, by the index of the source.
         """
         return self.hook.passed()
 
     def share(self, passed: Mapping[int, int]) -> str:
-        """Record what a test ran for others too.
+        """Record rows that a test shares with others.
 
         Parameters
         ----------
         passed : mapping of int to int
-            As `passed` gives it.
+            A result of `passed`.
 
         Returns
         -------
         str
-            The name it is recorded under; empty where nothing ran.
+            Its name in the recording; empty if nothing ran.
         """
         if not passed:
             return ""
@@ -318,12 +319,12 @@ class Recorder:
         return pack_rows(list(passed), b"".join(parts))
 
     def _write_imports(self) -> list[int]:
-        """Write down what first imports ran since the last time, which belongs to no test.
+        """Record what first imports ran since the last call; it belongs to no test.
 
         Returns
         -------
         list of int
-            The numbers of the imported modules.
+            The indices of the imported modules.
         """
         if not self._imported:
             return []
@@ -343,7 +344,7 @@ class Recorder:
         return list(own)
 
     def _harvested(self, files: Iterable[int]) -> bytes:
-        """The rows of what ran, and of these files, which the test rests on, whether it ran any of them or not."""
+        """The rows of what ran, and of further files on which the test depends, even if none of their code ran."""
         touched, bits = self.hook.harvest()
         self._write_files()
         size = sum(len(self.hook.files[n].cells) // 8 for n in touched)
@@ -352,14 +353,14 @@ class Recorder:
         return pack_rows([*touched, *more], bits[:size] + none + bits[size:])
 
     def problem(self, file: str, place: str, cause: str, cure: str) -> None:
-        """Record something that a reader of the recording should know.
+        """Record a problem.
 
         Parameters
         ----------
         file : str
-            The file it is about, as the user would name it.
+            The name of the file with the problem.
         place : str
-            Where in the file; may be empty.
+            The place in the file; may be empty.
         cause : str
             What is wrong.
         cure : str
@@ -368,7 +369,7 @@ class Recorder:
         self._write(FrameKind.PROBLEM, json.dumps(Problem(file, place, cause, cure).as_dict()).encode())
 
     def _complete(self, at: int) -> int:
-        """Write a test once more, with what its children ran after it, which is in the cells; returns where it is."""
+        """Write a test again, with the cells of children that ended after it; return the new position."""
         head, rows = split_json(self.log.payload(at))
         touched, bits = unpack_rows(rows)
         self.hook.mark(touched, bits)
@@ -378,7 +379,7 @@ class Recorder:
         return after
 
     def _now(self) -> int:
-        """The time, which never goes back: of two records of a test the later one counts."""
+        """The time, which never goes back, since of two records of a test the later one counts."""
         now = time.time_ns() + self._behind
         if now < self._last:
             self._behind += self._last - now
@@ -390,13 +391,15 @@ class Recorder:
         try:
             self.log.write(kind, payload)
             if self._behind:
-                os.utime(self.log.path, ns=(self._now(), self._now()))  # for the next run to see
+                os.utime(self.log.path, ns=(self._now(), self._now()))  # the next run reads this time
         except OSError as error:  # a full disk must not fail the tests
             self.log.close()
             self._stopped = f"suspectra: recording stopped: {error}\n"
 
     def _write_files(self) -> None:
-        """Write what was loaded since the last time; not when it is loaded, in the middle of the user's code."""
+        """Write the sources loaded since the last call. It is not done while loading, in the middle of the user's
+        code.
+        """
         files = self.hook.files
         while self._files_written < len(files):
             self._files_written += 1
@@ -440,7 +443,7 @@ class Recorder:
 
 
 def imported_files() -> list[str]:
-    """The files of all modules that are there.
+    """List the files of all imported modules.
 
     Returns
     -------
@@ -456,7 +459,7 @@ def imported_files() -> list[str]:
 
 
 def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring: bool) -> Hooks:
-    """Those that are there where they do what is wanted, or others."""
+    """The hooks of an early start if they fit, else new ones."""
     if early is None:
         return Hooks(scope, counting=counting, monitoring=monitoring)
     before = early.hooks.import_hook
@@ -467,7 +470,7 @@ def _hooks(scope: Scope, early: EarlyStart | None, *, counting: bool, monitoring
 
 
 def _clock_behind(folder: str) -> int:
-    """How far the clock stands behind what was recorded before, in nanoseconds: 0 unless it was set back.
+    """How far the clock is behind the last record, in nanoseconds: 0 unless it was set back.
 
     Of two records of a test the later one counts, and a log is as old as its last record.
     """

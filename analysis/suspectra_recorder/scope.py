@@ -1,4 +1,4 @@
-"""Which files are recorded, and under which name."""
+"""Deciding which files are recorded, and under which names."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _TEST_FOLDERS = frozenset({"test", "tests"})
 class Scope:
     """Decides about each file that is imported.
 
-    Recorded is what lies below the workspace, but for virtual environments, hidden folders, installed packages
-    and build trees; and what `sources` names, wherever it lies. Test modules and conftest files are recorded
-    only with `include_tests`. A file is not left out because its path has ``test`` in it.
+    Files of the workspace are recorded, except those in virtual environments, hidden folders, installed packages and
+    build folders; also everything that `sources` names. Test modules and conftest files are recorded only with
+    `include_tests`. Other files with ``test`` in their paths are recorded.
 
     Parameters
     ----------
     root : str
         The workspace.
     sources : iterable of str
-        Folders, or names of importable packages, that are recorded besides.
+        Further folders or names of importable packages to record.
     include_tests : bool
-        Record test modules and conftest files, too.
+        Whether to record test modules and conftest files too.
     patterns : iterable of str
         pytest's ``python_files``.
     """
@@ -58,7 +58,7 @@ class Scope:
         self._holds_tests: dict[str, bool] = {}
 
     def __call__(self, path: str) -> str | None:
-        """The name to record a file under, None when it is not recorded."""
+        """Return the recorded name of a file, None if it is not recorded."""
         if not path.endswith(".py"):
             return None
         real = os.path.realpath(path)
@@ -70,7 +70,7 @@ class Scope:
         return name
 
     def name(self, path: str) -> str | None:
-        """A path relative to the workspace with forward slashes, None outside of it.
+        """Return a path relative to the workspace, None if it is outside.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Scope:
         Returns
         -------
         str or None
-            Such as ``src/cart.py``.
+            With forward slashes, such as ``src/cart.py``.
         """
         real = os.path.realpath(path)
         if not _below(real, self.root):
@@ -88,7 +88,7 @@ class Scope:
         return os.path.relpath(real, self.root).replace(os.sep, "/")
 
     def is_test_module(self, path: str) -> bool:
-        """Whether pytest itself would take the file for a test module or a conftest.
+        """Whether pytest considers the file a test module or a conftest.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Scope:
         Returns
         -------
         bool
-            By `patterns`, and by the name of conftests.
+            True if one of `patterns` matches, or it is a conftest.
         """
         base = os.path.basename(path)
         if base == "conftest.py":
@@ -109,7 +109,7 @@ class Scope:
     def is_test_code(self, path: str) -> bool:
         """Whether a recorded file is test code: a test module, or support code in a folder of tests.
 
-        A folder of tests is called ``test`` or ``tests`` and holds a test module or a conftest.
+        A folder of tests is called ``test`` or ``tests`` and contains a test module or a conftest.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class Scope:
         Returns
         -------
         bool
-            Code that tests import may be test code as well.
+            Also True for helpers of tests in such a folder.
         """
         real = os.path.realpath(path)
         if self.is_test_module(real):
@@ -162,7 +162,7 @@ class Scope:
         Returns
         -------
         bool
-            Whether anything in it is recorded.
+            True if files in it are recorded.
         """
         wanted = self._folders.get(folder)
         if wanted is None:
@@ -191,13 +191,13 @@ def _below(path: str, folder: str) -> bool:
 
 
 def _matcher(pattern: str) -> Callable[[str], object]:
-    """What :func:`fnmatch.fnmatch` does, of which nothing may be left to call while tests run."""
+    """The same as :func:`fnmatch.fnmatch`, prepared so that nothing of it is called while tests run."""
     anywhere = f"*/{pattern}" if "/" in pattern and not pattern.startswith(("*", "/")) else pattern
     return re.compile(fnmatch.translate(os.path.normcase(anywhere))).match
 
 
 def _package_folders(name: str) -> list[str]:
-    """Where an importable package or module lies, found without importing it."""
+    """The folders of an importable package or module, found without importing it."""
     path = None
     spec = None
     for part in name.split("."):

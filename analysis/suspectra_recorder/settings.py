@@ -1,4 +1,4 @@
-"""What a recording is asked to do, and how it travels to the process that runs the tests."""
+"""The settings of a recording, and how they are passed to the process that runs the tests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from suspectra_recorder.instrumentation.own import json, os, sys
 
 VARIABLE = "SUSPECTRA_RECORD"
-"""The environment variable that switches the plugin on; it holds the settings as JSON."""
+"""The environment variable that switches the plugin on; its value is the settings as JSON."""
 
 BOOTSTRAP = "suspectra_bootstrap"
 """The plugin that makes this package importable where it is not installed."""
@@ -18,14 +18,14 @@ BOOTSTRAP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "boo
 the recording early."""
 
 CHILD_VARIABLE = "SUSPECTRA_CHILD"
-"""The environment variable that tells processes started by tests where to record, and for which test."""
+"""The environment variable with the folder and the number for processes that tests start."""
 
 FOLDER = ".suspectra"
 RECORDING = "recording"
 
 
 def recording_folder(workspace: str) -> str:
-    """Where the recording of a workspace is kept.
+    """Return the folder of a workspace's recording.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def recording_folder(workspace: str) -> str:
     Returns
     -------
     str
-        It need not exist.
+        It may not exist.
     """
     return os.path.join(workspace, FOLDER, RECORDING)
 
@@ -57,17 +57,17 @@ class Settings:
     children : bool
         Record the processes that tests start.
     recorder : str
-        Which of :data:`suspectra_recorder.options.RECORDERS`, empty where nobody chose.
+        One of :data:`suspectra_recorder.options.RECORDERS`, empty if none was chosen.
     run : str
-        Shared by all processes of one run.
+        Identifies the run; the same for all its processes.
     status : str
-        A file that each process adds a line to when it is done; empty for none.
+        A file to which each process appends a line at its end; empty for none.
     selection : str
-        A file that says which tests need not run; empty to run all.
+        A file with the tests that need not run; empty to run all.
     progress : str
-        A file that takes a line for each test that ends; empty for none.
+        A file to which a line is appended for each test that ends; empty for none.
     environment : dict of str to (str or None)
-        What the variables that carried the recorder held before.
+        The former values of the environment variables that were changed.
     """
 
     workspace: str = ""
@@ -83,28 +83,28 @@ class Settings:
     environment: dict[str, str | None] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """As :data:`VARIABLE` holds it.
+        """Encode the settings for :data:`VARIABLE`.
 
         Returns
         -------
         str
-            What :meth:`from_json` takes.
+            JSON for :meth:`from_json`.
         """
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str) -> Settings:
-        """The settings out of :data:`VARIABLE`; anything but JSON just means the defaults.
+        """Parse the value of :data:`VARIABLE`; anything that is not a JSON object means the defaults.
 
         Parameters
         ----------
         text : str
-            What the variable holds.
+            The value of the variable.
 
         Returns
         -------
         Settings
-            Fields that are not known are left out.
+            The settings; unknown fields are ignored.
         """
         try:
             values = json.loads(text)
@@ -117,7 +117,7 @@ class Settings:
 
 
 def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittest: bool = False) -> Settings:
-    """Add to an environment what makes every pytest started in it record, or every process that runs unittest.
+    """Change an environment so that every pytest, or every process with unittest, started in it records.
 
     Parameters
     ----------
@@ -147,12 +147,12 @@ def inject_env(settings: Settings, environ: MutableMapping[str, str], *, unittes
 
 
 def remove_env(settings: Settings, environ: MutableMapping[str, str]) -> None:
-    """Undo :func:`inject_env`, so that what the tests start is not recorded into the same place.
+    """Undo :func:`inject_env`, so that processes of the tests do not record into the same folder.
 
     Parameters
     ----------
     settings : Settings
-        What :func:`inject_env` returned.
+        The result of :func:`inject_env`.
     environ : mapping of str to str
         Changed in place.
     """

@@ -1,4 +1,4 @@
-"""Cells in a file that processes share, so that what a killed process set is still there."""
+"""Cells in a shared file, which survive when the process is killed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SharedCells:
     path : str
         A file that does not exist yet.
     counting : bool
-        Cells of eight bytes that count, not of one byte that is set.
+        Whether cells have eight bytes and count, instead of one byte that is set.
     """
 
     def __init__(self, path: str, counting: bool):
@@ -34,17 +34,17 @@ class SharedCells:
         self._used = 0
 
     def take(self, cells: int) -> tuple[int, MutableSequence[int]]:
-        """Take room for some cells.
+        """Allocate cells.
 
         Parameters
         ----------
         cells : int
-            How many.
+            The number of cells.
 
         Returns
         -------
         start : int
-            Where in the file they begin, in bytes.
+            Their offset in the file, in bytes.
         cells : mutable sequence of int
             All zero.
         """
@@ -56,38 +56,38 @@ class SharedCells:
             self._used = 0
         start = self._used
         self._used += size
-        part: Any = self._chunk[start : start + size]  # it can do all that is done with cells
+        part: Any = self._chunk[start : start + size]  # a memoryview supports all operations of cells
         return self._chunk_at + start, part.cast("q") if self._counting else part
 
     def _mapped(self, length: int) -> memoryview:
-        # a descriptor that is kept would be missed by a program that may open few, or be closed by one that closes all
+        # keep no descriptor open: the program may have few, or may close them all
         flags = os.O_RDWR | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         descriptor = os.open(self._path, flags)
         try:
-            os.ftruncate(descriptor, self._chunk_at + length)  # takes no room until it is written to
+            os.ftruncate(descriptor, self._chunk_at + length)  # uses no disk space until it is written
             return memoryview(mmap.mmap(descriptor, length, offset=self._chunk_at))
         finally:
             os.close(descriptor)
 
 
 def stored_cells(file: BinaryIO, start: int, cells: int, counting: bool) -> list[int]:
-    """Read cells out of such a file.
+    """Read cells from a shared file.
 
     Parameters
     ----------
     file : binary file
         Open for reading.
     start : int
-        Where they begin, in bytes.
+        Their offset in bytes.
     cells : int
-        How many.
+        The number of cells.
     counting : bool
         Whether each takes eight bytes.
 
     Returns
     -------
     list of int
-        Those behind the end of the file are zero.
+        Cells past the end of the file are 0.
     """
     size = cells * (8 if counting else 1)
     file.seek(start)

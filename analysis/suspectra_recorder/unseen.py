@@ -1,4 +1,4 @@
-"""Why a module of the workspace was imported before the recording began, and what helps."""
+"""Explaining why a module of the workspace was imported before the recording began, and what to do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Reason(NamedTuple):
     Parameters
     ----------
     cause : str
-        Why nothing is known of a module.
+        Why a module was not recorded.
     cure : str
         What to do about it.
     """
@@ -30,7 +30,7 @@ class Reason(NamedTuple):
 
 
 def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, counting: bool) -> Reason:
-    """Find out why nothing is known of what a module executes.
+    """Find out why a module was not recorded.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
     file : str
         Its path.
     early : EarlyStart or None
-        What began before the recorder.
+        The hooks that were installed before the recorder existed.
     launched : bool
         Whether `suspectra record` started this process.
     counting : bool
@@ -48,7 +48,7 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
     Returns
     -------
     Reason
-        As a problem of the recording has it.
+        Cause and cure of the problem.
     """
     if module == "__main__":
         return Reason("is the program that runs pytest, so nothing it executes is known", f"if it matters, {_RECORD}")
@@ -72,12 +72,12 @@ def reason(module: str, file: str, early: EarlyStart | None, *, launched: bool, 
 
 
 def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
-    """Go through the modules of a scope that are there.
+    """Iterate over the imported modules of a scope.
 
     Parameters
     ----------
     scope : Scope
-        What is to be recorded.
+        The files to record.
 
     Yields
     ------
@@ -86,7 +86,7 @@ def modules_before(scope: Scope) -> Iterator[tuple[str, str, str]]:
     path : str
         Its path.
     file : str
-        The name its file is recorded under.
+        The recorded name of its file.
     """
     for name, module in list(sys.modules.items()):
         path = getattr(module, "__file__", None)

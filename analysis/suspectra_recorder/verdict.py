@@ -1,4 +1,4 @@
-"""How a test ended, from the reports pytest makes of its phases.
+"""The verdict of a test, from pytest's reports of its phases.
 
 ========================= =========================================================================
 setup failed               error; the test counts as failing, its body never ran
@@ -11,7 +11,7 @@ otherwise                  passed
 ========================= =========================================================================
 
 A test that is run again within one session (pytest-rerunfailures) is judged by its last attempt and marked
-flaky when an earlier one ended differently.
+flaky if an earlier one ended differently.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Attempt:
     expected_to_fail : bool
         Whether the test is marked as an expected failure.
     message : str
-        The first line of the first failure; empty where there is none.
+        The first line of the first failure; empty if there is none.
     seconds : float
         How long the phases took.
     """
@@ -45,7 +45,7 @@ class Attempt:
     seconds: float = 0.0
 
     def add(self, report: Any) -> None:
-        """Take a phase's report into account; the reports of subtests come before that of their test.
+        """Add the report of a phase; the reports of subtests precede that of their test.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Attempts:
         self.all: list[Attempt] = []
 
     def add(self, report: Any) -> None:
-        """Take a report into account; that of a setup starts a new attempt.
+        """Add a report; that of a setup starts a new attempt.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class Attempts:
 
     @property
     def last(self) -> Attempt:
-        """The one that counts."""
+        """The last attempt, which counts."""
         return self.all[-1]
 
     @property
@@ -116,7 +116,7 @@ def failure_message(report: Any) -> str:
     Returns
     -------
     str
-        At most 500 characters; empty where nothing is said.
+        At most 500 characters; may be empty.
     """
     crash = getattr(getattr(report, "longrepr", None), "reprcrash", None)
     text = getattr(crash, "message", None) or _text(report)
@@ -127,7 +127,7 @@ def failure_message(report: Any) -> str:
 def _text(report: Any) -> str:
     try:
         return str(getattr(report, "longrepr", "") or "")
-    except Exception:  # a representation made by foreign code
+    except Exception:  # a defect of the representation's class
         return ""
 
 

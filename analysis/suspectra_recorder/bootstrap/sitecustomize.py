@@ -1,13 +1,13 @@
-"""Starts the recorder where Python starts: in the process that runs the tests, and in processes that tests start.
+"""Starts the recorder when Python starts: in the process that runs the tests, and in processes that tests start.
 
-The folder of this file is on PYTHONPATH, so Python imports it before it puts the script's folder on the path. It lets
-the module of this name run that it hides. The environment says what to do besides:
+The folder of this file is on PYTHONPATH, so Python imports it before it adds the script's folder to the path. It also
+runs another ``sitecustomize`` that it hides. The environment says what else to do:
 
 - SUSPECTRA_RECORD: record the tests, before any module of the workspace is imported. It waits for pytest, which costs
-  other processes one comparison for each module that they import; where the command line names pytest it does not wait.
-- SUSPECTRA_CHILD: let this process, which a test started, record itself once it loads a file of the workspace. It takes
-  itself off the path and puts one function in front of the loader of sources; processes that load nothing of the
-  workspace do no more than that.
+other processes one comparison for each import; if the command line names pytest, it starts at once.
+- SUSPECTRA_CHILD: let this process, which a test started, record itself once it loads a file of the workspace. It
+removes itself from the path and wraps the loader of sources; in processes that load nothing from the workspace, that is
+all.
 """
 
 import os
@@ -31,11 +31,11 @@ started_with = frozenset(sys.modules)
 """The modules that lines in .pth files imported."""
 
 customized_with: "frozenset[str]" = frozenset()
-"""Those that were there when the hidden ``sitecustomize`` had run, too."""
+"""These, and the modules that the hidden ``sitecustomize`` imported."""
 
 
 def _import_from(folders: "list[str]", name: str) -> None:
-    """Import a module, if there is one, from folders that need not be on the path."""
+    """Import a module, if it exists, from folders that may not be on the path."""
     spec = PathFinder.find_spec(name, folders)
     if spec is not None and spec.loader is not None:
         sys.modules[name] = module = module_from_spec(spec)
@@ -52,7 +52,7 @@ def _others_on_path() -> "list[str]":
 
 
 def _standard_library() -> "StandardLibrary":
-    """What the recorder is imported under. The recorder is found, and no other package beside it."""
+    """The context in which the recorder is imported. Only the recorder is found, no other package in its folder."""
     if "suspectra_recorder" not in sys.modules:
         _import_from([os.path.dirname(os.path.dirname(_HERE))], "suspectra_recorder")
     from suspectra_recorder.instrumentation.standard_library import StandardLibrary
@@ -67,7 +67,7 @@ def _method(name: str) -> "tuple[Any, Callable[..., Any]]":
 
 
 def _as_part_of(method: "Any", function: "Any") -> None:
-    """Let a function be left out of tracebacks, as Python leaves out what is in its place."""
+    """Hide a function from tracebacks, as Python hides the method that it replaces."""
     function.__code__ = function.__code__.replace(co_filename=method.__code__.co_filename)
 
 
@@ -79,7 +79,7 @@ def _script() -> str:
 
 
 def _mentions(word: str) -> bool:
-    """Whether the script that this interpreter runs speaks of something."""
+    """Whether the script that this interpreter runs contains a word."""
     try:
         with open(_script(), encoding="utf-8", errors="replace") as stream:
             return word in stream.read(1 << 20)
@@ -104,7 +104,7 @@ def _runs_pytest() -> bool:
 
 
 def _start() -> None:
-    """Instrument what is imported from now on; whatever fails, the program must not hear of it."""
+    """Instrument what is imported from now on; failures must not affect the program."""
     try:
         with _standard_library():
             from suspectra_recorder import early
@@ -115,7 +115,7 @@ def _start() -> None:
 
 
 def _wait() -> None:
-    """Do something as soon as pytest is there, and before it loads its plugins."""
+    """Start recording as soon as pytest is imported, before it loads its plugins."""
     loader, execute = _method("exec_module")
     waiting = True
 
@@ -146,7 +146,7 @@ def _record_unittest() -> None:
 
 
 def _attach_later(place: str) -> None:
-    """Record this process from the first file of the workspace on."""
+    """Record this process once it loads the first file of the workspace."""
     folder, _, number = place.rpartition(os.sep)
     try:
         with open(os.path.join(folder, "state"), "rb") as state:
@@ -162,7 +162,7 @@ def _attach_later(place: str) -> None:
         try:
             return os.path.realpath(path).startswith(workspace) and (installed or packages not in path)
         except OSError:
-            return False  # a relative path, in a folder that is gone
+            return False  # a relative path in a folder that no longer exists
 
     def get_code(loader: "Any", fullname: str) -> "CodeType | None":
         if source_loader.get_code is get_code and wanted(loader.get_filename(fullname)):
@@ -190,7 +190,7 @@ def _attach_later(place: str) -> None:
                 child.attach(folder, int(number))
                 if script:
                     child.record_script()
-        except Exception:  # whatever it is, the program must not hear of it
+        except Exception:  # failures must not affect the program
             pass
 
     _as_part_of(original, get_code)
@@ -199,7 +199,7 @@ def _attach_later(place: str) -> None:
     executor.exec_module = exec_module
     script = sys.argv[0] if sys.argv else ""
     if any("multiprocessing.spawn" in word or "multiprocessing.forkserver" in word for word in sys.orig_argv):
-        attach()  # it is about to run the script it belongs to once more
+        attach()  # it will run its main script again
     elif script.endswith(".py") and wanted(script) and not sys.flags.inspect:
         attach(script=True)
 

@@ -1,10 +1,10 @@
-"""A pytest plugin that registers the recorder's.
+"""A pytest plugin that registers the recorder's plugin.
 
-The interpreter that runs the tests need not have Suspectra installed. This folder alone is put on its path, so
-nothing else of the environment Suspectra lives in becomes visible to the tests.
+Suspectra may not be installed for the interpreter that runs the tests. Only this folder is added to its path, so the
+tests can't see other packages of Suspectra's environment.
 
-``sitecustomize.py`` has imported the recorder already, except with ``python -S``, or when another ``sitecustomize.py``
-comes first on the path. It can't be called then, so the import is written a second time below.
+``sitecustomize.py`` has imported the recorder already, except with ``python -S``, or if another ``sitecustomize.py``
+comes first on the path. Then it can't be called, so the import is repeated below.
 """
 
 import os
@@ -29,14 +29,14 @@ from suspectra_recorder import pytest_plugin  # noqa: E402
 
 
 def pytest_plugin_registered(plugin: object, manager: "pytest.PytestPluginManager") -> None:
-    """Register the plugin under the name of its entry point, so that it is there once.
+    """Register the plugin under the name of its entry point, so that it is registered only once.
 
     Parameters
     ----------
     plugin : object
-        What has been registered with pytest; any plugin, this one too.
+        The plugin that was registered with pytest; any plugin, also this one.
     manager : pytest.PytestPluginManager
-        Where the recorder's plugin is registered.
+        The manager with which the recorder's plugin is registered.
     """
     if manager.get_plugin("suspectra") is None and not manager.is_blocked("suspectra"):
         manager.register(pytest_plugin, "suspectra")

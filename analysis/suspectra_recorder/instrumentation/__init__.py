@@ -1,1 +1,1 @@
-"""Probes put into Python sources while they are imported. Standard library only: it runs in the user's tests."""
+"""Inserting probes into Python sources during import. Standard library only, as it runs in the process of the tests."""

@@ -1,8 +1,8 @@
-"""Instrumented code on disk, so that only changed sources are instrumented again.
+"""A cache of instrumented code on disk, so that only changed sources are instrumented again.
 
-The cache holds marshalled code, as ``__pycache__`` does: it is read by the process that is about to run that
-very code and by nothing else. Whoever can write to it can have code of theirs run, so it is kept outside the workspace,
-which may come from others, and a file that another user can change is not read.
+The cache contains marshalled code, like ``__pycache__``; only the process that will run the code reads it. Code in the
+cache is executed, so it is outside the workspace, which may come from others, and files that other users can change are
+not read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from suspectra_recorder.instrumentation.own import hashlib, marshal, os, struct,
 __builtins__ = own.builtins
 
 VERSION = 11
-"""Raised whenever the same source would be instrumented differently."""
+"""Increased whenever the same source is instrumented differently."""
 
 _HEAD = struct.Struct("<32s32sII")  # checksum of the rest, key, cells, size of the map
 
@@ -29,9 +29,9 @@ class Instrumented:
     Parameters
     ----------
     code : CodeType
-        With a string for what holds the cells; see `suspectra_recorder.instrumentation.cells`.
+        Code with a string in place of the object with the cells; see `suspectra_recorder.instrumentation.cells`.
     cells : int
-        How many cells its probes use.
+        The number of cells of its probes.
     map : bytes
         The compressed map of the probes.
     """
@@ -42,15 +42,15 @@ class Instrumented:
 
 
 class CodeCache:
-    """One folder of instrumented code, one file for each source.
+    """A folder of instrumented code, with one file for each source.
 
-    A newer version of a source replaces the older one, so the folder grows no further than the workspace.
-    A folder that can't be written is no error: everything is then instrumented each time.
+    A newer version of a source replaces the older one, so the folder is limited by the size of the workspace. If the
+    folder is not writable, everything is instrumented each time.
 
     Parameters
     ----------
     folder : str
-        It is made when something is stored; each version of Python has a part of its own.
+        The folder, which is made on demand; each version of Python has its own part.
     """
 
     def __init__(self, folder: str):
@@ -58,39 +58,39 @@ class CodeCache:
         self.folder = os.path.join(folder, f"{tag}-{sys.flags.optimize}")
 
     def key(self, path: str, digest: str, variant: str) -> bytes:
-        """Sum up what the code depends on.
+        """Compute a key from everything on which the code depends.
 
         Parameters
         ----------
         path : str
-            Of the source.
+            The path of the source.
         digest : str
             SHA-256 of the source, hexadecimal.
         variant : str
-            What else changes the code, such as whether probes count.
+            Further parameters of the code, such as whether probes count.
 
         Returns
         -------
         bytes
-            32 bytes.
+            The key, 32 bytes.
         """
         parts = (str(VERSION), sys.version, path, digest, variant)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).digest()
 
     def load(self, path: str, key: bytes) -> Instrumented | None:
-        """What was stored under this key, or None, also when the file is damaged.
+        """Load what was stored with a key.
 
         Parameters
         ----------
         path : str
-            Of the source.
+            The path of the source.
         key : bytes
-            As `key` gives it.
+            A result of `key`.
 
         Returns
         -------
         Instrumented or None
-            None where nothing is stored under this key, or the file is damaged or not this user's alone.
+            None if nothing is stored with this key, or the file is damaged or writable for others.
         """
         try:
             with open(self._file(path), "rb") as stream:
@@ -107,16 +107,16 @@ class CodeCache:
         return Instrumented(code, cells, body[:size]) if isinstance(code, CodeType) else None
 
     def store(self, path: str, key: bytes, item: Instrumented) -> None:
-        """Keep it; other processes see the old file or the new one, never half of one.
+        """Store code atomically: other processes see the old file or the new one.
 
         Parameters
         ----------
         path : str
-            Of the source.
+            The path of the source.
         key : bytes
-            As `key` gives it.
+            A result of `key`.
         item : Instrumented
-            What to keep.
+            The code to store.
         """
         rest = _HEAD.pack(b"", key, item.cells, len(item.map))[32:] + item.map + marshal.dumps(item.code)
         target = self._file(path)
@@ -140,18 +140,18 @@ class CodeCache:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a file is this user's, and closed to everybody else's changes.
+    """Whether a file belongs to this user and is not writable for others.
 
     Parameters
     ----------
     status : os.stat_result
-        Of the file.
+        The status of the file.
 
     Returns
     -------
     bool
-        On Windows always True, where access lists close the user's folders.
+        Always True on Windows, where access lists protect the user's folders.
     """
     if os.name == "nt":
-        return True  # the user's folders are closed by access lists
+        return True  # access lists protect the user's folders
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022

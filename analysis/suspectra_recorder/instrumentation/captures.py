@@ -1,7 +1,7 @@
-"""What a thread executes for a while, captured apart from everything else.
+"""Capturing what one thread executes for a while, separately from everything else.
 
-Probes do not know their thread. So while anything is captured they store into :class:`_CellsByThread` instead of cells,
-because other threads go on with what they do.
+Probes do not know their thread, and other threads continue. So during captures, probes store into
+:class:`_CellsByThread` instead of cells.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ __builtins__ = own.builtins
 
 @dataclass(eq=False)
 class Capture(AbstractContextManager[None]):
-    """Captures what this thread executes between its begin and its end; a context manager around that.
+    """Captures what this thread executes between begin and end, as a context manager.
 
     Parameters
     ----------
     captures : Captures
-        Those of this process.
+        The captures of this process.
     name : str
-        What a failure of the recorder is told of.
+        What is being done, for messages about failures of the recorder.
     cells : dict of LoadedFile to mutable sequence of int
-        What was executed.
+        The cells of what was executed.
     outer : Capture, optional
-        The one that this thread had begun before, while this one runs.
+        The enclosing capture of this thread.
 
     Attributes
     ----------
     cells : dict of LoadedFile to mutable sequence of int
-        What was executed.
+        The cells of what was executed.
     """
 
     captures: Captures
@@ -63,12 +63,12 @@ class Capture(AbstractContextManager[None]):
         Parameters
         ----------
         failed : bool
-            Whether what was captured ended by an exception.
+            Whether the captured code raised an exception.
         """
         self.captures.remove(self)
 
     def room(self, file: LoadedFile) -> MutableSequence[int]:
-        """Cells for what is captured of a source, all zero.
+        """Allocate cells for a source.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Capture(AbstractContextManager[None]):
         Returns
         -------
         mutable sequence of int
-            As many as the source has.
+            As many cells as the source has, all zero.
         """
         return [0] * len(file.cells)
 
@@ -89,22 +89,22 @@ class Captures:
     Parameters
     ----------
     hook : ImportHook
-        Whose probes are passed.
+        The import hook with the probes.
     """
 
     def __init__(self, hook: ImportHook):
         self.hook = hook
-        self._running: dict[int, Capture] = {}  # by thread, the innermost one of each
+        self._running: dict[int, Capture] = {}  # the innermost capture of each thread
         self._older_threads: frozenset[int] = frozenset()
         self._lock = _thread.RLock()
 
     def add(self, capture: Capture) -> None:
-        """Give a capture what this thread executes.
+        """Start a capture of this thread.
 
         Parameters
         ----------
         capture : Capture
-            The innermost one of this thread from now on.
+            The capture, which becomes the innermost one of this thread.
         """
         with self._lock:
             here = _thread.get_ident()
@@ -120,11 +120,11 @@ class Captures:
         Parameters
         ----------
         capture : Capture
-            One that was added; captures of greenlets may end in any order.
+            A capture that was added; captures of greenlets may end in any order.
         give_back : bool
-            Let what it has go where it would have gone without it.
+            Whether to add its cells to where they would have been without it.
         """
-        with self._lock:  # nothing here may need more of the stack than `add` did
+        with self._lock:  # must not need a deeper stack than `add`
             here = _thread.get_ident()
             innermost = self._running.get(here)
             if innermost is capture:
@@ -142,18 +142,18 @@ class Captures:
                 self._give_back(capture)
 
     def move(self) -> None:
-        """Go on in a forked process, whose other threads are not there any more."""
+        """Continue in a forked process, which has no other threads."""
         self._lock = _thread.RLock()
         here = _thread.get_ident()
         running = capture = self._running.get(here)
-        while capture is not None:  # the process that this one was forked from tells what they ran so far
+        while capture is not None:  # the parent process reports what they ran so far
             capture.cells.clear()
             capture = capture.outer
         self._running = {} if running is None else {here: running}
         self.hook.store_into(None if running is None else self._cells_by_thread)
 
     def cells_of_thread(self, file: LoadedFile) -> MutableSequence[int]:
-        """Find where the probes of a source store what this thread passes.
+        """Return the cells into which the probes of a source store in this thread.
 
         Parameters
         ----------
@@ -168,7 +168,8 @@ class Captures:
         thread = _thread.get_ident()
         capture = self._running.get(thread)
         if capture is None and thread not in self._older_threads:
-            capture = next(iter(self._running.values()), None)  # most likely it was started there
+            # Most likely the captured code started the thread.
+            capture = next(iter(self._running.values()), None)
         return file.cells if capture is None else self._cells(capture, file)
 
     def _cells_by_thread(self, file: LoadedFile) -> Any:
@@ -193,7 +194,7 @@ class Captures:
 
 
 class _CellsByThread:
-    """Stands in for the cells of a source while anything is captured; it stays usable ever after."""
+    """Stands in for the cells of a source during captures; it remains usable afterwards."""
 
     __slots__ = ("_captures", "_file")
 

@@ -1,6 +1,6 @@
-"""How instrumented code finds its cells: by a constant of its own.
+"""Giving instrumented code access to its cells, by a constant of the code.
 
-The compiler takes no such constants, and neither does the cache of code. So code is made with a string in their place.
+Neither the compiler nor the cache of code supports such constants. So code is compiled with a string in their place.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from suspectra_recorder.instrumentation import own
 __builtins__ = own.builtins
 
 CELLS = "target"
-"""The attribute of the constant that holds what probes store into."""
+"""The attribute of the constant with the cells."""
 
 
 def with_cells(code: CodeType, name: str, holder: object) -> CodeType:
-    """The code, and all code in it, with an object for the string that stands for it.
+    """Replace the placeholder string by an object, in code and all nested code.
 
     Parameters
     ----------
     code : CodeType
         Instrumented code of a module.
     name : str
-        What stands for the object in the constants.
+        The placeholder string in the constants.
     holder : object
-        Has what probes store into; hashable, as code is, and pickled to something that any process can load.
+        The object with the cells; hashable like code, and pickled to something that any process can load.
 
     Returns
     -------
     CodeType
-        Code that stores into what the object has.
+        Code that stores into the cells of the object.
     """
     constants = tuple(
         with_cells(value, name, holder) if type(value) is CodeType else exchanged(value, name, holder)
@@ -40,14 +40,14 @@ def with_cells(code: CodeType, name: str, holder: object) -> CodeType:
 
 
 def exchanged(constant: object, name: str, holder: object) -> object:
-    """The object for the string that stands for it; any other constant as it is.
+    """Replace a constant if it is the placeholder string.
 
     Parameters
     ----------
     constant : object
         A constant of code.
     name : str
-        What stands for the object.
+        The placeholder string.
     holder : object
         The object.
 

@@ -1,8 +1,8 @@
-"""Code that a program compiles for itself gets probes too, where it is that of a file.
+"""Instrumenting code of files that a program compiles itself.
 
-``runpy.run_path``, loaders that are not Python's own and ``exec(compile(source, path, "exec"))`` all come to the
-builtin ``compile``, which is replaced while the hook is installed. ``exec`` stays what it is, because it may use the
-frame it is called from.
+``runpy.run_path``, loaders that are not Python's own and ``exec(compile(source, path, "exec"))`` all call the builtin
+``compile``, which is replaced while the hook is installed. ``exec`` is not replaced, because it may use the frame of
+its caller.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 Instrument = Callable[[str, bytes, int], "CodeType | None"]
-"""Gives the code of a file, from its name, its bytes and the flags of the compiler, or None to leave it alone."""
+"""Given the name and the bytes of a file and the compiler's flags, returns its code, or None to not instrument it."""
 
 _OTHER_SYNTAX = __future__.barry_as_FLUFL.compiler_flag
 _KNOWN = functools.reduce(
@@ -44,11 +44,11 @@ class CompileHook:
     Parameters
     ----------
     scope : callable
-        Whether a file is wanted, by its path.
+        Given a path, returns the recorded name, or None if the file is not recorded.
     instrument : callable
-        Makes the code of a file, as `Instrument` says.
+        Makes the code of a file; see `Instrument`.
     guard : Guard
-        Keeps failures of this out of the program.
+        Catches failures of the hook.
     """
 
     def __init__(self, scope: Callable[[str], str | None], instrument: Instrument, guard: Guard):
@@ -58,7 +58,7 @@ class CompileHook:
         self._original: Callable[..., Any] | None = None
 
     def install(self) -> None:
-        """Look at what is compiled from now on."""
+        """Start instrumenting code that is compiled."""
         original = self._original = builtins.compile
         attempt, instrumented = self.guard.attempt, self._code
 
@@ -73,7 +73,7 @@ class CompileHook:
             **others: Any,
         ) -> Any:
             caller = sys._getframe(1)
-            if not dont_inherit and type(flags) is int:  # the frame to inherit from is not this one
+            if not dont_inherit and type(flags) is int:  # inherit flags from the caller's frame, not from this one
                 flags |= caller.f_code.co_flags & (_KNOWN | _OTHER_SYNTAX)
             if mode == "exec" and not flags & ~_KNOWN and optimize == -1 and not others:
                 about = filename if type(filename) is str else "<code>"
@@ -83,11 +83,11 @@ class CompileHook:
             return original(source, filename, mode, flags, True, optimize, **others)
 
         builtins.compile = compile
-        # the import system keeps the compiler itself: what it gets may be written to __pycache__, which others read
+        # the import system gets the original, as its results may be written to __pycache__
         _IMPORT_SYSTEM["compile"] = original
 
     def uninstall(self) -> None:
-        """Stop; a hook that another tool has put over this one goes on."""
+        """Stop; a hook that another tool has installed over this one continues."""
         if self._original is not None:
             builtins.compile = self._original
             _IMPORT_SYSTEM.pop("compile", None)
@@ -103,19 +103,19 @@ class CompileHook:
 
 
 def file_with(path: str, source: str | bytes) -> bytes | None:
-    """Read a file if it holds a certain source.
+    """Read a file if its content is a certain source.
 
     Parameters
     ----------
     path : str
-        Of the file.
+        The path of the file.
     source : str or bytes
-        What is being compiled.
+        The source that is being compiled.
 
     Returns
     -------
     bytes or None
-        The bytes of the file; None when it holds another source, or can't be read.
+        The bytes of the file; None if it has another content, or can't be read.
     """
     try:
         with open(path, "rb") as stream:

@@ -1,13 +1,14 @@
-"""Probes at decisions inside expressions, for recordings that count.
+"""Probes for conditions inside expressions, in recordings with counts.
 
-A *condition* is an expression that Python asks for its truth to decide what to evaluate next: the test of a conditional
+A *condition* is an expression whose truth value decides what Python evaluates next: the test of a conditional
 expression, the ``if`` of a comprehension, an operand of ``and`` and ``or``, an ``assert``, the guard of a ``case``. The
-tests of ``if`` and ``while`` are none, as the arms tell how they come out, but their operands are. Chained comparisons
-are one condition.
+tests of ``if`` and ``while`` are not, as the arms show their outcome, but their operands are. A chained comparison is
+one condition.
 
-Truth is asked for once, as before: where it is all that matters, ``t`` becomes ``not probe if t else probe`` (a probe
-gives None). An operand whose value may be that of the whole, the ``t`` of ``t or u``, becomes ``(t, probe)[0] or probe
-undone or other probe or u``: it counts as true until ``u`` is reached, and also where asking for its truth raises.
+The truth value is still computed once. If only the truth value matters, ``t`` becomes ``not probe if t else probe`` (a
+probe returns None). An operand whose value may be that of the whole, the ``t`` of ``t or u``, becomes ``(t, probe)[0]
+or probe undone or other probe or u``: it counts as true until ``u`` is reached, and also where asking for its truth
+raises.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ __builtins__ = own.builtins
 
 _NO_EXPRESSIONS = frozenset({"annotation", "returns", "type_params", "pattern", "ctx", "op", "ops"})
 _EVALUATED_LATER = getattr(ast, "TypeAlias", ())
-_VAGUE = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()  # what is inside has no place of its own
+_VAGUE = (ast.JoinedStr,) if sys.version_info < (3, 12) else ()  # expressions inside have no position of their own
 
 Probe = Callable[[int, int, int], ast.expr]
-"""An expression that adds to a cell and gives None, from the cell, the line to be on and what is added."""
+"""Given a cell, a line and a number, returns an expression at that line that adds the number to the cell."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition, by its place: lines from 1, columns in characters from 0, the last one not included.
+    """A condition, by its position: lines from 1, columns in characters from 0, end exclusive.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class Condition:
     statement : int
         The first line of the statement it is in.
     false, true : int
-        The cells that count how it came out.
+        The cells that count its outcomes.
     """
 
     line: int
@@ -55,20 +56,20 @@ class Condition:
 
 
 class ConditionProbes:
-    """Puts the probes of conditions into a tree.
+    """Inserts the probes of conditions into a tree.
 
     Parameters
     ----------
     lines : LogicalLines
-        Those of the source.
+        The logical lines of the source.
     statements : container of int
         The first lines of all statements; conditions elsewhere get no probe.
     cells : int
-        The number of the first cell that is free.
+        The index of the first free cell.
     probe : callable
-        Makes the expression of a probe, as `Probe` says.
+        Makes the expression of a probe; see `Probe`.
     asserts : bool
-        Whether asserts may be changed; they must stay where another tool will take them apart.
+        Whether asserts may be changed; they must not if another tool rewrites them later.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class ConditionProbes:
         self._vague: ast.expr | None = None
 
     def visit(self, node: ast.AST) -> None:
-        """Put probes into what a node holds.
+        """Insert probes into the children of a node.
 
         Parameters
         ----------
@@ -129,7 +130,7 @@ class ConditionProbes:
     # where only truth matters
 
     def _truth(self, node: ast.expr, *, observed: bool = False) -> ast.expr:
-        """The node with probes, of which only the truth is used; `observed` when that is recorded in another way."""
+        """Instrument a node of which only the truth value is used; `observed` if that is recorded in another way."""
         condition = None if observed else self._condition(node)
         if isinstance(node, ast.BoolOp):
             inner = [self._truth(value, observed=isinstance(value, ast.BoolOp)) for value in node.values]
@@ -161,7 +162,7 @@ class ConditionProbes:
     def _operands(self, node: ast.BoolOp) -> list[ast.expr]:
         out: list[ast.expr] = []
         for value in node.values:
-            # of `(a and b) or c` Python asks a and b themselves, never for the truth of what is in brackets
+            # in `(a and b) or c` Python tests a and b themselves, not the value in parentheses
             asked = value is not node.values[-1] and not isinstance(value, (ast.BoolOp, ast.IfExp))
             condition = self._condition(value) if asked else None
             self.visit(value)
@@ -181,7 +182,7 @@ class ConditionProbes:
         return self._probe(cell, node.lineno, step)
 
     def _condition(self, node: ast.expr) -> Condition | None:
-        """A new condition, None for what the compiler knows the truth of and for what is in no statement."""
+        """Add a condition; None if the compiler knows its value, or it is not in a statement."""
         shown = self._vague or node
         statement = self._lines.first(shown.lineno)
         if statement not in self._statements or isinstance(node, ast.Constant) or _is_debug(node):

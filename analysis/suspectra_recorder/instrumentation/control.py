@@ -1,4 +1,4 @@
-"""What the syntax of a block says of control: whether it is left, by which jumps, and what can't raise."""
+"""Properties of control flow in the syntax of a block: how it is left, and what can't raise."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 
 
 def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
-    """All nodes of a statement outside the statements it holds, and outside its annotations.
+    """Iterate over the nodes of a statement, without nested statements and annotations.
 
-    Annotations may be turned into strings or never be evaluated, so nothing is put into them.
+    Annotations may be converted to strings or never be evaluated, so they get no probes.
 
     Parameters
     ----------
     statement : ast.stmt
-        Any.
+        Any statement.
 
     Yields
     ------
@@ -41,7 +41,7 @@ def expressions(statement: ast.stmt) -> Iterator[ast.AST]:
 
 
 def constant_test(test: ast.expr) -> bool | None:
-    """The value of a condition that the compiler knows.
+    """Return the value of a condition if the compiler knows it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def constant_test(test: ast.expr) -> bool | None:
     Returns
     -------
     bool or None
-        None where it is known at run time only.
+        None if it is only known at run time.
     """
     match test:
         case ast.Constant(value=value):
@@ -69,7 +69,7 @@ def constant_test(test: ast.expr) -> bool | None:
 
 
 def leaves(body: Sequence[ast.stmt]) -> bool:
-    """Whether control never comes out at the end of a block.
+    """Whether control never reaches the end of a block.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
     Returns
     -------
     bool
-        True only where that can be seen from its last statement.
+        True only if its last statement shows it.
     """
     match body:
         case [*_, ast.Return() | ast.Raise() | ast.Break() | ast.Continue()]:
@@ -90,7 +90,7 @@ def leaves(body: Sequence[ast.stmt]) -> bool:
 
 
 def has_break(body: Sequence[ast.AST]) -> bool:
-    """Whether a loop's body holds a ``break`` of that loop.
+    """Whether a loop's body contains a ``break`` of that loop.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def has_break(body: Sequence[ast.AST]) -> bool:
     Returns
     -------
     bool
-        False where only loops inside it are left so.
+        False if there are only breaks of inner loops.
     """
     for node in body:
         if isinstance(node, ast.Break):
@@ -114,14 +114,14 @@ def has_break(body: Sequence[ast.AST]) -> bool:
 
 
 def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
-    """The jumps that lead out of a block.
+    """Iterate over the jumps that lead out of a block.
 
     Parameters
     ----------
     body : sequence of ast.AST
         The block.
     kinds : frozenset of type
-        The kinds that are asked for, of ``return``, ``continue`` and ``break``.
+        The kinds to find, of ``return``, ``continue`` and ``break``.
 
     Yields
     ------
@@ -139,12 +139,12 @@ def exits(body: Sequence[ast.AST], kinds: frozenset[type]) -> Iterator[type]:
 
 
 def always_matches(case: ast.match_case) -> bool:
-    """Whether a case takes whatever reaches it.
+    """Whether a case matches everything.
 
     Parameters
     ----------
     case : ast.match_case
-        Of any ``match``.
+        A case of a ``match``.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def always_matches(case: ast.match_case) -> bool:
 
 
 def sure_names(node: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """The parameters that stay bound while the function runs.
+    """Return the parameters that are never unbound while the function runs.
 
     Parameters
     ----------
@@ -187,17 +187,17 @@ def cannot_raise(statement: ast.stmt, sure: frozenset[str] | None) -> bool:
     Parameters
     ----------
     statement : ast.stmt
-        Any.
+        Any statement.
     sure : frozenset of str or None
         The local names that are always bound; None at module and class level.
 
     Returns
     -------
     bool
-        True only where that can be seen.
+        True only if the syntax shows it.
     """
     if sure is None:
-        return False  # at module and class level names live in mappings that may be anything
+        return False  # namespaces of modules and classes may be mappings of any kind
     match statement:
         case ast.Pass():
             return True

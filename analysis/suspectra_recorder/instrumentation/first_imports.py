@@ -1,9 +1,9 @@
-"""First imports: what runs while a module is imported for the first time, captured apart from everything else.
+"""Capturing first imports: what runs while a module is imported for the first time.
 
-A process executes a module once, for whoever happens to import it first. So this says nothing about the one who does,
-and is handed over by itself. An import that raises leaves nothing behind, so what it ran stays with who asked for it; a
-reload and a second import are ordinary work, and so is a module that is executed without being entered in
-``sys.modules``, as its next user executes it again.
+A process executes a module only once, for the test that happens to import it first. So the import does not count for
+this test, and is recorded separately. An import that raises leaves no module, so it counts for its importer. So do a
+reload, a second import, and the execution of a module that is not in ``sys.modules``, as its next user executes it
+again.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 
 __builtins__ = own.builtins
-__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
+__tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "exec_module" in vars(cls))
-"""What loaders of sources have their ``exec_module`` from."""
+"""The class from which loaders of sources inherit ``exec_module``."""
 
 
 class FirstImport(Capture):
-    """The execution of a module that is imported for the first time; a context manager around it.
+    """The first execution of an imported module, as a context manager.
 
     Parameters
     ----------
     imports : FirstImports
         Those of this process.
     name, path : str
-        Of the module.
+        The name and the path of the module.
     """
 
     def __init__(self, imports: FirstImports, name: str, path: str):
@@ -48,27 +48,27 @@ class FirstImport(Capture):
         self.apart = False
 
     def begin(self) -> None:
-        """Begin, if imports are captured by now."""
+        """Begin, if imports are captured."""
         self.apart = self.imports.apart
         if self.apart:
             super().begin()
 
     def end(self, failed: bool) -> None:
-        """End; an import that failed belongs to whoever asked for it."""
+        """End; a failed import counts for its importer."""
         if not failed:
             self.imports.done(self.name)
         if self.apart:
             self.captures.remove(self, give_back=failed)
         if self.apart and not failed:
-            self.imports.ended(self)  # of the process that it ends in, which may be a forked one
+            self.imports.ended(self)  # `imports` of the process in which it ends, which may be a forked one
 
     def room(self, file: LoadedFile) -> MutableSequence[int]:
-        """Cells for what the import runs of a source, all zero."""
+        """Allocate cells for what the import runs of a source."""
         return super().room(file) if self.imports.room is None else self.imports.room(self, file)
 
 
 Room = Callable[[FirstImport, "LoadedFile"], MutableSequence[int]]
-"""Gives cells for what a first import runs of a source, all zero."""
+"""Given a first import and a source, returns cells for it, all zero."""
 
 
 class FirstImports:
@@ -77,18 +77,18 @@ class FirstImports:
     Parameters
     ----------
     hook : ImportHook
-        Whose probes they pass.
+        The import hook with the probes.
     ended : callable
-        Called with each :class:`FirstImport` that was captured, when it has ended well.
+        Called with each captured :class:`FirstImport` that succeeded.
     room : callable, optional
-        Where their cells come from, by default lists.
+        Allocates their cells; by default lists.
 
     Attributes
     ----------
     captures : Captures
-        Those of this process, of imports and of anything else.
+        All captures of this process.
     apart : bool
-        Whether imports that begin from now on are captured; at first they are only noted.
+        Whether imports are captured; at first they are only noted.
     """
 
     def __init__(self, hook: ImportHook, ended: Callable[[FirstImport], None], room: Room | None = None):
@@ -101,7 +101,7 @@ class FirstImports:
         self._after: dict[str, Callable[[], None]] = {}
 
     def install(self) -> None:
-        """Watch the loaders of sources from now on."""
+        """Start watching the loaders of sources."""
         if self._original is not None:
             return
         self._imported.update(name for name, module in list(sys.modules.items()) if not _initializing(module))
@@ -117,12 +117,12 @@ class FirstImports:
         LOADER.exec_module = like_an_import(exec_module)
 
     def when_executed(self, name: str, do: Callable[[], None]) -> None:
-        """Call something once a module of this name has been executed.
+        """Call a function once a module of this name has been executed.
 
         Parameters
         ----------
         name : str
-            Of the module.
+            The name of the module.
         do : callable
             Called without arguments, once.
         """
@@ -135,17 +135,17 @@ class FirstImports:
             self._original = None
 
     def capture(self, module: ModuleType) -> AbstractContextManager[None]:
-        """The context to execute a module in.
+        """Return the context in which to execute a module.
 
         Parameters
         ----------
         module : module
-            It is about to be executed.
+            The module that will be executed.
 
         Returns
         -------
         context manager
-            A `FirstImport`; where it is none, one that does nothing.
+            A `FirstImport`; if it is not a first import, a context that does nothing.
         """
         spec = module.__spec__
         name = module.__name__ if spec is None else spec.name
@@ -154,31 +154,31 @@ class FirstImports:
         return FirstImport(self, name, str(spec.origin) if spec else "")
 
     def done(self, name: str) -> None:
-        """Note that a module has been imported; what comes after that is a second import.
+        """Note that a module has been imported; any later import is a second one.
 
         Parameters
         ----------
         name : str
-            Of the module.
+            The name of the module.
         """
         self._imported.add(name)
 
     def move(self, ended: Callable[[FirstImport], None], room: Room) -> None:
-        """Go on in a forked process.
+        """Continue in a forked process.
 
         Parameters
         ----------
         ended : callable
-            Called from now on with each import that has ended well.
+            The new function for imports that succeeded.
         room : callable
-            Where their cells come from now on, as `Room` says.
+            The new function that allocates cells; see `Room`.
         """
         self.ended, self.room = ended, room
         self.captures.move()
 
 
 def _initializing(module: object) -> bool:
-    """Whether a module is still being imported; nothing of the module's own is run to find out."""
+    """Whether a module is still being imported; no code of the module runs to find out."""
     if not issubclass(type(module), ModuleType):
         return False
     spec = ModuleType.__getattribute__(module, "__dict__").get("__spec__")

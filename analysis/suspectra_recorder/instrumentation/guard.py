@@ -1,4 +1,4 @@
-"""What the recorder does in the middle of the program must not disturb it, whatever fails."""
+"""Catching failures of the recorder, so that they do not disturb the program."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _TOO_DEEP = "there was no room for it on the stack of the code that loads it (Re
 
 
 class Guard:
-    """Lets the recorder try what may fail.
+    """Runs functions of the recorder that may fail.
 
     Attributes
     ----------
     failures : dict of str to str
-        By what was tried, mostly the name of a file: why it failed.
+        Reasons of failures by what was tried, mostly the name of a file.
     """
 
     def __init__(self) -> None:
         self.failures: dict[str, str] = {}
 
     def attempt(self, about: str, do: Callable[..., _Result], *arguments: Any) -> _Result | None:
-        """Call a function; when it fails, nobody but :attr:`failures` hears of it.
+        """Call a function; a failure is only noted in :attr:`failures`.
 
-        The program's own interruptions go on: what a signal handler raises that happens to be called here, and
+        Interruptions of the program are not caught: exceptions that a signal handler raises during the call, and
         KeyboardInterrupt.
 
         Parameters
         ----------
         about : str
-            What is tried, mostly the name of a file.
+            The key in `failures`, mostly the name of a file.
         do : callable
             The function.
         *arguments : object
@@ -46,12 +46,12 @@ class Guard:
         Returns
         -------
         object
-            What the function returns; None when it fails.
+            The result of the function; None if it fails.
         """
         try:
             return do(*arguments)
         except RecursionError:
-            self.failures[about] = _TOO_DEEP  # a call might fail like the one before
+            self.failures[about] = _TOO_DEEP  # calling anything could raise it again
         except Exception as error:
             if _raised_by_a_signal_handler(error):
                 raise
@@ -60,7 +60,7 @@ class Guard:
 
 
 def named(error: BaseException) -> str:
-    """What an error says, behind its type.
+    """Describe an error by its type and message.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def named(error: BaseException) -> str:
 
 
 def like_an_import(function: _Function) -> _Function:
-    """Make a function look like a part of Python's import system, which it extends.
+    """Make a function look like a part of Python's import system.
 
-    Python leaves the import system out of tracebacks, and out of the count of ``warnings.warn(stacklevel=2)``.
+    Python omits the import system from tracebacks, and does not count it for ``warnings.warn(stacklevel=2)``.
 
     Parameters
     ----------
     function : callable
-        One written in Python.
+        A function written in Python.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def _codes(error: Exception) -> Iterator[CodeType]:
 
 
 def _code(handler: Any) -> CodeType | None:
-    """The code that a handler runs, None where that is not Python's."""
+    """The code of a handler, None if it is not written in Python."""
     handler = getattr(handler, "func", handler)  # functools.partial
     handler = getattr(handler, "__func__", handler)
     return getattr(handler, "__code__", None) or getattr(vars(type(handler)).get("__call__"), "__code__", None)

@@ -1,8 +1,8 @@
-"""The import hook: wanted modules get probes when they are loaded, by whatever finder found them.
+"""The import hook: it inserts probes into modules that are recorded, for any finder.
 
-Every loader of sources inherits ``get_code`` from one class of :mod:`importlib`; it is replaced there while the hook is
-installed. Module specs and loaders stay what they are, and modules that are loaded by path, by editable installs or by
-``runpy`` are seen like any other.
+Every loader of sources inherits ``get_code`` from one class of :mod:`importlib`, where it is replaced while the hook is
+installed. Module specs and loaders are not changed, and modules that are loaded by path, by editable installs or by
+``runpy`` are instrumented like any other.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ if TYPE_CHECKING:
     from suspectra_recorder.instrumentation.monitoring import Monitor
 
 __builtins__ = own.builtins
-__tracebackhide__ = True  # pytest leaves out what stands between the program and its error
+__tracebackhide__ = True  # pytest omits these frames from tracebacks
 
 TakeCells = Callable[[str, str, int, bytes], MutableSequence[int]]
-"""Gives the cells of a source: its recorded name, its digest, how many, and the map of its probes."""
+"""Allocates cells, given a source's recorded name and digest, the number of cells, and the map of its probes."""
 
 
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
 class ImportHook:
-    """Instruments what `scope` wants.
+    """Instruments the files in a scope.
 
     Parameters
     ----------
     scope : callable
-        Gives the name to record for an absolute path, or None when the file is not wanted.
+        Given an absolute path, returns the name to record, or None if the file is not recorded.
     cache : CodeCache, optional
-        Where code with probes is kept for the next run.
+        The cache of instrumented code.
     counting : bool
-        Count how often each probe is passed.
+        Whether to count how often each probe is passed.
     cells : callable, optional
-        Where the cells of a source come from; without it they are lists, to be harvested.
+        Allocates the cells of a source; by default they are lists that are harvested.
     monitor : Monitor, optional
         Watches the probes instead of letting them store; it can't count.
 
     Attributes
     ----------
     files : list of LoadedFile
-        What was loaded so far.
+        The files loaded so far.
     guard : Guard
-        Knows which files could not be instrumented; they run as they are.
+        Has the files that could not be instrumented; they run without probes.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ImportHook:
         self._compiling = CompileHook(scope, self._compiled, self.guard)
 
     def install(self) -> None:
-        """Start instrumenting what is loaded from now on."""
+        """Start instrumenting."""
         if self._original is not None:
             return
         original = self._original = SOURCE_LOADER.get_code
@@ -93,7 +93,7 @@ class ImportHook:
         attempt, loaded = self.guard.attempt, self._loaded
 
         def get_code(loader: SourceLoader, fullname: str) -> CodeType | None:
-            # a loader with its own way to make code is another tool's hook: what it does must stay
+            # a loader with its own source_to_code is another tool's hook, which must not be bypassed
             code = attempt(fullname, loaded, loader, fullname) if type(loader).source_to_code is plain else None
             return original(loader, fullname) if code is None else code
 
@@ -108,21 +108,21 @@ class ImportHook:
         return self._original is not None
 
     def uninstall(self) -> None:
-        """Stop; modules that were instrumented stay so."""
+        """Stop; instrumented modules keep their probes."""
         if self._original is not None:
             SOURCE_LOADER.get_code = self._original
             self._original = self._hook = None
             self._compiling.uninstall()
 
     def narrow(self, scope: Callable[[str], str | None], unwanted: Collection[str]) -> None:
-        """Go on with another scope; only before the first harvest.
+        """Continue with another scope; only before the first harvest.
 
         Parameters
         ----------
         scope : callable
-            As the class takes it.
+            See the class.
         unwanted : collection of str
-            The recorded names of files that are left out from now on.
+            The recorded names of files to drop.
         """
         self.scope = self._compiling.scope = scope
         self.files = [file for file in self.files if file.path not in unwanted]
@@ -152,22 +152,22 @@ class ImportHook:
         Parameters
         ----------
         path : str
-            Of the file.
+            The path of the file.
         name : str
-            The name to record for it.
+            The recorded name of the file.
         source : bytes
             The file as it is on disk.
         rewrite : callable, optional
-            Changes the tree further, after the probes have been put into it.
+            Changes the tree after probes were inserted.
         variant : str
-            Tells the results of `rewrite` apart in the cache.
+            Distinguishes the results of `rewrite` in the cache.
         flags : int
-            Those of ``compile``.
+            The flags of ``compile``.
 
         Returns
         -------
         CodeType or None
-            None when the source can't have probes.
+            None if the source can't be instrumented.
         """
         return self.guard.attempt(name, self._code, path, name, source, rewrite, variant, flags)
 
@@ -185,34 +185,34 @@ class ImportHook:
         try:
             item = self._instrumented(path, source, digest, cells_name, rewrite, variant, flags)
         except SyntaxError:
-            return None  # Python's own loader reports it best
+            return None  # let Python's own loader report it
         file = self._register(name, digest, item.cells, item.map)
         place_cells = with_cells if self.monitor is None else self.monitor.watch
         return place_cells(item.code, cells_name, file)
 
     def add(self, file: LoadedFile) -> int:
-        """Add a file that has no probes and yet matters.
+        """Add a file without probes.
 
         Parameters
         ----------
         file : LoadedFile
-            Without cells.
+            A file without cells.
 
         Returns
         -------
         int
-            Its number in harvests, in which it is never touched.
+            Its index in harvests, in which it is never touched.
         """
         self.files.append(file)
         return next(n for n in reversed(range(len(self.files))) if self.files[n] is file)
 
     def passed(self) -> dict[int, int]:
-        """Return which cells were passed since the last harvest, and let them stand.
+        """Return which cells were passed since the last harvest, without resetting them.
 
         Returns
         -------
         dict of int to int
-            For each file's number its cells as a harvest's bits.
+            The cells of each file as bits, by the index of the file.
         """
         found: dict[int, int] = {}
         for number, file in enumerate(self.files):
@@ -221,15 +221,15 @@ class ImportHook:
         return found
 
     def harvest(self) -> tuple[list[int], bytes]:
-        """Return what passed since the last harvest, and start again.
+        """Return which cells were passed since the last harvest, and reset them.
 
         Returns
         -------
         touched : list of int
-            Numbers of the files in which any probe fired, ascending.
+            Indices of files in which any probe was passed, ascending.
         bits : bytes
-            Their cells in that order, one bit each, the first cell in the highest bit of the first byte; when
-            counting, then the numbers in the cells that are set, as little-endian u64.
+            Their cells in that order, one bit each, the first cell in the highest bit of the first byte; with counts,
+            then the counts of the set cells as little-endian u64.
         """
         if self.counting:
             return self._counted()
@@ -249,14 +249,14 @@ class ImportHook:
         return touched, int(digits, 2).to_bytes(len(digits) // 8, "big")
 
     def mark(self, touched: list[int], bits: bytes) -> None:
-        """Add what an earlier harvest found to the cells.
+        """Add an earlier harvest to the cells.
 
         Parameters
         ----------
         touched : list of int
-            Numbers of files, ascending.
+            Indices of files, ascending.
         bits : bytes
-            Their cells, as `harvest` gives them.
+            Their cells, from `harvest`.
         """
         start = 0
         size = sum(len(self.files[number].cells) // 8 for number in touched)
@@ -271,7 +271,7 @@ class ImportHook:
             start = end
 
     def absorb(self, path: str, digest: str, source_map: bytes, cells: Sequence[int]) -> None:
-        """Add what another process set or counted.
+        """Add the cells of another process.
 
         Parameters
         ----------
@@ -280,9 +280,9 @@ class ImportHook:
         digest : str
             SHA-256 of the source, hexadecimal.
         source_map : bytes
-            The map of its probes, by which a source is known that is not known here; may be empty.
+            The map of its probes, for a source that this process has not loaded; may be empty.
         cells : sequence of int
-            What its probes set or counted.
+            The values that its probes set or counted.
         """
         file = self.known(path, digest, source_map, len(cells)) if any(cells) else None
         if file is not None:
@@ -302,12 +302,12 @@ class ImportHook:
         source_map : bytes
             The map of its probes; may be empty.
         cells : int
-            How many it has.
+            The number of its cells.
 
         Returns
         -------
         LoadedFile or None
-            None where it is known here neither by itself nor by its map.
+            None if this process has not loaded it and has no map of it.
         """
         file = self._by_key.get((path, digest))
         if file is None and source_map:
@@ -315,12 +315,12 @@ class ImportHook:
         return file if file is not None and len(file.cells) == cells else None
 
     def store_into(self, stand_in: Callable[[LoadedFile], Any] | None) -> None:
-        """Let probes store elsewhere than into the cells of their source.
+        """Redirect the stores of probes.
 
         Parameters
         ----------
         stand_in : callable or None
-            Gives what stands in for the cells of a source; None lets probes store into them again.
+            Given a source, returns a stand-in for its cells; None lets probes store into the cells again.
         """
         self._stand_in = stand_in
         for file in list(self._by_key.values()):
@@ -329,7 +329,7 @@ class ImportHook:
             self.monitor.store_into(stand_in)
 
     def _find_by_name(self, file: LoadedFile) -> None:
-        """Let code that comes out of a pickle find a file; only what any process has can be named there."""
+        """Let unpickled code find a file, by an attribute of an object that every process has."""
         if self._hook is not None:
             setattr(self._hook, placeholder(file.path, file.digest), file)
 
@@ -337,12 +337,12 @@ class ImportHook:
         file.target = file.cells if self._stand_in is None else self._stand_in(file)
 
     def move(self, cells: TakeCells) -> None:
-        """Let go of the cells, as a forked process does, and go on with others; nothing more is harvested here.
+        """Replace the cells in a forked process; nothing more is harvested there.
 
         Parameters
         ----------
         cells : callable
-            Gives the cells of a source, as `TakeCells` says.
+            Allocates the cells of a source; see `TakeCells`.
         """
         self.take_cells = cells
         self.files = []
@@ -358,7 +358,7 @@ class ImportHook:
         counts = array("Q")
         for number, file in enumerate(self.files):
             if any(file.cells):
-                # a thread that counts at the same time may leave less than nothing behind a guard
+                # a thread that counts at the same time may make counts negative
                 cells = [max(count, 0) for count in file.cells]
                 file.cells[:] = file.untouched
                 touched.append(number)
@@ -386,7 +386,7 @@ class ImportHook:
         item = self.cache.load(path, key) if self.cache else None
         if item is None:
             with StandardLibrary():
-                # slow to import, and most often not needed
+                # slow to import, and usually not needed
                 from suspectra_recorder.instrumentation.rewriting import instrument
 
                 tree, module_map = instrument(source, path, cells_name, counting=self.counting, asserts=rewrite is None)
@@ -399,10 +399,10 @@ class ImportHook:
         return item
 
     def _register(self, name: str, digest: str, cells: int, source_map: bytes) -> LoadedFile:
-        # without a lock, because a signal handler or a forked process may get here while one is held
+        # without a lock, because a signal handler or a forked process may run this while it is locked
         known = self._by_key.get((name, digest))
         if known is not None:
-            return known  # the same file under a second module name, or loaded again
+            return known  # the same file with another module name, or loaded again
         size = -(-cells // 8) * 8
         take = self.take_cells
         room = [0] * size if take is None else take(name, digest, size, source_map)
@@ -416,18 +416,18 @@ class ImportHook:
 
 
 def _source(loader: SourceLoader, path: str) -> bytes | None:
-    """The source that a loader loads; None where that is not what is in the file."""
+    """The source that a loader loads; None if it differs from the file."""
     source = loader.get_data(path)
     return source if isinstance(loader, SourceFileLoader) else file_with(path, source)
 
 
 def bits(cells: Sequence[int]) -> int:
-    """Sum up which cells were passed.
+    """Encode which cells were passed.
 
     Parameters
     ----------
     cells : sequence of int
-        What probes set or counted; not empty.
+        The values of cells; not empty.
 
     Returns
     -------

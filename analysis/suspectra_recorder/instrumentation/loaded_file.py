@@ -1,4 +1,4 @@
-"""Instrumented sources of this process, with their cells."""
+"""`LoadedFile`: an instrumented source of this process, with its cells."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suspectra_recorder.instrumentation.own import hashlib
 __builtins__ = own.builtins
 
 SOURCE_LOADER: Any = next(cls for cls in SourceFileLoader.__mro__ if "get_code" in vars(cls))
-"""What all loaders of sources have their ``get_code`` from."""
+"""The class from which all loaders of sources inherit ``get_code``."""
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -24,15 +24,15 @@ class LoadedFile:
     Parameters
     ----------
     path : str
-        As the scope named it: relative to the workspace, forward slashes.
+        The recorded name: relative to the workspace, with forward slashes.
     digest : str
         SHA-256 of the source, hexadecimal.
     cells : mutable sequence of int
-        What the probes set or count; its length is a multiple of eight.
+        The cells that probes set or count; the length is a multiple of eight.
     map : bytes
         The compressed :class:`~suspectra_recorder.instrumentation.probes.ModuleMap`.
     traced : bool
-        Whether it has probes, or is only known to matter.
+        Whether it has probes.
     """
 
     path: str
@@ -48,17 +48,17 @@ class LoadedFile:
         self.target = self.cells
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As a constant of code that is pickled.
+        """Pickle the object as a constant of code.
 
-        Where the same source is recorded it comes back as the file of there; other processes need not know of Suspectra
-        and get room for what nobody asks for.
+        In a process that records the same source, it is unpickled as that process's file. Other processes, which may
+        not have Suspectra, get unused cells.
         """
         room = _Later(type, "Cells", (), {CELLS: list(self.untouched)})
         return getattr, (_Later(getattr, SOURCE_LOADER, "get_code"), placeholder(self.path, self.digest), room)
 
 
 class _Later:
-    """What a call returns in the process that loads it from a pickle."""
+    """Is unpickled as the result of a call."""
 
     def __init__(self, function: Callable[..., object], *arguments: object):
         self._call = function, arguments
@@ -68,7 +68,7 @@ class _Later:
 
 
 def placeholder(name: str, digest: str) -> str:
-    """The string that stands for a file in code that is compiled.
+    """Return the placeholder string of a file in compiled code.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def placeholder(name: str, digest: str) -> str:
     Returns
     -------
     str
-        One that nothing else in the source is called.
+        A name that does not occur elsewhere in the source.
     """
     unique = hashlib.sha256(f"{name}\0{digest}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return f"__suspectra_{unique}__"

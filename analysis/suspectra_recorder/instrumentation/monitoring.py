@@ -1,12 +1,12 @@
-"""Probes that cost nothing after their first pass, where Python has ``sys.monitoring`` (3.12 and newer).
+"""Probes that cost almost nothing after their first pass, by ``sys.monitoring`` (Python 3.12 and newer).
 
-Instrumented code is taken as it is, and each store of a probe becomes a jump over it. Python reports a jump when it is
-taken and is told not to report that one again, so the cell is set once and from then on all that is left is the jump.
-Which cells there are and what they mean is decided by the rewriting alone: a recording does not show which way its
-cells were set. A store of another form, inside an expression for example, stays what it is and works as before.
+In instrumented code, each store of a probe is replaced by a jump over it. Python reports the first time that the jump
+is taken, and then no more, so that only the cost of the jump remains. The cells and their meaning are the same as
+without monitoring, so recordings do not differ. Stores of another form, such as those inside expressions, are not
+replaced.
 
-The event of lines would come twice for each statement, and those of branches, up to Python 3.13, can't be switched off
-for one arm; neither tells whether the last statement of a ``try`` was left by an exception or by its end.
+Line events would come twice for each statement. Branch events can't be switched off for a single arm up to Python 3.13.
+Neither tells whether the last statement of a ``try`` ended normally or by an exception.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _JUMP = _CODES.get("JUMP_FORWARD", 0)
 _EXTENDED = _CODES["EXTENDED_ARG"]
 _SMALL = _CODES.get("LOAD_SMALL_INT", -1)
 _monitoring: Any = getattr(sys, "monitoring", None)  # Python 3.12 and newer
-_TOOLS = (3, 4)  # the numbers that are meant for no certain kind of tool
+_TOOLS = (3, 4)  # tool ids without a predefined purpose
 
 
 class _File(Protocol):
@@ -39,12 +39,12 @@ class _File(Protocol):
 
 
 def unavailable() -> str:
-    """Find out why there can be no :class:`Monitor` in this process.
+    """Return why this process can't have a :class:`Monitor`.
 
     Returns
     -------
     str
-        The reason; empty when there can be one.
+        The reason; empty if it can.
     """
     if _monitoring is None:
         return f"Python {sys.version_info[0]}.{sys.version_info[1]} has no sys.monitoring"
@@ -58,7 +58,7 @@ class Monitor:
     Raises
     ------
     RuntimeError
-        When it is :func:`unavailable`.
+        When :func:`unavailable` returns a reason.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Monitor:
             raise RuntimeError(reason)
         self._tool = next(number for number in _TOOLS if _monitoring.get_tool(number) is None)
         self._watched: dict[int, tuple[KeyedRef[int, CodeType], _File, dict[int, int]]] = {}
-        self._gone: list[KeyedRef[int, CodeType]] = []  # references to code that is no more
+        self._gone: list[KeyedRef[int, CodeType]] = []  # references to deleted code
         self._passed: dict[int, None] = {}  # an ordered set of keys of the above
         self._stand_in: Callable[[Any], MutableSequence[int]] | None = None
         _monitoring.use_tool_id(self._tool, "suspectra")
@@ -79,11 +79,11 @@ class Monitor:
             key = id(code)
             if key in watched:
                 _reference, file, cells = watched[key]
-                if offset in cells:  # the source has jumps of its own
+                if offset in cells:  # other jumps are those of the source
                     stand_in = self._stand_in
                     if stand_in is not None:
                         stand_in(file)[cells[offset]] = 1
-                        return None  # other threads may pass it too, whose cells are others
+                        return None  # keep reporting: other threads have other cells
                     file.cells[cells[offset]] = 1
                     passed[key] = None
             return disable
@@ -91,16 +91,16 @@ class Monitor:
         return jumped
 
     def watch(self, code: CodeType, name: str, file: _File) -> CodeType:
-        """Put jumps for the stores of probes; running the code then sets the cells of the file.
+        """Replace the stores of probes by jumps; running the code then sets the cells of the file.
 
         Parameters
         ----------
         code : CodeType
             Instrumented code of a module.
         name : str
-            What stands for the file in the constants.
+            The placeholder of the file in the constants.
         file : object
-            Has the list of cells.
+            The object with the list of cells.
 
         Returns
         -------
@@ -110,7 +110,7 @@ class Monitor:
         constants = tuple(
             self.watch(c, name, file) if type(c) is CodeType else exchanged(c, name, file) for c in code.co_consts
         )
-        # types.coroutine makes copies of the code of generators, and nobody would watch those
+        # types.coroutine copies the code of generators, and the copies would not be watched
         stores = {} if code.co_flags & inspect.CO_GENERATOR else dict(_stores(code, name))
         instructions = bytearray(code.co_code)
         cells: dict[int, int] = {}
@@ -122,7 +122,7 @@ class Monitor:
         if cells:
             self._forget_gone()
             key = id(code)
-            # Python code must not be called when code goes: a signal handler that raises in it would not be heard
+            # no Python function as callback: an exception of a signal handler in it would be lost
             self._watched[key] = KeyedRef(code, self._gone.append, key), file, cells
             _monitoring.set_local_events(self._tool, code, _monitoring.events.JUMP)
         return code
@@ -134,8 +134,8 @@ class Monitor:
                 del self._watched[reference.key]
 
     def again(self) -> None:
-        """Report the next pass of every probe, also of those that have been passed."""
-        # not sys.monitoring.restart_events, which concerns the code and the tools of others too
+        """Report the next pass of every probe again."""
+        # not sys.monitoring.restart_events, which affects other tools too
         events = _monitoring.events
         while self._passed:
             key, _ = self._passed.popitem()
@@ -145,18 +145,18 @@ class Monitor:
                 _monitoring.set_local_events(self._tool, code, events.JUMP)
 
     def store_into(self, stand_in: Callable[[Any], MutableSequence[int]] | None) -> None:
-        """Set other cells than those of a file, at every pass.
+        """Redirect stores to other cells, at every pass.
 
         Parameters
         ----------
         stand_in : callable or None
-            Gives what stands in for the cells of a file; None lets its own be set again.
+            Given a file, returns a stand-in for its cells; None restores the cells.
         """
         self._stand_in = stand_in
         self.again()
 
     def close(self) -> None:
-        """Let the number go; code that was watched runs on and reports nothing."""
+        """Release the tool id; watched code still runs, but reports nothing."""
         if self._tool >= 0:
             _monitoring.register_callback(self._tool, _monitoring.events.JUMP, None)
             for code, _, _ in list(self._watched.values()):
@@ -167,7 +167,7 @@ class Monitor:
 
 
 def _unit(*names: str) -> bytes:
-    """A pattern for one instruction with any argument, and what is cached behind it."""
+    """A pattern for one instruction with any argument, followed by its inline cache."""
     codes = b"".join(re.escape(bytes([_CODES[name]])) for name in names if name in _CODES)
     return b"(?:%b.)*[%b].(?:\0\0)*" % (re.escape(bytes([_EXTENDED])), codes)
 
@@ -177,7 +177,7 @@ _STORE = re.compile(_CONSTANT * 2 + _unit("LOAD_ATTR") + _CONSTANT + _unit("STOR
 
 
 def _stores(code: CodeType, name: str) -> Iterator[tuple[tuple[int, int], int]]:
-    """Where ``file.cells[cell] = 1`` begins and ends in the bytecode, and the cell."""
+    """The start and end of each ``file.cells[cell] = 1`` in the bytecode, and the cell."""
     for match in _STORE.finditer(code.co_code):
         if match.start() % 2:
             continue

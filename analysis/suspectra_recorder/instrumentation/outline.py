@@ -1,8 +1,8 @@
-"""What a source does, part by part, told by checksums that comments, blank lines and docstrings do not change.
+"""Outlines of sources: a checksum for each part, which comments, blank lines and docstrings do not change.
 
-Two outlines tell which functions differ between two versions of a file, and whether the code around them does, which
-runs when the module is imported. They are made from the syntax tree in a way that does not depend on the version of
-Python, and are small enough to be kept with every recording.
+Two outlines show which functions differ between two versions of a file, and whether the code around them, which runs at
+import, does. They are made from the syntax tree, do not depend on the version of Python, and are small enough to be
+stored in every recording.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLAIN = (ast.Constant, ast.Subscript, ast.Tuple, ast.List, ast.UnaryOp, ast.USu
 _NAMING = (ast.Name, ast.Attribute, ast.alias, ast.Constant, ast.arg)
 _IMPORTERS = frozenset({"import_module", "__import__"})
 ANYTHING = "*"
-"""Among the imports of an outline: the module imports by names that are made while it runs."""
+"""Among the imports of an outline: the module imports by names that are computed at run time."""
 
 
 class Function(NamedTuple):
@@ -37,14 +37,14 @@ class Function(NamedTuple):
     Parameters
     ----------
     name : str
-        Dotted, inside the module.
+        Dotted name within the module.
     body : str
-        Checksum of all but its decorators, without the functions defined in it.
+        Checksum of the function without its decorators and nested functions.
     head : str
-        Checksum of what is evaluated where it is defined: decorators, defaults and annotations. Empty where that
-        can't matter to anybody who does not call it.
+        Checksum of what is evaluated at its definition: decorators, defaults and annotations. Empty if that can only
+        affect callers.
     outer : int
-        The function at module or class level that it stands in: itself, or one before it.
+        Index of the enclosing function at module or class level, or its own index.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Function(NamedTuple):
 
 @dataclass(frozen=True)
 class Outline:
-    """A source in parts.
+    """The parts of a source.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class Outline:
     outside : tuple of str
         The statements of the module: ``def NAME HEAD`` for functions, checksums of the others.
     imports : tuple of str
-        Dotted names of what it may import, anywhere in it; relative ones start with their dots.
+        Dotted names of everything that it may import; relative ones start with dots.
     tests : tuple of str
-        The functions that are tests and nothing else: no fixtures, and nobody in the file uses their names.
+        Functions that are only tests: not fixtures, and not used by name in the file.
     """
 
     functions: tuple[Function, ...] = ()
@@ -76,19 +76,19 @@ class Outline:
 
     @classmethod
     def from_tree(cls, tree: ast.Module, *, tests: bool = False) -> Outline:
-        """The outline of a tree; with `tests`, tests that are added to it or leave it change nothing around them.
+        """Make the outline of a tree. With `tests`, adding or removing tests does not change the code around them.
 
         Parameters
         ----------
         tree : ast.Module
-            Of the source, before any probe is in it.
+            The tree of the source, without probes.
         tests : bool, optional
-            Whether it is a file in which tests stand.
+            Whether the file contains tests.
 
         Returns
         -------
         Outline
-            Equal for sources that do the same.
+            Equal for equivalent sources.
         """
         walk = _Walk(frozenset(_names(tree)) if tests else None, _annotates_lazily(tree))
         walk.functions_of(tree.body, "", -1)
@@ -96,19 +96,19 @@ class Outline:
         return cls(tuple(walk.functions), outside, tuple(dict.fromkeys(_imports(tree))), tuple(walk.tests))
 
     def as_json(self) -> dict[str, Any]:
-        """The outline as maps hold it.
+        """Return the outline in the form of maps.
 
         Returns
         -------
         dict of str to Any
-            What :meth:`from_json` takes.
+            Input of :meth:`from_json`.
         """
         functions = [list(f) for f in self.functions]
         return {"functions": functions, "outside": self.outside, "imports": self.imports, "tests": self.tests}
 
     @classmethod
     def from_json(cls, data: Any) -> Outline | None:
-        """The outline out of a map, None when the map has none.
+        """Make the outline from a map.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class Outline:
         Returns
         -------
         Outline or None
-            Equal to the one that was written.
+            Equal to the written one; None if the map has none.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Outline:
         return cls(functions, outside, imports, tests)
 
     def keys(self) -> list[tuple[str, int]]:
-        """Name of each function, and how many of that name come before it.
+        """Return the name of each function, with the number of earlier functions of that name.
 
         Returns
         -------
@@ -146,23 +146,23 @@ class Outline:
 
 @dataclass(frozen=True)
 class Difference:
-    """What differs between two versions of a source.
+    """The difference between two versions of a source.
 
     Parameters
     ----------
     bodies : frozenset of (str, int)
-        Functions that do something else or are in one of the versions only.
+        Functions that differ, or are only in one of the versions.
     around : bool
         Whether what runs at import differs.
     plain : frozenset of str
-        Functions of the module that are in one version only, and whose definition as such does nothing: they
-        change what the module is for those alone who use their names.
+        Functions of the module that are only in one version, and whose definition has no effect except on code that
+        uses their names.
     units : frozenset of str
-        The functions at module and class level that differ in anything, by their dotted names.
+        The dotted names of functions at module and class level with any difference.
     helpers : frozenset of str
-        Those of them that are more than tests in any version.
+        Those of `units` that are not only tests.
     whole : bool
-        Whether nothing is known to be the same.
+        Whether everything may differ.
     """
 
     bodies: frozenset[tuple[str, int]] = frozenset()
@@ -170,7 +170,7 @@ class Difference:
     plain: frozenset[str] = frozenset()
     units: frozenset[str] = frozenset()
     helpers: frozenset[str] = frozenset()
-    whole: bool = field(default=False)  # nothing is known in detail: all of it may differ
+    whole: bool = field(default=False)  # no details are known: everything may differ
 
     def __bool__(self) -> bool:
         return bool(self.bodies or self.around or self.plain or self.units or self.whole)
@@ -190,7 +190,7 @@ EVERYTHING = Difference(around=True, whole=True)
 
 
 def difference(old: Outline | None, new: Outline | None) -> Difference:
-    """What differs between two versions, everything where one of them is not known.
+    """Compare two versions of a source; everything differs if one of them is not known.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
     Returns
     -------
     Difference
-        Empty where both do the same.
+        Empty if both are equivalent.
     """
     if old is None or new is None:
         return EVERYTHING
@@ -210,7 +210,7 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
     heads = {k for k in keys & before.keys() & after.keys() if before[k].head != after[k].head}
     definitions = [{part for part in o.outside if part.startswith("def ")} for o in (old, new)]
     plain = {p for p in definitions[0] ^ definitions[1] if p.endswith(" ")}
-    kept = [[part for part in o.outside if part not in plain] for o in (old, new)]
+    other_parts = [[part for part in o.outside if part not in plain] for o in (old, new)]
     units = {
         o.functions[f.outer].name
         for o in (old, new)
@@ -219,11 +219,11 @@ def difference(old: Outline | None, new: Outline | None) -> Difference:
     }
     names = frozenset(p.split()[1] for p in plain)
     helpers = {f.name for o in (old, new) for f in o.functions if f.name in units and f.name not in o.tests}
-    return Difference(frozenset(bodies), kept[0] != kept[1], names, frozenset(units), frozenset(helpers))
+    return Difference(frozenset(bodies), other_parts[0] != other_parts[1], names, frozenset(units), frozenset(helpers))
 
 
 def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
-    """Each name with the number of equal names before it.
+    """Pair each name with the number of equal names before it.
 
     Parameters
     ----------
@@ -249,40 +249,40 @@ def numbered(names: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def mentions(tree: ast.Module, names: frozenset[str], changed: frozenset[tuple[str, int]]) -> bool:
-    """Whether any of the names is used outside of the functions that changed, as a name or as a text.
+    """Whether any of some names is used outside the changed functions, as a name or a string.
 
     Parameters
     ----------
     tree : ast.Module
-        Of a source.
+        The tree of a source.
     names : frozenset of str
-        What is looked for.
+        The names to find.
     changed : frozenset of (str, int)
-        Name and number of the functions to leave out.
+        The functions to leave out.
 
     Returns
     -------
     bool
-        Also true for a text that holds one as a whole.
+        Also True if a string equals one of the names.
     """
     functions = sorted((n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS)), key=lambda n: n.lineno)
     keys = numbered(_dotted_names(tree, functions))
     skipped = {id(node) for node, key in zip(functions, keys, strict=True) if key in changed}
-    waiting: list[ast.AST] = [tree]
-    while waiting:
-        node = waiting.pop()
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
         if id(node) in skipped and isinstance(node, _FUNCTIONS):
-            waiting += [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
-            waiting += [*node.decorator_list, *node.args.defaults]
+            pending += [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
+            pending += [*node.decorator_list, *node.args.defaults]
             continue
         if isinstance(node, _NAMING) and not names.isdisjoint(_named(node)):
             return True
-        waiting += ast.iter_child_nodes(node)
+        pending += ast.iter_child_nodes(node)
     return False
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
-    """All that may name something: names, attributes, parameters and texts."""
+    """All possible names: of variables, attributes and parameters, and strings."""
     for node in ast.walk(tree):
         if isinstance(node, _NAMING):
             yield from _named(node)
@@ -307,7 +307,7 @@ class _Walk:
         self.functions: list[Function] = []
 
     def functions_of(self, statements: Iterable[ast.AST], name: str, outer: int) -> None:
-        """All functions in a block, those in other functions behind these."""
+        """Add all functions of a block; nested functions follow the enclosing one."""
         for statement in statements:
             if isinstance(statement, _FUNCTIONS):
                 dotted = f"{name}.{statement.name}" if name else statement.name
@@ -323,7 +323,7 @@ class _Walk:
                 self.functions_of(_blocks(statement), name, outer)
 
     def outside(self, statement: ast.stmt) -> Iterator[str]:
-        """A statement of the module as an outline tells it."""
+        """The representation of a statement of the module."""
         if not isinstance(statement, _FUNCTIONS):
             yield self.checksum([statement])
         elif not self.is_test(statement):
@@ -346,11 +346,11 @@ class _Walk:
         return self.checksum([*node.decorator_list, node.args, node.returns, *_type_parameters(node)])
 
     def checksum(self, nodes: Sequence[Any], function: ast.FunctionDef | ast.AsyncFunctionDef | None = None) -> str:
-        """Of nodes, with the body of a function behind them; of the functions inside their heads alone."""
+        """The checksum of nodes and a function's body; nested functions count only by their heads."""
         tokens = [type(function).__name__]  # whether it is a coroutine
-        waiting: list[Any] = [*reversed(_undocumented(function) if function else ()), *reversed(nodes)]
-        while waiting:
-            node = waiting.pop()
+        pending: list[Any] = [*reversed(_undocumented(function) if function else ()), *reversed(nodes)]
+        while pending:
+            node = pending.pop()
             if isinstance(node, _FUNCTIONS):
                 if not self.is_test(node):
                     tokens += [type(node).__name__, node.name, self.head(node)]
@@ -363,10 +363,10 @@ class _Walk:
                     elif isinstance(node, ast.JoinedStr):  # Python 3.12 had empty texts in some of them
                         value = [part for part in value if getattr(part, "value", None) != ""]
                     if value is not None and value != [] and name not in _BLIND_TO:
-                        waiting += (value, (name,))
+                        pending += (value, (name,))
             elif isinstance(node, list):
                 tokens.append(f"[{len(node)}")
-                waiting += reversed(node)
+                pending += reversed(node)
             else:
                 tokens.append(node[0] if isinstance(node, tuple) else repr(node))
         return hashlib.sha256("\0".join(tokens).encode("utf-8", "backslashreplace")).hexdigest()[:12]
@@ -394,7 +394,7 @@ def _blocks(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_plain(expression: ast.expr) -> bool:
-    """Whether evaluating it can do nothing but give a constant or a type of Python's own."""
+    """Whether it evaluates to a constant or a built-in type without side effects."""
     return all(
         node.id in _TYPES if isinstance(node, ast.Name) else isinstance(node, _PLAIN) for node in ast.walk(expression)
     )

@@ -1,13 +1,13 @@
 """The recorder's own references to the standard library, taken before any test runs.
 
-A test may replace whatever it likes: ``os.path.realpath``, ``builtins.open``, ``sys._getframe``, the clock. The
-recorder runs in the same process and must neither be disturbed by that nor be seen by it. So its modules import from
-here what they use while tests run.
+A test may replace anything: ``os.path.realpath``, ``builtins.open``, ``sys._getframe``, the clock. The recorder runs in
+the same process; such replacements must not affect it, nor see its calls. So its modules import from this module what
+they use while tests run.
 
-Each name is a copy of the module as it was found. The functions that a module defines in Python are copied too, and
-call these copies: ``os.path.realpath`` asks the ``os.lstat`` of here. A module of the recorder that sets
-``__builtins__`` to the builtins of here has its own ``open``, ``compile`` and ``isinstance``. The copies are no
-modules, because tools that fake a file system or a clock look through all modules for references to replace.
+Each name is a copy of a module. Functions that the module defines in Python are copied too, and call the copies:
+``os.path.realpath`` calls the copy of ``os.lstat``. A module of the recorder that sets ``__builtins__`` to this
+module's `builtins` has its own ``open``, ``compile`` and ``isinstance``. The copies are not module objects, because
+tools that fake a file system or a clock search all modules for references to replace.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ else:
     _functions: dict[int, Any] = {}  # by the identity of the function that it is a copy of
 
     def copied(name: str, **others: object) -> _Copies:
-        """A copy of a module, which uses `others` instead of what it has under these names."""
+        """Copy a module, with some of its names replaced by `others`."""
         module = _import_module(name)
         names = {**vars(module), **others, "__builtins__": builtins}
         for key, value in vars(module).items():

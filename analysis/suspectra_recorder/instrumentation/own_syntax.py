@@ -1,4 +1,4 @@
-"""The recorder's own references to what takes Python apart; only needed for sources that are not in the cache."""
+"""The recorder's own references to modules that parse Python; only needed for sources that are not in the cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ else:
 
 
 def decode_source(source: bytes) -> str:
-    """The text of a source, as :func:`importlib.util.decode_source` has it, which imports what it needs when called.
+    """Decode a source like :func:`importlib.util.decode_source`, which can't be used as it imports modules when called.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def decode_source(source: bytes) -> str:
     Raises
     ------
     SyntaxError
-        If the encoding that it names is unknown.
+        If its declared encoding is unknown.
     UnicodeDecodeError
         If the source is not in its encoding.
     """

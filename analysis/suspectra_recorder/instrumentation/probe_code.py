@@ -26,7 +26,7 @@ class ProbeCode:
     Parameters
     ----------
     name : str
-        The string that stands for what has the list of cells.
+        The placeholder of the object with the list of cells.
     counting : bool
         Whether cells count how often they are passed.
     """
@@ -36,14 +36,14 @@ class ProbeCode:
         self._counting = counting
 
     def store(self, cell: int, line: int) -> ast.stmt:
-        """``cells[cell] = 1``, or ``+= 1``.
+        """Make ``cells[cell] = 1``, or ``+= 1`` with counts.
 
         Parameters
         ----------
         cell : int
-            Which one.
+            The index of the cell.
         line : int
-            The line to be on, one of the source, so that no trace shows a new one.
+            The line of the statement, one of the source, so that traces show no new lines.
 
         Returns
         -------
@@ -60,16 +60,16 @@ class ProbeCode:
         return ast.Attribute(ast.Constant(self._name, **place), CELLS, ast.Load(), **place)
 
     def expression(self, cell: int, line: int, step: int = 1) -> ast.expr:
-        """An expression that sets a cell, or adds to it, and gives None.
+        """Make an expression that sets a cell, or adds to it, and returns None.
 
         Parameters
         ----------
         cell : int
-            Which one.
+            The index of the cell.
         line : int
-            The line to be on.
+            The line of the code.
         step : int, optional
-            What is added where cells count.
+            The number to add with counts.
 
         Returns
         -------
@@ -86,16 +86,16 @@ class ProbeCode:
         return ast.Call(setter, [ast.Constant(cell, **place), value], [], **place)
 
     def put(self, cell: int, line: int, value: int) -> ast.expr:
-        """An expression that gives a cell a value, whatever it counted.
+        """Make an expression that assigns a value to a cell.
 
         Parameters
         ----------
         cell : int
-            Which one.
+            The index of the cell.
         line : int
-            The line to be on.
+            The line of the code.
         value : int
-            The new one.
+            The new value.
 
         Returns
         -------
@@ -107,16 +107,16 @@ class ProbeCode:
         return ast.Call(setter, [ast.Constant(cell, **place), ast.Constant(value, **place)], [], **place)
 
     def take_back(self, cell: int, line: int, instead: int) -> ast.stmt:
-        """``if cells[cell]: cells[cell] = 0; cells[instead] = 1``.
+        """Make ``if cells[cell]: cells[cell] = 0; cells[instead] = 1``.
 
         Parameters
         ----------
         cell : int
-            The one that is reset.
+            The cell to reset.
         line : int
-            The line to be on.
+            The line of the code.
         instead : int
-            The one that is set where `cell` was.
+            The cell to set if `cell` was set.
 
         Returns
         -------
@@ -129,44 +129,44 @@ class ProbeCode:
         return ast.If(is_set, [reset, self.store(instead, line)], [], **place)
 
     def before(self, expression: ast.expr, cell: int, line: int) -> ast.BoolOp:
-        """``probe or expression``: the cell is set before the expression is evaluated.
+        """Make ``probe or expression``, which sets the cell before the expression is evaluated.
 
         Parameters
         ----------
         expression : ast.expr
-            One of the source.
+            An expression of the source.
         cell : int
-            Which one is set.
+            The index of the cell.
         line : int
-            The line to be on.
+            The line of the code.
 
         Returns
         -------
         ast.BoolOp
-            What takes the place of the expression.
+            The replacement of the expression.
         """
         probe = self.expression(cell, line)
         return ast.copy_location(ast.BoolOp(ast.Or(), [probe, expression]), expression)
 
     def guarded(self, guard: ast.expr, cell: int, line: int) -> ast.expr:
-        """A guard with the probe of its case in front.
+        """Add the probe of a case to its guard.
 
-        Where the guard fails a later case's cell stands for this pattern too, so this one must not count it as well:
+        If the guard fails, a later case's cell counts for this pattern too, so this one must not:
         ``probe or guard or probe undone``.
 
         Parameters
         ----------
         guard : ast.expr
-            That of a case.
+            The guard of a case.
         cell : int
-            The one of the case.
+            The cell of the case.
         line : int
-            The line to be on.
+            The line of the code.
 
         Returns
         -------
         ast.expr
-            What takes the place of the guard.
+            The replacement of the guard.
         """
         probed = self.before(guard, cell, line)
         if self._counting:
@@ -174,21 +174,21 @@ class ProbeCode:
         return probed
 
     def after(self, expression: ast.expr, cell: int, line: int) -> ast.expr:
-        """``(expression, probe)[0]``: the cell is set once the expression has been evaluated.
+        """Make ``(expression, probe)[0]``, which sets the cell after the expression was evaluated.
 
         Parameters
         ----------
         expression : ast.expr
-            One of the source.
+            An expression of the source.
         cell : int
-            Which one is set.
+            The index of the cell.
         line : int
-            The line to be on.
+            The line of the code.
 
         Returns
         -------
         ast.expr
-            What takes the place of the expression.
+            The replacement of the expression.
         """
         pair = ast.Tuple([expression, self.expression(cell, line)], ast.Load())
         zero = ast.copy_location(ast.Constant(0), expression)

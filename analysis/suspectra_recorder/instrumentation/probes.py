@@ -1,8 +1,8 @@
-"""Probes, and the map that says what each of them means.
+"""Probes, and the map with their meanings.
 
-A *cell* is a place in a list that instrumented code sets to one when it passes. A *probe* is a fact that holds
-when its cell is set: a statement was reached, an arm of a branch was taken. Several probes may share a cell,
-because where one statement is reached if and only if another one is, a single store is enough for both.
+A *cell* is an entry of a list, which instrumented code sets to 1. A *probe* is a fact that is true if its cell is set:
+a statement was reached, or an arm of a branch was taken. Several probes may share a cell: if two statements are always
+reached together, a single store is enough.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ __builtins__ = own.builtins
 
 
 class Kind(IntEnum):
-    """What a probe stands for. The numbers are part of the recording's format."""
+    """The kinds of probes. The numbers are part of the recording's format."""
 
     STATEMENT = 0  # the statement that starts on `line` was reached
     ENTRY = 1  # the code that starts on `-line` was entered at `target`
     ARM = 2  # the branch on `line` went to `target`
     FLOW = 3  # `target` was reached from `line`, its only way in
-    FALSE = 4  # the condition with the number `target` in the statement on `line` came out false
-    TRUE = 5  # and this one true
+    FALSE = 4  # condition number `target`, in the statement on `line`, was false
+    TRUE = 5  # the same condition was true
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A fact that holds for every run that sets the cell.
+    """A fact that is true for every run that sets the cell.
 
     Parameters
     ----------
     kind : Kind
-        What it tells.
+        The kind of the fact.
     cell : int
-        Which place of the file's list is set.
+        The index of the cell.
     line : int
         First line of the statement; for the kinds that are arcs their start, in coverage.py's convention
         (a negative number is the entry of the code that starts on that line).
     target : int
-        For conditions their number in the map. Else the end of the arc, negative for the exit of the code that
-        starts there; 0 where there is none, or where it is not known (behind a ``finally``).
+        For conditions their index in the map. Else the end of the arc, negative for the exit of the code that starts
+        there; 0 if there is none, or it is not known (after a ``finally``).
     function : int
         Index of the innermost function, -1 outside of functions.
     """
@@ -68,7 +68,7 @@ class Statement:
     function : int
         Index of the innermost function, -1 outside of functions.
     checksum : int
-        Of its text, blind to indentation.
+        Checksum of its text without indentation.
     """
 
     line: int
@@ -79,14 +79,14 @@ class Statement:
 
 @dataclass(frozen=True)
 class FunctionSpan:
-    """A function, as a map has it.
+    """A function in a map.
 
     Parameters
     ----------
     name : str
-        Dotted, inside the module.
+        Dotted name within the module.
     line, end_line : int
-        That of its ``def``, and its last one.
+        The line of its ``def``, and its last line.
     """
 
     name: str
@@ -96,25 +96,25 @@ class FunctionSpan:
 
 @dataclass
 class ModuleMap:
-    """All that later readers need to know of an instrumented source, so that none of them has to parse it.
+    """Everything that readers need to know about an instrumented source, so that they need not parse it.
 
-    The cell of a statement that has one of its own is the statement's number; cells above the number of
-    statements belong to arms that have no statement to themselves.
+    The cell of a statement with its own cell has the index of the statement. Further cells belong to arms without a
+    statement of their own.
 
     Parameters
     ----------
     statements : list of Statement
         Ascending.
     functions : list of FunctionSpan
-        As they begin.
+        The functions, in the order of their first lines.
     conditions : list of Condition
-        Those inside expressions; empty unless probes count.
+        Conditions inside expressions; empty without counts.
     probes : list of Probe
         In the order of their cells.
     cells : int
-        How many there are.
+        The number of cells.
     outline : Outline or None
-        What each function does.
+        The outline of the source.
     """
 
     statements: list[Statement] = field(default_factory=list)
@@ -125,7 +125,7 @@ class ModuleMap:
     outline: Outline | None = None
 
     def to_bytes(self) -> bytes:
-        """The map as recordings and the cache hold it: sizes and functions as JSON, then int32 columns.
+        """Encode the map for recordings and the cache: sizes and functions as JSON, then int32 columns.
 
         Returns
         -------

@@ -1,14 +1,13 @@
-"""Putting probes into a syntax tree without changing what the code does.
+"""Inserting probes into a syntax tree without changing the behaviour of the code.
 
-A probe is ``cells[i] = 1`` in front of a statement, or, where only an expression can stand, a call that gives
-None in ``probe or expression``. The list is an attribute of a constant of the code, so neither modules nor builtins get
-a name, and the code runs wherever Python lets it run: with other globals, with no builtins, in another process. What
-is compiled has a string for that constant, and :func:`~suspectra_recorder.instrumentation.cells.with_cells` exchanges
-it.
+A probe is ``cells[i] = 1`` before a statement, or, if only an expression is possible, a call that returns None in
+``probe or expression``. The list is an attribute of a constant of the code, so no name is added to modules or builtins,
+and the code runs in any environment: with other globals, without builtins, in another process. It is compiled with a
+string in place of that constant, which :func:`~suspectra_recorder.instrumentation.cells.with_cells` replaces.
 
-A statement needs no store of its own where it is reached exactly when its predecessor is, because nothing
-before it can raise; an arm needs none where the first statement behind it is reached on no other way. So the sum
-of the cells of a probe is also how often what it stands for happened, when cells count: ``cells[i] += 1``.
+A statement needs no store of its own if it is reached exactly when its predecessor is, because that can't raise. An arm
+needs none if its first statement can't be reached in another way. So with counts, the sum of the cells of a probe is
+how often its fact occurred: ``cells[i] += 1``.
 """
 
 from __future__ import annotations
@@ -48,14 +47,14 @@ __builtins__ = own.builtins
 
 _TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _WITHS = (ast.With, ast.AsyncWith)
-_CASES = 16  # so many patterns get their facts from one cell
+_CASES = 16  # the largest number of patterns that share a cell
 _COMPOUND = (ast.If, *LOOPS, *DEFINITIONS, *_TRIES, *_WITHS, ast.Match)
 
 
 def instrument(
     source: bytes, path: str, name: str, *, counting: bool = False, asserts: bool = True
 ) -> tuple[ast.Module, ModuleMap]:
-    """The tree of a source with probes in it, and the map of those probes.
+    """Instrument a source: return its tree with probes, and the map of the probes.
 
     Parameters
     ----------
@@ -64,18 +63,18 @@ def instrument(
     path : str
         Its name for compiler messages.
     name : str
-        The string that stands for what has the list of cells; nowhere else in the source.
+        The placeholder of the object with the list of cells; it must not occur in the source.
     counting : bool
-        Let cells count how often they are passed, and conditions how they come out.
+        Whether cells count how often they are passed, and conditions are recorded.
     asserts : bool
         Whether the conditions of asserts may be changed.
 
     Returns
     -------
     tree : ast.Module
-        The source with probes, to be compiled.
+        The tree with probes, to be compiled.
     probes : ModuleMap
-        What each cell stands for.
+        The map of the probes.
 
     Raises
     ------
@@ -87,7 +86,7 @@ def instrument(
         import warnings  # the compiler asks the module that goes by this name now
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what there is to say is said when the tree with probes is compiled
+            warnings.simplefilter("ignore")  # compiling the tree with probes will issue the warnings
             untouched = compile(tree, path, "exec", dont_inherit=True)
         lines = LogicalLines(source)
         inserter = _Inserter(lines, statement_lines(tree, untouched, lines), name, counting)
@@ -100,7 +99,7 @@ def instrument(
 
 @dataclass(frozen=True)
 class _Scope:
-    """The code object a block belongs to."""
+    """The code object of a block."""
 
     function: int
     name: str  # dotted, empty for the module
@@ -137,14 +136,14 @@ class _Inserter:
             self.fact(arc.kind, cell, arc.source, target if isinstance(target, int) else 0, scope)
 
     def statement(self, line: int, cell: int, scope: _Scope) -> None:
-        # a function written on one line is a statement of the code that defines it: first come, first kept
+        # a one-line function is a statement of the code that defines it, which comes first
         self.function_of.setdefault(line, scope.function)
         self.fact(Kind.STATEMENT, cell, line, 0, scope)
 
     # the walk
 
     def put_into_expressions(self, tree: ast.Module, asserts: bool) -> None:
-        """The probes of conditions; before all others, which change expressions too."""
+        """Insert the probes of conditions; before all others, which change expressions too."""
         probes = ConditionProbes(self.lines, self.number, self.cells, self.code.expression, asserts=asserts)
         probes.visit(tree)
         self.conditions, self.cells = probes.conditions, probes.cells
@@ -156,7 +155,7 @@ class _Inserter:
         scope = _Scope(-1, "")
         head = _head(tree.body)
         rest = tree.body[len(head) :]
-        # nothing may stand before a __future__ import, so its probe comes behind it
+        # nothing may precede a __future__ import, so its probe follows it
         probes: list[ast.stmt] = []
         for line in dict.fromkeys(self.line(s) for s in head if _is_future(s)):
             if line in self.number:
@@ -165,16 +164,16 @@ class _Inserter:
         tree.body = head + probes + self.block(rest, scope, Way(-1, None, error=-1), Arc(Kind.ENTRY, -1))
 
     def line(self, statement: ast.stmt) -> int:
-        """First line of a statement, its decorators included."""
+        """The first line of a statement, including decorators."""
         decorators = getattr(statement, "decorator_list", None)
         return self.lines.first(decorators[0].lineno if decorators else statement.lineno)
 
     def first_line(self, block: Sequence[ast.stmt], otherwise: Target) -> Target:
-        """The line control reaches when it enters a block."""
+        """The first line that control reaches in a block."""
         return next((line for s in block if (line := self.line(s)) in self.number), otherwise)
 
     def following(self, statements: Sequence[ast.stmt]) -> list[ast.stmt | None]:
-        """For each statement of a block the next one behind it that has code."""
+        """For each statement of a block the next one with code."""
         found: list[ast.stmt | None] = []
         next_one: ast.stmt | None = None
         for statement in reversed(statements):
@@ -191,14 +190,13 @@ class _Inserter:
         entered: Arc | None = None,
         reached: int | None = None,
     ) -> list[ast.stmt]:
-        """The statements of a block with probes between them.
+        """Insert probes between the statements of a block.
 
-        `entered` is how control comes in, and `reached` the line of the statement that is being executed when
-        it does.
+        `entered` is the arc into the block, and `reached` the line of the statement that is being executed then.
         """
         out: list[ast.stmt] = []
         arc = entered
-        sure: int | None = None  # the cell that is set whenever control gets here
+        sure: int | None = None  # the cell that is always set when control gets here
         last: list[ast.stmt] = []
         for statement, following in zip(statements, self.following(statements), strict=True):
             line = self.line(statement)
@@ -208,7 +206,7 @@ class _Inserter:
             cell = self.number[line] if sure is None else sure
             if arc is not None and line == arc.source:  # all on one line
                 target = way.left_by(statements[-1])
-                # what leads behind a `finally` must be the last that happens in it
+                # the probe of an arc out of a `finally` must be its last statement
                 (last if isinstance(target, Behind) else out).extend(self.own_arm(arc, target, scope))
                 arc = None
             elif arc is not None and not self.is_clean(statement):
@@ -229,13 +227,13 @@ class _Inserter:
         return [*out[:at], *last, *out[at:]]
 
     def own_arm(self, arc: Arc | None, target: Target, scope: _Scope) -> list[ast.stmt]:
-        """A store for an arm alone, where no statement can stand for it."""
+        """A store only for an arm, if no statement has the same fact."""
         if arc is None or arc.kind is not Kind.ARM or arc.source == target:
             return []
         if isinstance(target, Behind):
             cell = self.arm_cell(arc, target.abrupt, scope)
             target.arms.append((arc, cell))
-            # not the statement, of which a monitor reports the first pass alone
+            # not a statement, since a monitor reports only the first pass of these
             return [ast.copy_location(ast.Expr(probe := self.code.put(cell, arc.source, 1)), probe)]
         return [self.code.store(self.arm_cell(arc, target, scope), arc.source)]
 
@@ -262,7 +260,7 @@ class _Inserter:
     def inside(
         self, node: ast.stmt, scope: _Scope, way: Way, following: ast.stmt | None, line: int | None
     ) -> list[ast.stmt]:
-        """Probes into all a statement holds, and those that must stand behind it.
+        """Insert probes into the parts of a statement; return those that must follow it.
 
         `following` is the next sibling with code, and `line` is None without code.
         """
@@ -289,7 +287,7 @@ class _Inserter:
         return []
 
     def function_expression(self, node: ast.Lambda, scope: _Scope) -> None:
-        """Calling a lambda reaches the statement it is written in."""
+        """Insert a probe into a lambda, as calling it reaches the statement that contains it."""
         line = self.lines.first(node.body.lineno)
         if line in self.number:
             self.statement(line, self.number[line], scope)
@@ -324,9 +322,9 @@ class _Inserter:
             node.orelse = self.missing_arm(arm, way.follow, scope, None if breaks else following)
 
     def missing_arm(self, arm: Arc | None, target: Target, scope: _Scope, following: ast.stmt | None) -> list[ast.stmt]:
-        """The ``else`` that the source does not have.
+        """Make the ``else`` of a statement without one.
 
-        Where the arm is the only way to the statement `following`, that statement's cell stands for it.
+        If the statement `following` is only reached by this arm, its cell is used.
         """
         if arm is None or following is None or not self.is_clean(following):
             return self.own_arm(arm, target, scope)
@@ -359,7 +357,7 @@ class _Inserter:
         return self.settled(node, behind, scope)
 
     def behind(self, node: ast.Try, way: Way) -> Behind:
-        """Where control goes from the ``finally`` of a statement."""
+        """Where control goes after the ``finally`` of a statement."""
         ways = {ast.Return: way.exit, ast.Continue: way.head, ast.Break: way.after}
         parts = [*node.body, *node.orelse, *(s for handler in node.handlers for s in handler.body)]
         targets = {way.error, *(ways[kind] for kind in exits(parts, frozenset(ways)))}
@@ -367,7 +365,7 @@ class _Inserter:
         return Behind(normal if isinstance(normal, int) else None, abrupt if isinstance(abrupt, int) else None)
 
     def settled(self, node: ast.Try, behind: Behind, scope: _Scope) -> list[ast.stmt]:
-        """Take back what arms set, at the start of the ``finally`` and, in the statements given, behind it."""
+        """Correct the cells of arms: at the start of the ``finally`` and, by the returned statements, after it."""
         again: list[ast.stmt] = []
         out: list[ast.stmt] = []
         for arc, cell in behind.arms:
@@ -378,10 +376,10 @@ class _Inserter:
 
     def cases(self, node: ast.Match, scope: _Scope, way: Way, line: int | None) -> None:
         arc = _arc(Kind.FLOW, line)
-        tried: list[int] = []  # the lines of the patterns that no other cell speaks for, up to the present one
+        tried: list[int] = []  # lines of the patterns so far that no other cell covers
         cases: list[ast.match_case] = []
         for case in node.cases:
-            if len(tried) == _CASES:  # else every case would speak for all that come before it
+            if len(tried) == _CASES:  # otherwise every case would cover all previous ones
                 cell = self.new_cell()
                 self.patterns(arc, tried, cell, scope)
                 cases.append(_no_case(cases[-1], self.code.expression(cell, tried[-1])))
@@ -411,7 +409,7 @@ class _Inserter:
         node.cases = cases
 
     def patterns(self, arc: Arc | None, tried: list[int], cell: int, scope: _Scope) -> None:
-        """Who comes to the last of these patterns has seen the others fail; `arc` leads to the first."""
+        """Add the facts of some patterns: at the last one, all others have failed; `arc` leads to the first."""
         for place in tried:
             if place in self.number:
                 self.statement(place, cell, scope)
@@ -419,7 +417,7 @@ class _Inserter:
             arc = Arc(Kind.ARM, place)
 
     def decorators(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, scope: _Scope) -> None:
-        """Each decorator is a statement, and so is the line of the name, reached once they are evaluated."""
+        """Insert probes for decorators: each is a statement, and so is the line of the name, reached after them."""
         places = [self.lines.first(d.lineno) for d in node.decorator_list]
         following = [*places[1:], self.lines.first(node.lineno)]
         for i, (place, target) in enumerate(zip(places, following, strict=False)):
@@ -439,7 +437,7 @@ class _Inserter:
         entry = Arc(Kind.ENTRY, -first)
         body = self.block(node.body[len(head) :], inner, Way(-first, -first, error=-first), entry)
         if len(node.body) == len(head) and first in self.number:
-            body = [self.code.store(self.number[first], first)]  # all that calling it runs is its first line
+            body = [self.code.store(self.number[first], first)]  # a call of it only runs its first line
         node.body = head + body
 
     def class_body(self, node: ast.ClassDef, scope: _Scope) -> None:
@@ -459,7 +457,7 @@ def _arc(kind: Kind, line: int | None) -> Arc | None:
 
 
 def _head(body: list[ast.stmt]) -> list[ast.stmt]:
-    """What nothing may stand before: the docstring and the imports from __future__."""
+    """The statements that must come first: the docstring and the imports from __future__."""
     head: list[ast.stmt] = [doc] if (doc := docstring(body)) else []
     while len(head) < len(body) and _is_future(body[len(head)]):
         head.append(body[len(head)])

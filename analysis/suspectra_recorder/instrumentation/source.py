@@ -1,7 +1,7 @@
-"""Which lines of a Python source are statements, agreeing with coverage.py's way of counting them.
+"""Finding the statements of a Python source, in the same way as coverage.py.
 
-A statement is a logical line (the tokens up to a NEWLINE token) that has bytecode in it and is no docstring.
-The bytecode is asked, not the syntax, so what a version of Python optimises away is no statement either.
+A statement is a logical line (the tokens up to a NEWLINE token) with bytecode, except a docstring. As the bytecode
+decides, lines that a version of Python optimizes away are not statements.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
     """Parse a source.
 
-    Up to Python 3.11 an interpreter counts the depth of all trees that it makes in one place. Where a finalizer or
-    another thread parses meanwhile, a SystemError is raised that says nothing about the source: it is parsed again.
+    Up to Python 3.11, an interpreter has a single counter for the depth of trees. If a finalizer or another thread
+    parses at the same time, a SystemError may be raised although the source is valid, so it is parsed again.
 
     Parameters
     ----------
     source : bytes or str
-        Of a whole module.
+        The source of a module.
     path : str
-        What errors call it.
+        Its name in errors.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def parse(source: bytes | str, path: str = "<source>") -> ast.Module:
 
 @contextmanager
 def without_collecting() -> Iterator[None]:
-    """Without the garbage collector, which would walk over a growing tree again and again and find nothing."""
+    """Pause the garbage collector, which would traverse a growing tree repeatedly without finding garbage."""
     running = collector_runs()
     pause_collector()
     try:
@@ -83,7 +83,7 @@ class LogicalLines:
     Raises
     ------
     SyntaxError, tokenize.TokenError
-        When the source is no Python.
+        When the source is not valid Python.
     """
 
     def __init__(self, source: bytes):
@@ -115,7 +115,7 @@ class LogicalLines:
         Returns
         -------
         int
-            The line itself where it is part of no longer logical line.
+            The first line of the logical line; the line itself if that has only one line.
         """
         return self._first.get(line, line)
 
@@ -125,27 +125,27 @@ class LogicalLines:
         Parameters
         ----------
         first : int
-            The line that it starts on, counted from 1.
+            The first line of the logical line, counted from 1.
 
         Returns
         -------
         int
-            The line itself where no logical line starts on it.
+            The last line; the line itself if no logical line starts there.
         """
         return self._last.get(first, first)
 
     def checksums(self, firsts: list[int]) -> list[int]:
-        """Sum up the text of some logical lines, blind to indentation.
+        """Compute checksums of the text of some logical lines, without indentation.
 
         Parameters
         ----------
         firsts : list of int
-            The lines that they start on, counted from 1.
+            Their first lines, counted from 1.
 
         Returns
         -------
         list of int
-            A signed 32-bit checksum of each.
+            A signed 32-bit checksum for each.
         """
         lines = self.text.split("\n")
         sums = []
@@ -162,11 +162,11 @@ def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> li
     Parameters
     ----------
     tree : ast.Module
-        The source's syntax tree, before any probe is in it.
+        The source's syntax tree, without probes.
     code : CodeType
-        What the untouched tree compiles to.
+        The compiled tree.
     lines : LogicalLines
-        Those of the same source.
+        The logical lines of the source.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def docstring(body: list[ast.stmt]) -> ast.Expr | None:
     Returns
     -------
     ast.Expr or None
-        None where it has none.
+        None if there is none.
     """
     match body:
         case [ast.Expr(value=ast.Constant(value=str())) as first, *_]:

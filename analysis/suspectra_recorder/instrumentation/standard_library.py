@@ -1,12 +1,12 @@
-"""The recorder's imports from the standard library, apart from those of the program.
+"""Imports from the standard library by the recorder, separate from those of the program.
 
 A project may have a ``json.py`` or a ``resource.py``, and its folder may come before the standard library on the path.
-Then the program means that file, and the recorder means the standard library's. So the recorder imports its own modules
-in a ``with`` statement: names of the standard library stand for it there, whatever the path says and whatever is in
-``sys.modules``. Afterwards the program finds there what it had imported, and nothing that the recorder imported: it
-may change its path at any time, so nobody knows what it will mean by a name.
+Then the program imports that file, but the recorder needs the module of the standard library. So the recorder imports
+in a ``with`` statement, in which names of the standard library always mean the standard library, whatever is on the
+path and in ``sys.modules``. Afterwards ``sys.modules`` has only the modules of the program again, because the program
+may change its path at any time and import something else by these names.
 
-This module is imported when nothing else can be: it uses what is built into the interpreter or there from its start.
+This module is imported first, so it uses only modules that are built into the interpreter or loaded at its start.
 """
 
 import builtins
@@ -38,9 +38,9 @@ _WITHOUT_FILES = ("built-in", "frozen")  # no path comes before them
 
 
 class StandardLibrary:
-    """``with StandardLibrary():`` imports what belongs to the recorder.
+    """A context for imports by the recorder.
 
-    No code of the program may run meanwhile. Where another thread is in such a statement, this one does nothing.
+    No code of the program may run inside. If another thread is in such a context, this one does nothing.
     """
 
     def __enter__(self) -> None:
@@ -58,12 +58,12 @@ class _Finder:
         self._loading = allocate_lock()
         self._thread = 0
         self._before: set[str] = set()  # the modules that the program has
-        self._hidden: dict[str, ModuleType] = {}  # those of them that only have such names
-        self._found: set[str] = set()  # what was looked for here since, packages and their modules alike
+        self._hidden: dict[str, ModuleType] = {}  # those that hide a module of the standard library
+        self._found: set[str] = set()  # names found since, of packages and modules
         self._own: dict[str, ModuleType] = {}  # what the recorder imported
 
     def begin(self) -> bool:
-        """Find for this thread from now on; False where this has begun already."""
+        """Start finding modules for this thread; return False if this was started already."""
         if not self._loading.acquire(False):
             return False
         try:
@@ -82,10 +82,10 @@ class _Finder:
         return True
 
     def end(self) -> None:
-        """Give the program its modules back."""
+        """Restore the modules of the program."""
         self._thread = 0
         sys.meta_path.remove(self)
-        # what another thread imports meanwhile is the program's
+        # modules that another thread imports meanwhile belong to the program
         ours = {name for name in self._found if _origin(_modules.get(name)) not in _WITHOUT_FILES}
         for name in _modules.keys() - (self._before - self._hidden.keys()):
             if name in self._own or name.partition(".")[0] in ours:
@@ -95,12 +95,12 @@ class _Finder:
         self._loading.release()
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
-        """As finders do."""
+        """Find a module, as finders of Python do."""
         if get_ident() != self._thread or not _is_standard(name):
             return None
         self._found.add(name.partition(".")[0])
         if path is not None:
-            return None  # it is in a package that was found here
+            return None  # a module of a package that this finder found
         for finder in (BuiltinImporter, FrozenImporter):
             if (spec := finder.find_spec(name)) is not None:
                 return spec
@@ -112,7 +112,7 @@ def _is_standard(name: str) -> bool:
 
 
 def _is_hiding(name: str, module: object) -> bool:
-    """Whether a module has the name of one in the standard library and is another."""
+    """Whether a module has the name of one in the standard library, but is another one."""
     if not _is_standard(name):
         return False
     origin = _origin(module)
@@ -122,7 +122,7 @@ def _is_hiding(name: str, module: object) -> bool:
 
 
 def _origin(module: object) -> object:
-    """Where a module came from, without asking a module that is loaded when it is asked."""
+    """The origin of a module, without triggering lazy loading."""
     try:
         return getattr(object.__getattribute__(module, "__dict__").get("__spec__"), "origin", None)
     except AttributeError:

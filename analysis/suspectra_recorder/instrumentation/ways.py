@@ -1,4 +1,4 @@
-"""Ways of control: how a block is entered, and where control goes from it."""
+"""Control flow of blocks: how a block is entered, and where control goes after it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Arc:
     Parameters
     ----------
     kind : Kind
-        That of its probe.
+        The kind of its probe.
     source : int
-        The line that control comes from.
+        The line from which control comes.
     """
 
     kind: Kind
@@ -29,19 +29,20 @@ class Arc:
 
 @dataclass(eq=False)
 class Behind:
-    """What comes behind a ``finally``.
+    """Where control goes after a ``finally``.
 
-    An arm that leads there sets a cell of its own, the last thing that happens inside. What is next takes it back and
-    sets the cell of the arm: the code behind the statement, or the start of the ``finally`` when it is entered again.
+    An arm that leads out of the ``finally`` sets a temporary cell as the last step inside. The code that runs next
+    resets it and sets the cell of the arm: the code after the statement, or the start of the ``finally`` if it is
+    entered again.
 
     Parameters
     ----------
     normal : int or None
-        The line that is next where no jump and no exception was on its way out.
+        The next line if the ``finally`` was not entered by a jump or an exception.
     abrupt : int or None
-        The line that is next otherwise.
+        The next line otherwise.
     arms : list of (Arc, int)
-        The arms that lead there, and the cells that are taken back.
+        The arms that lead out of the ``finally``, and their temporary cells.
     """
 
     normal: int | None
@@ -50,25 +51,25 @@ class Behind:
 
 
 Target = int | Behind | None
-"""A line, what is behind a ``finally``, or None where that is not known."""
+"""A line, the end of a ``finally``, or None if it is not known."""
 
 
 @dataclass(frozen=True)
 class Way:
-    """Where control goes from a block.
+    """Where control goes after a block.
 
     Parameters
     ----------
     follow : Target
-        What comes behind the block.
+        What follows the block.
     exit : int or None
-        Where ``return`` leads.
+        The target of ``return``.
     head : Target
-        Where ``continue`` leads.
+        The target of ``continue``.
     after : Target
-        Where ``break`` leads.
+        The target of ``break``.
     error : int or None
-        Where exceptions lead.
+        The target of exceptions.
     """
 
     follow: Target
@@ -78,22 +79,22 @@ class Way:
     error: int | None = None
 
     def to(self, follow: Target) -> Way:
-        """The same way with another line behind the block.
+        """Return a copy in which another line follows the block.
 
         Parameters
         ----------
         follow : Target
-            What comes behind the block.
+            What follows the block.
 
         Returns
         -------
         Way
-            It jumps as this one does.
+            With the same targets of jumps.
         """
         return replace(self, follow=follow)
 
     def left_by(self, last: ast.stmt) -> Target:
-        """Where control goes once the last statement of the block is done.
+        """Return where control goes after the last statement of the block.
 
         Parameters
         ----------
@@ -103,7 +104,7 @@ class Way:
         Returns
         -------
         Target
-            None behind a ``raise``.
+            The target; None after a ``raise``.
         """
         if isinstance(last, ast.Return):
             return self.exit

@@ -1,4 +1,4 @@
-"""What kept tests from being collected: broken modules, refused classes, mistakes in pytest's configuration.
+"""Collection errors: broken modules, refused classes, mistakes in pytest's configuration.
 
 Standard library only: this runs in the process of the tests, in the launcher, and in the readers of recordings.
 """
@@ -38,19 +38,19 @@ class CollectionError:
     Parameters
     ----------
     collector : str
-        Node id of the file, folder or class; empty where the whole run failed.
+        Node id of the file, folder or class; empty if the whole run failed.
     exception : str
         The name of the exception's type.
     message : str
         One line.
     file : str
-        Where the error is: the innermost place in the workspace, relative to it; empty where it is elsewhere.
+        The file of the error: of the innermost frame in the workspace, relative to it; empty if there is none.
     line : int
         Counted from 1, 0 without a file.
     digest : str
-        SHA-256 (hexadecimal) of the file's bytes as they were.
+        SHA-256 (hexadecimal) of the file at that time.
     home : str
-        The file or folder that can't be collected, relative to the workspace; empty where it is outside or unknown.
+        The file or folder that can't be collected, relative to the workspace; empty if it is outside or unknown.
     time : int
         Nanoseconds since the epoch.
     """
@@ -65,18 +65,18 @@ class CollectionError:
     time: int = 0
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, as a recording holds them.
+        """Return the fields by name, as in a recording.
 
         Returns
         -------
         dict of str to Any
-            JSON can hold it.
+            An object that JSON can represent.
         """
         return asdict(self)
 
     @classmethod
     def from_dict(cls, head: dict[str, Any]) -> CollectionError:
-        """Out of a recording, with everything that is shown bounded and on one line.
+        """Make an error from a recording, with all texts limited to one line of bounded length.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class CollectionError:
         Raises
         ------
         LookupError, TypeError, ValueError
-            When it is anything else.
+            When it has another form.
         """
         file, line = str(head["file"]), int(head["line"])
         if file:
@@ -114,12 +114,12 @@ class CollectionError:
 
     @property
     def place(self) -> str:
-        """File and line, empty where they are not known."""
+        """File and line, empty if they are not known."""
         return f"{self.file}:{self.line}" if self.file else ""
 
     @property
     def cure(self) -> str:
-        """What helps."""
+        """What the user can do."""
         return _CURE_OF_A_MISSING_MODULE if self.exception == "ModuleNotFoundError" else _CURE
 
     def __str__(self) -> str:
@@ -128,12 +128,12 @@ class CollectionError:
         return f"{place}{self.what}{where}"
 
     def problem(self) -> Problem:
-        """As a problem of the evidence.
+        """Convert the error to a problem of the evidence.
 
         Returns
         -------
         Problem
-            With a cure.
+            The problem, with a cure.
         """
         what = self.what.rstrip(".")
         if not self.collector:
@@ -148,17 +148,17 @@ def _line(line: int) -> str:
 
 
 def summary(errors: Iterable[CollectionError]) -> str:
-    """How many there are and the first of them, in one sentence; empty without any.
+    """Summarize errors in one sentence: their number, and the first one.
 
     Parameters
     ----------
     errors : iterable of CollectionError
-        In the order in which they were met.
+        In order of occurrence.
 
     Returns
     -------
     str
-        Without a stop.
+        Without a full stop; empty without errors.
 
     Examples
     --------
@@ -178,19 +178,19 @@ def summary(errors: Iterable[CollectionError]) -> str:
 
 
 def one_line(text: str, longest: int = MAX_MESSAGE) -> str:
-    """Text of foreign origin without control characters, cut when overlong.
+    """Make text safe to show: without control characters, on one line, of limited length.
 
     Parameters
     ----------
     text : str
-        From anywhere.
+        Any text.
     longest : int, optional
-        Characters.
+        The largest number of characters.
 
     Returns
     -------
     str
-        An ellipsis stands for what was cut.
+        The text; an ellipsis marks a removed end.
     """
     text = _CONTROL.sub(" ", text[: 4 * longest]).strip()
     return text if len(text) <= longest else text[: longest - 1] + "…"
@@ -204,14 +204,14 @@ def describe(
     collector: str = "",
     home: str | None = None,
 ) -> CollectionError:
-    """The record of an exception.
+    """Make the collection error of an exception.
 
     Parameters
     ----------
     error : BaseException
-        The exception; the one that caused it counts, where there is one.
+        The exception; if it has a cause, that is described instead.
     workspace_name : callable
-        The name of a path in the workspace, None for one outside.
+        Given a path, returns its name in the workspace, None for one outside.
     root : str
         The workspace.
     collector : str
@@ -222,7 +222,7 @@ def describe(
     Returns
     -------
     CollectionError
-        With the place in the workspace nearest to the error.
+        With the location in the workspace nearest to the error.
     """
     error = _cause(error)
     message = _message(error)
@@ -231,14 +231,14 @@ def describe(
 
 
 def describe_output(output: str, workspace_name: Callable[[str], str | None], root: str) -> CollectionError:
-    """The record of a usage error that pytest printed.
+    """Make the collection error of a usage error that pytest printed.
 
     Parameters
     ----------
     output : str
-        All of it.
+        The whole output.
     workspace_name : callable
-        The name of a path in the workspace, None for one outside.
+        Given a path, returns its name in the workspace, None for one outside.
     root : str
         The workspace.
 
@@ -277,12 +277,12 @@ def _described(
 
 
 def _cause(error: BaseException) -> BaseException:
-    """The exception itself, out of those that pytest wraps it in."""
+    """The original exception inside pytest's wrappers."""
     for _ in range(20):
         inner = getattr(error, "cause", None) if type(error).__name__ == "ConftestImportFailure" else None
         if type(error).__name__ in ("CollectError", "PluginImportFailure"):
             inner = error.__cause__
-        if type(inner).__name__ == "Skipped":  # the error is that a module is skipped where it can't be
+        if type(inner).__name__ == "Skipped":  # the error is a skip where none is allowed
             break
         if not isinstance(inner, BaseException):
             break
@@ -295,12 +295,12 @@ def _message(error: BaseException) -> str:
         return str(error.msg)
     try:
         return str(getattr(error, "msg", None) or error)
-    except Exception:  # an exception of foreign code
+    except Exception:  # a defect of the exception's class
         return ""
 
 
 def _shortened(message: str) -> str:
-    """The line that says what is wrong: argparse puts the usage before it, pytest its settings behind."""
+    """The line that says what is wrong; argparse prints the usage before it, pytest its settings after it."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     wrong = next((line.partition(": error: ")[2] for line in lines if ": error: " in line), None)
     if wrong or not lines:
@@ -317,19 +317,19 @@ def _locate(error: BaseException, workspace_name: Callable[[str], str | None]) -
 
 
 def innermost(traceback: TracebackType | None, workspace_name: Callable[[str], str | None]) -> tuple[str, int] | None:
-    """File and line of the innermost frame in the workspace's own code, None without any.
+    """Return file and line of the innermost frame in the workspace's own code.
 
     Parameters
     ----------
     traceback : TracebackType or None
-        Of an exception.
+        The traceback of an exception.
     workspace_name : callable
-        The name of a path in the workspace, None for one outside.
+        Given a path, returns its name in the workspace, None for one outside.
 
     Returns
     -------
     (str, int) or None
-        The line is counted from 1.
+        The line is counted from 1; None if no frame is in the workspace.
     """
     found = None
     while traceback is not None:
@@ -352,7 +352,7 @@ def _place_in(message: str, workspace_name: Callable[[str], str | None]) -> tupl
 
 
 def _definition(path: str, words: list[str]) -> int:
-    """The line of the class or function that a message names, the innermost one; 1 where it names none."""
+    """The line of the innermost class or function that a message names; 1 if it names none."""
     with StandardLibrary():
         from suspectra_recorder.instrumentation.source import parse  # seldom needed, and slow to import
     try:

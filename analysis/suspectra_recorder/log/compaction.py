@@ -1,7 +1,7 @@
-"""Keeping the folder of logs small: what later runs replaced is dropped, and many logs become one.
+"""Keeping the folder of logs small: outdated records are dropped, and many logs are merged into one.
 
-A log that a process still writes is locked by it and left alone. The merged log is complete under its final name
-before the old ones go; in between the same records exist twice, which readers take for one.
+A log that a process still writes is locked by it, and is not touched. The merged log is complete under its final name
+before the old logs are removed. In between the same records exist twice; readers count them once.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ class _Log(SectionReader):
 
 
 def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE) -> None:
-    """Drop logs of which nothing counts any more, and merge the others when they are many or mostly waste.
+    """Drop logs without current records, and merge the others if there are many or they are mostly outdated.
 
-    Anything that goes wrong leaves the logs as they are.
+    If anything fails, the logs are not changed.
 
     Parameters
     ----------
     folder : str
-        Of the recording.
+        The folder of the recording.
     max_logs : int, optional
-        From how many on they are merged.
+        The number of logs above which they are merged.
     min_waste : int, optional
-        Bytes that no longer count, from which on they are merged.
+        The size of outdated records in bytes above which logs are merged.
     """
     logs: list[_Log] = []
     try:
@@ -66,7 +66,7 @@ def compact(folder: str, *, max_logs: int = MAX_LOGS, min_waste: int = MIN_WASTE
 
 
 def _open(path: str) -> _Log | None:
-    """A log that nobody writes, locked; None for any other and for damaged ones."""
+    """Open and lock a log that no process writes; None for other logs and for damaged ones."""
     descriptor = os.open(path, os.O_RDWR)
     if not lock(descriptor, wait=False):
         os.close(descriptor)
@@ -123,7 +123,7 @@ def _drop_old_collections(sections: list[Section], collections: list[WholeFiles]
 
 
 def _drop_old_tests(sections: list[Section], live: Mapping[str, int]) -> int:
-    """Keep the newest record of each test; how many bytes the others take."""
+    """Keep the newest record of each test; return the size of the others in bytes."""
     dropped = 0
     for section in sections:
         tests, section.tests = section.tests, [test for test in section.tests if live.get(test.name) == test.time]
@@ -132,7 +132,7 @@ def _drop_old_tests(sections: list[Section], live: Mapping[str, int]) -> int:
 
 
 def _merge(folder: str, logs: list[_Log]) -> None:
-    """Write one log in place of many."""
+    """Replace several logs by one."""
     sections = sorted((section for log in logs for section in log.sections), key=_order)
     latest = _order(sections[-1])
     kept = []
@@ -153,7 +153,7 @@ def _replace(folder: str, logs: list[_Log], parts: Iterable[bytes]) -> None:
         stream.writelines(parts)
         stream.flush()
         newest = max(os.stat(log.path).st_mtime_ns for log in logs)
-        if newest > time.time_ns():  # the clock was set back; the time of a log says how new its records are
+        if newest > time.time_ns():  # the clock was set back, but a log's time must not be older than its records
             os.utime(stream.name, ns=(newest, newest))
     for log in logs:
         os.unlink(log.path)

@@ -18,7 +18,7 @@ PROBLEM JSON: file, place, cause, cure
 SHARED  u32 length, JSON: name, time; rows of what a test ran for later tests too, or of what explained its failed
         assertions; without a name, of what the first import of a module ran, with the path of the module
 ERROR   JSON: what could not be collected, see :class:`suspectra_recorder.log.collection.CollectionError`
-SAME    u32: what the FILE frame of this number in the log says; only in logs that many were merged into
+SAME    u32: stands for the FILE frame with this index in the log; only in merged logs
 ====== ======================================================================================
 
 Rows are compressed: u32 count, that many u32 file numbers, then the cells of those files as bits; where the recorder
@@ -44,7 +44,7 @@ FRAME = struct.Struct("<IIB")
 SUFFIX = ".log"
 MAX_FRAME = 1 << 28
 DAMAGE = (ValueError, LookupError, TypeError, AttributeError, OverflowError, struct.error)
-"""What taking apart a payload raises that holds something else than it should."""
+"""The exceptions that parsing a damaged payload may raise."""
 
 
 class FrameKind(IntEnum):
@@ -67,11 +67,11 @@ class Frame(NamedTuple):
     Parameters
     ----------
     kind : int
-        A ``FrameKind``, or a number that is not known yet.
+        A ``FrameKind``, or the number of an unknown kind.
     payload : bytes
-        What it holds.
+        Its content.
     end : int
-        The offset behind it.
+        The offset after it.
     """
 
     kind: int
@@ -80,12 +80,12 @@ class Frame(NamedTuple):
 
 
 class LogDamage(ValueError):
-    """A log that can't be read on from some offset.
+    """A log that can't be read from some offset on.
 
     Parameters
     ----------
     offset : int
-        Where in the log the damage begins.
+        The offset at which the damage begins.
     cause : str
         What is wrong there.
     """
@@ -97,14 +97,14 @@ class LogDamage(ValueError):
 
 
 def frame(kind: FrameKind, payload: bytes) -> bytes:
-    """A frame as it is written.
+    """Encode a frame.
 
     Parameters
     ----------
     kind : FrameKind
         What it is.
     payload : bytes
-        What it holds.
+        Its content.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def frame(kind: FrameKind, payload: bytes) -> bytes:
 
 
 def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
-    """The whole frames of a log; a `SAME` frame is given as the `FILE` frame that it means.
+    """Iterate over the complete frames of a log; a `SAME` frame is replaced by the `FILE` frame for which it stands.
 
     Parameters
     ----------
@@ -128,12 +128,12 @@ def frames(data: bytes, *, header: bool = True) -> Iterator[Frame]:
     Yields
     ------
     Frame
-        In the order in which they were written.
+        In the order of the log.
 
     Raises
     ------
     LogDamage
-        When bytes are left that are no whole, sound frame.
+        When the remaining bytes are not a complete, valid frame.
     """
     offset = 0
     if header:
@@ -172,26 +172,26 @@ def _foreign(data: bytes) -> str:
 
 
 def with_json(head: dict[str, Any], rest: bytes = b"") -> bytes:
-    """A payload of JSON and bytes behind it.
+    """Encode a payload of JSON followed by bytes.
 
     Parameters
     ----------
     head : dict of str to Any
-        What JSON can hold.
+        An object that JSON can represent.
     rest : bytes, optional
-        The bytes behind it.
+        The bytes after the JSON.
 
     Returns
     -------
     bytes
-        What :func:`split_json` takes.
+        A payload for :func:`split_json`.
     """
     encoded = json.dumps(head, separators=(",", ":")).encode()
     return struct.pack("<I", len(encoded)) + encoded + rest
 
 
 def read_json(data: bytes) -> Any:
-    """The JSON that somebody else wrote.
+    """Parse JSON that is not trusted.
 
     Parameters
     ----------
@@ -201,12 +201,12 @@ def read_json(data: bytes) -> Any:
     Returns
     -------
     Any
-        Whatever it holds.
+        The value.
 
     Raises
     ------
     ValueError
-        When it is none, or nested too deeply.
+        When it is not JSON, or nested too deeply.
     """
     try:
         return json.loads(data)
@@ -215,7 +215,7 @@ def read_json(data: bytes) -> Any:
 
 
 def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
-    """The two parts of a payload made by :func:`with_json`.
+    """Split a payload of :func:`with_json`.
 
     Parameters
     ----------
@@ -227,12 +227,12 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
     head : dict of str to Any
         The JSON.
     rest : bytes
-        What is behind it.
+        The bytes after it.
 
     Raises
     ------
     ValueError
-        When the payload is anything else.
+        When the payload has another form.
     """
     if len(payload) < 4:
         raise ValueError("payload too short")
@@ -246,14 +246,14 @@ def split_json(payload: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def pack_rows(touched: list[int], bits: bytes) -> bytes:
-    """Rows as a frame holds them.
+    """Encode rows for a frame.
 
     Parameters
     ----------
     touched : list of int
-        Numbers of sources.
+        Indices of sources.
     bits : bytes
-        Their cells, one source behind the other.
+        Their cells, source by source.
 
     Returns
     -------
@@ -264,19 +264,19 @@ def pack_rows(touched: list[int], bits: bytes) -> bytes:
 
 
 def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
-    """What :func:`pack_rows` packed in this process; what others wrote is read with more care.
+    """Decode the result of :func:`pack_rows` of this process; it must be trusted.
 
     Parameters
     ----------
     data : bytes
-        What was packed.
+        The encoded rows.
 
     Returns
     -------
     touched : list of int
-        Numbers of sources.
+        Indices of sources.
     bits : bytes
-        Their cells, one source behind the other.
+        Their cells, source by source.
     """
     rows = zlib.decompress(data)
     (count,) = struct.unpack_from("<I", rows)
@@ -285,7 +285,7 @@ def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
 
 @lru_cache(maxsize=4096)
 def inside(path: Any) -> str:
-    """A recorded path, which stays below the workspace.
+    """Check that a recorded path is inside the workspace.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ def inside(path: Any) -> str:
     Raises
     ------
     ValueError
-        When it does not.
+        When it is not.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")] if isinstance(path, str) else []
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
@@ -314,12 +314,12 @@ class LogWriter:
     Parameters
     ----------
     path : str
-        Of the new file.
+        The path of the new file.
 
     Raises
     ------
     OSError
-        When it can't be made.
+        When the file can't be made.
     """
 
     def __init__(self, path: str):
@@ -332,19 +332,20 @@ class LogWriter:
         self.size = os.write(self._descriptor, MAGIC)
 
     def write(self, kind: FrameKind, payload: bytes) -> None:
-        """Append one frame by one system call.
+        """Append one frame in a single system call.
 
         Parameters
         ----------
         kind : FrameKind
             What it is.
         payload : bytes
-            What it holds.
+            Its content.
 
         Raises
         ------
         OSError
-            Not all of it could be written. Then no more may be: no frame behind a torn one is read.
+            When it could not be written completely. Then nothing more may be written, as frames after an incomplete one
+            are not read.
         """
         if self._descriptor >= 0 and os.getpid() == self.pid:
             self._open_again()
@@ -354,7 +355,9 @@ class LogWriter:
             self.size += len(data)
 
     def _open_again(self) -> None:
-        """Where the program has closed all descriptors, as daemons do, ours may be that of another file by now."""
+        """Open the file again if the program closed all descriptors, as daemons do; ours may belong to another file
+        now.
+        """
         try:
             if _identity(self._descriptor) == self._identity:
                 return
@@ -362,26 +365,26 @@ class LogWriter:
             pass
         flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         self._descriptor = os.open(self.path, flags)
-        lock(self._descriptor, wait=False)  # a child may have inherited the former one, and hold it
+        lock(self._descriptor, wait=False)  # a child may have inherited the old descriptor with its lock
         self._identity = _identity(self._descriptor)
 
     @property
     def is_open(self) -> bool:
-        """Whether more can be written."""
+        """Whether the log can be written."""
         return self._descriptor >= 0
 
     def payload(self, offset: int) -> bytes:
-        """What was written as the frame that begins there.
+        """Read the payload of the frame at an offset.
 
         Parameters
         ----------
         offset : int
-            Where the frame begins.
+            The offset of the frame.
 
         Returns
         -------
         bytes
-            Without its head.
+            The payload.
         """
         with open(self.path, "rb") as stream:
             stream.seek(offset)
@@ -389,7 +392,7 @@ class LogWriter:
             return stream.read(length - 1)
 
     def close(self) -> None:
-        """Let others tidy the log away."""
+        """Close the log, so that others may merge or remove it."""
         if self._descriptor >= 0:
             with contextlib.suppress(OSError):
                 if _identity(self._descriptor) == self._identity:
@@ -403,24 +406,24 @@ def _identity(descriptor: int) -> tuple[int, int]:
 
 
 def lock(descriptor: int, *, wait: bool = True) -> bool:
-    """Lock an open file for as long as it is open; False when another process holds it.
+    """Lock an open file for as long as it is open.
 
-    Where the platform or the file system has no such locks everything counts as not held.
+    Without locks in the platform or the file system, no file counts as locked.
 
     Parameters
     ----------
     descriptor : int
-        Of the open file.
+        The descriptor of the open file.
     wait : bool, optional
-        Whether to wait until the other process lets go.
+        Whether to wait until another process releases its lock.
 
     Returns
     -------
     bool
-        True where there are no locks, too.
+        False if another process has the lock; also True without support for locks.
     """
     if fcntl is None:
-        return True  # Windows does not let go of open files anyway
+        return True  # Windows can't remove open files anyway
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
@@ -431,17 +434,17 @@ def lock(descriptor: int, *, wait: bool = True) -> bool:
 
 
 def is_locked(path: str | os.PathLike[str]) -> bool:
-    """Whether a process still writes a log; False where that can't be known.
+    """Whether a process still writes a log; False if that can't be known.
 
     Parameters
     ----------
     path : str or os.PathLike[str]
-        Of the log; a link is not followed.
+        The path of the log; links are not followed.
 
     Returns
     -------
     bool
-        Nothing is changed to find out.
+        True if another process has locked it.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)

@@ -1,4 +1,4 @@
-"""Which of all recorded tests still count, over any number of logs."""
+"""Finding the current records of tests among any number of logs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ MAX_SCOPE = 1 << 26
 
 @dataclass(frozen=True)
 class WholeFiles:
-    """The test files a run collected as a whole: those of their tests it did not see are gone.
+    """The test files that a run collected completely. Tests of these files that it did not find no longer exist.
 
     Parameters
     ----------
     time : int
-        When, in nanoseconds since the epoch.
+        Time of the collection, in nanoseconds since the epoch.
     files : dict of str to frozenset of str
         Names of the tests by test file.
     tried : frozenset of str
-        Node ids of what the run tried to collect, whether it could or not: files and folders as a whole, and ``""`` for
-        all of it. Of files that were collected in part ``file::``, and the classes and tests that were collected.
+        Node ids of everything that the run tried to collect, successfully or not: files and folders, and ``""`` for the
+        whole run. For partly collected files ``file::``, and the collected classes and tests.
     run : str
-        What tells the run from others.
+        Identifies the run.
     """
 
     time: int
@@ -37,14 +37,14 @@ class WholeFiles:
 
     @classmethod
     def from_payload(cls, payload: bytes, run: str = "") -> WholeFiles:
-        """Out of a ``SCOPE`` frame.
+        """Parse the payload of a ``SCOPE`` frame.
 
         Parameters
         ----------
         payload : bytes
             Not trusted.
         run : str, optional
-            That of its section.
+            The run of its section.
 
         Returns
         -------
@@ -54,7 +54,7 @@ class WholeFiles:
         Raises
         ------
         ValueError
-            When the payload is anything else.
+            When the payload has another form.
         """
         data = read_json(inflate(payload, MAX_SCOPE))
         if not isinstance(data, dict) or not isinstance(data.get("files"), dict):
@@ -63,7 +63,7 @@ class WholeFiles:
         return cls(int(data["time"]), files, frozenset(map(str, data.get("tried", ()))), run)
 
     def payload(self) -> bytes:
-        """What a ``SCOPE`` frame holds of it; the run is that of its section.
+        """Encode the payload of a ``SCOPE`` frame, without the run, which is that of its section.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class WholeFiles:
         return zlib.compress(json.dumps(data).encode(), 1)
 
     def forgets(self, name: str, time: int) -> bool:
-        """Whether a test recorded at `time` is gone by this collection.
+        """Whether a test recorded at `time` no longer exists according to this collection.
 
         Parameters
         ----------
@@ -87,14 +87,14 @@ class WholeFiles:
         Returns
         -------
         bool
-            False for a test of a file that was not collected as a whole.
+            False for a test of a file that was not collected completely.
         """
         names = self.files.get(name.partition("::")[0])
         return names is not None and time < self.time and name not in names
 
 
 def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
-    """What counts of collections, the oldest first: of each file, and of all that was tried, the last one.
+    """Select the current parts of collections: for each file and each tried node the last collection.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
     Returns
     -------
     list of WholeFiles
-        Those of which anything counts.
+        Collections with current parts, oldest first.
     """
     by_file: dict[str, WholeFiles] = {}
     by_try: dict[str, WholeFiles] = {}
@@ -122,7 +122,7 @@ def current(collections: Iterable[WholeFiles]) -> list[WholeFiles]:
 
 
 def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) -> Mapping[str, int]:
-    """The time of each test's last record, without the tests that a later collection no longer found.
+    """Find the time of each test's last record, without tests that a later collection did not find.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
     Returns
     -------
     mapping of str to int
-        By name.
+        Times by the name of the test.
     """
     last: dict[str, int] = {}
     for name, time in times:
@@ -151,19 +151,19 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
 def newest_errors(
     errors: Iterable[tuple[str, CollectionError]], collections: Iterable[WholeFiles]
 ) -> list[CollectionError]:
-    """What the last run that tried could not collect, each once, the oldest first.
+    """Select the collection errors that are still current: those of the last run that tried each node.
 
     Parameters
     ----------
     errors : iterable of (str, CollectionError)
-        With the run that met each; the workers of pytest-xdist all meet the same ones.
+        Each error with its run; all workers of pytest-xdist report the same errors.
     collections : iterable of WholeFiles
         In any order.
 
     Returns
     -------
     list of CollectionError
-        Errors that a later run did not meet again are left out.
+        Oldest first, without duplicates.
     """
     errors = sorted(errors, key=lambda pair: pair[1].time)
     tries: dict[str, tuple[int, str]] = {}  # time and run of the last one, by node id
@@ -189,17 +189,17 @@ def inflate(data: bytes, limit: int) -> bytes:
     data : bytes
         A zlib stream, not trusted.
     limit : int
-        In bytes.
+        A size in bytes.
 
     Returns
     -------
     bytes
-        All of the content.
+        The content.
 
     Raises
     ------
     ValueError
-        When the data is damaged or holds more.
+        When the data is damaged or too large.
     """
     stream = zlib.decompressobj()
     try:
@@ -212,19 +212,19 @@ def inflate(data: bytes, limit: int) -> bytes:
 
 
 def inflate_head(data: bytes, size: int) -> bytes:
-    """The first `size` bytes of what was compressed, or fewer if there are no more.
+    """Decompress the first `size` bytes, or all if there are fewer.
 
     Parameters
     ----------
     data : bytes
         A zlib stream, not trusted.
     size : int
-        In bytes.
+        A size in bytes.
 
     Returns
     -------
     bytes
-        The beginning of the content.
+        The start of the content.
 
     Raises
     ------

@@ -1,8 +1,7 @@
-"""Reading a log: its records, each handed to the method for its kind.
+"""Reading a log: each record is passed to the method for its kind.
 
-This is the one place that takes frames apart. Those who rank, choose tests, merge recordings and tidy logs each want
-something else of a record, and most of what a log holds they never look at. So a record says what it is at once, and
-reads the rest when it is asked for.
+Only this module parses frames. Ranking, test selection, merging and compaction need different parts of a record, and
+ignore most of a log. So the head of a record is parsed at once, and the rest on demand.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Run(NamedTuple):
     started : int
         Nanoseconds since the epoch.
     head : dict
-        All that was recorded of it, for those who copy it.
+        All recorded fields, to copy the record.
     """
 
     name: str
@@ -36,7 +35,7 @@ class Run(NamedTuple):
 
     @property
     def python(self) -> str:
-        """The interpreter, empty where it is not known."""
+        """The version of Python, empty if it is not known."""
         return str(self.head.get("python", ""))
 
 
@@ -46,16 +45,16 @@ class Source(NamedTuple):
     Parameters
     ----------
     head : dict
-        What is said of it.
+        The recorded fields.
     map : bytes
-        What its cells mean, compressed.
+        The compressed map of its cells.
     payload : bytes
-        Head and map as they are recorded, for those who copy them.
+        Head and map as in the log, to copy the record.
 
     Raises
     ------
     ValueError, LookupError, TypeError
-        By each property, when what it gives is damaged.
+        By each property, when its value is damaged.
     """
 
     head: dict[str, Any]
@@ -84,7 +83,7 @@ class Source(NamedTuple):
 
     @property
     def cells(self) -> int:
-        """How many cells its rows have."""
+        """The number of cells in its rows."""
         return int(self.head["cells"])
 
 
@@ -94,7 +93,7 @@ class Outcome(NamedTuple):
     Parameters
     ----------
     verdict : str
-        Passed, failed, and so on, as pytest has it.
+        The verdict, such as ``passed`` or ``failed``.
     phases : dict of str to str
         How its setup, call and teardown ended.
     message : str
@@ -106,7 +105,7 @@ class Outcome(NamedTuple):
     location : (str, int) or None
         File and line.
     stack : Stack or None
-        Where it failed; None for a test that passed, and where that is not known.
+        Where it failed; None for a passed test, or if it is not known.
     """
 
     verdict: str
@@ -128,16 +127,16 @@ class RecordedTest(NamedTuple):
     time : int
         When it ended, in nanoseconds since the epoch.
     head : dict
-        What is said of it.
+        The recorded fields.
     rows : bytes
         What it executed, compressed.
     payload : bytes
-        Head and rows as they are recorded, for those who copy them.
+        Head and rows as in the log, to copy the record.
 
     Raises
     ------
     ValueError, LookupError, TypeError
-        By `verdict`, `shares` and `outcome`, when what they give is damaged.
+        By `verdict`, `shares` and `outcome`, when the value is damaged.
     """
 
     name: str
@@ -153,12 +152,12 @@ class RecordedTest(NamedTuple):
 
     @property
     def shares(self) -> tuple[str, ...]:
-        """Names of what earlier tests ran for it, and of what explained its failed assertions."""
+        """Names of shared rows: setup that earlier tests ran for it, and explanations of its failed assertions."""
         shares = self.head.get("shares")
         return tuple(map(str, shares)) if shares else ()
 
     def outcome(self) -> Outcome:
-        """Give all that is known of how it ended.
+        """Parse how the test ended.
 
         Returns
         -------
@@ -183,18 +182,18 @@ class RecordedTest(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """What a test ran for later tests too, what explained its failed assertions, or what a first import ran.
+    """Rows that tests share: setup for later tests, explanations of failed assertions, or a first import.
 
     Parameters
     ----------
     name : str
         Empty for a first import.
     module : str
-        The path of the imported module; empty where it lies elsewhere.
+        The path of the imported module; empty if it is outside the workspace.
     rows : bytes
         What was executed, compressed.
     payload : bytes
-        All of it as it is recorded, for those who copy it.
+        The record as in the log, to copy it.
     """
 
     name: str
@@ -204,40 +203,39 @@ class Shared(NamedTuple):
 
 
 class LogReader:
-    """Takes a log apart; a subclass has a method for each kind of record that it wants.
+    """Parses a log; a subclass overrides the methods for the kinds of records that it needs.
 
-    Damage in one record loses that record alone: the reader goes on behind it, and a source that can't be read keeps
-    its number, by which rows name it.
+    If one record is damaged, only that record is lost. A source that can't be read keeps its index, which rows use.
 
     Attributes
     ----------
     offset : int
-        How far the log has been read. A log that has grown is read on from there.
+        The offset up to which the log was read; a log that has grown is read from there.
     """
 
     def __init__(self) -> None:
         self.rewind()
 
     def rewind(self) -> None:
-        """Begin again at the start of the log."""
+        """Start again from the beginning of the log."""
         self.offset = 0
         self._run: str | None = None  # the name of the one that is being read
 
     def read(self, data: bytes, watch: Callable[[Iterable[Frame]], Iterable[Frame]] = iter) -> None:
-        """Take apart what follows :attr:`offset`.
+        """Parse the records after :attr:`offset`.
 
         Parameters
         ----------
         data : bytes
             The log from there on.
         watch : callable
-            Is given the frames and gives them on, for those who may be interrupted. Then the reader has to begin
-            again: a frame may stand for an earlier one.
+            Wraps the iterator of frames, to allow cancelling. After cancelling, the log must be read from its start
+            again, as a frame may stand for an earlier one.
 
         Raises
         ------
         LogDamage
-            When nothing can be read from some byte of the log on; all before it was read.
+            When the log can't be read from some byte on; everything before it was read.
         """
         start = self.offset
         takers: dict[int, Callable[[bytes], None]] = {
@@ -302,10 +300,10 @@ class LogReader:
     def _collection_error(self, payload: bytes) -> None:
         self.on_collection_error(CollectionError.from_dict(read_json(payload)))
 
-    # what a subclass may want; by itself the reader takes no interest in anything
+    # methods for subclasses to override; by default records are ignored
 
     def on_run(self, run: Run) -> None:
-        """Take the start of a run, to which all belongs that follows.
+        """Handle the start of a run, to which all following records belong.
 
         Parameters
         ----------
@@ -314,7 +312,7 @@ class LogReader:
         """
 
     def on_source(self, source: Source) -> None:
-        """Take a source, which has the next number of its run.
+        """Handle a source, which has the next index of its run.
 
         Parameters
         ----------
@@ -323,7 +321,7 @@ class LogReader:
         """
 
     def on_lost_source(self, payload: bytes) -> None:
-        """Take a source that can't be read, or that :meth:`on_source` found damaged; it has the next number.
+        """Handle a damaged source, which has the next index; :meth:`on_source` may have raised.
 
         Parameters
         ----------
@@ -332,7 +330,7 @@ class LogReader:
         """
 
     def on_test(self, test: RecordedTest) -> None:
-        """Take a test.
+        """Handle a test.
 
         Parameters
         ----------
@@ -341,7 +339,7 @@ class LogReader:
         """
 
     def on_outside(self, rows: bytes) -> None:
-        """Take what ran outside of any test.
+        """Handle rows of code outside tests.
 
         Parameters
         ----------
@@ -350,7 +348,7 @@ class LogReader:
         """
 
     def on_shared(self, shared: Shared) -> None:
-        """Take what tests share, or what a first import ran.
+        """Handle shared rows, or those of a first import.
 
         Parameters
         ----------
@@ -359,7 +357,7 @@ class LogReader:
         """
 
     def on_collection(self, collection: WholeFiles) -> None:
-        """Take what was collected.
+        """Handle a collection.
 
         Parameters
         ----------
@@ -368,7 +366,7 @@ class LogReader:
         """
 
     def on_problem(self, problem: Problem) -> None:
-        """Take what the recorder had to say.
+        """Handle a problem of the recorder.
 
         Parameters
         ----------
@@ -377,7 +375,7 @@ class LogReader:
         """
 
     def on_collection_error(self, error: CollectionError) -> None:
-        """Take what could not be collected.
+        """Handle a collection error.
 
         Parameters
         ----------
@@ -386,7 +384,7 @@ class LogReader:
         """
 
     def on_unknown(self, kind: int) -> None:
-        """Take note of a record of which this version knows nothing.
+        """Handle a record of an unknown kind.
 
         Parameters
         ----------
@@ -395,12 +393,12 @@ class LogReader:
         """
 
     def on_damage(self, end: int, error: Exception) -> None:
-        """Take note of a record that does not hold what it should.
+        """Handle a damaged record.
 
         Parameters
         ----------
         end : int
-            The offset behind it.
+            The offset after it.
         error : Exception
             One of `DAMAGE`, which the reader or the method for the record raised.
         """

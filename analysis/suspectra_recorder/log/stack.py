@@ -1,4 +1,4 @@
-"""Where a failing test failed: the frames of its traceback that are in measured code."""
+"""The stack of a failing test: the frames of its traceback in measured code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HALF = MAX_FRAMES // 2
 
 
 class StackFrame(NamedTuple):
-    """One call that was under way.
+    """One call on the stack.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class StackFrame(NamedTuple):
     line : int
         Counted from 1.
     function : str
-        Its name, qualified where that is known; empty where it is not.
+        Its name, qualified if known; empty if unknown.
     """
 
     file: str
@@ -45,16 +45,15 @@ class Stack:
     Parameters
     ----------
     frames : tuple of StackFrame
-        The calls in measured code, the outermost first. A failed assertion of a test that is not measured itself has
-        none.
+        The calls in measured code, outermost first. A failed assertion in a test that is not measured has none.
     exception : str
-        The name of the exception's type, or what ended the test otherwise (``SIGSEGV``); empty where it is not known.
+        The name of the exception's type, or a signal that ended the test (``SIGSEGV``); empty if unknown.
     message : str
         Its first line, without the name of the type.
     assertion : bool
         Whether an assertion ended the test, rather than another exception or a crash.
     omitted : int
-        How many frames are left out between the outer half of `frames` and the inner one.
+        The number of frames left out between the outer and the inner half of `frames`.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class Stack:
 
     @property
     def innermost(self) -> StackFrame | None:
-        """The frame in which the exception was raised, or nearest to that."""
+        """The frame in which the exception was raised, or the nearest measured one."""
         return self.frames[-1] if self.frames else None
 
     @property
@@ -84,7 +83,7 @@ class Stack:
         return " ".join(part for part in (self.what, place) if part)
 
     def saying(self, message: str) -> Stack:
-        """The same stack with a message, if it has none.
+        """Return the same stack with a message, if it has none.
 
         Parameters
         ----------
@@ -99,12 +98,12 @@ class Stack:
         return self if self.message else replace(self, message=_first_line(message, self.exception))
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, as a recording holds them.
+        """Return the fields by name, as in a recording.
 
         Returns
         -------
         dict of str to Any
-            JSON can hold it.
+            An object that JSON can represent.
         """
         return {
             "frames": self.frames,
@@ -116,12 +115,12 @@ class Stack:
 
     @classmethod
     def from_dict(cls, head: dict[str, Any]) -> Stack:
-        """Out of a recording, with everything that is shown bounded and on one line.
+        """Make a stack from a recording, with all texts limited to one line of bounded length.
 
         Parameters
         ----------
         head : dict of str to Any
-            What :meth:`as_dict` gave. Not trusted.
+            The result of :meth:`as_dict`; not trusted.
 
         Returns
         -------
@@ -131,7 +130,7 @@ class Stack:
         Raises
         ------
         LookupError, TypeError, ValueError
-            When it is anything else.
+            When it has another form.
         """
         frames = (StackFrame(inside(file), int(line), str(function)) for file, line, function in head["frames"])
         return make_stack(
@@ -142,20 +141,20 @@ class Stack:
 def make_stack(
     frames: Iterable[StackFrame], exception: str = "", message: str = "", assertion: bool = False, omitted: int = 0
 ) -> Stack:
-    """A stack from what others say, bounded and without control characters.
+    """Make a stack from data that is not trusted, bounded and without control characters.
 
     Parameters
     ----------
     frames : iterable of StackFrame
-        The outermost first; too many lose those in the middle, and such without a line are left out.
+        Outermost first. If there are too many, those in the middle are dropped; frames without a line are left out.
     exception : str, optional
         The name of the exception's type.
     message : str, optional
-        As many lines as there are. The first one counts, without the name of the exception's type before it.
+        The whole message, of which only the first line is used, without the name of the exception's type.
     assertion : bool, optional
         Whether an assertion ended the test.
     omitted : int, optional
-        How many frames were left out before.
+        The number of frames left out already.
 
     Returns
     -------
@@ -176,7 +175,7 @@ def _first_line(message: str, exception: str) -> str:
     """The first line of a message, without the name of the exception's type before it."""
     first = next((line for line in message[: 8 * MAX_MESSAGE].splitlines() if line.strip()), "")
     head, _, rest = first.partition(": ")
-    name = exception.partition("[")[0]  # of a group, without those in it
+    name = exception.partition("[")[0]  # an exception group without its members
     if name and (head == name or head.endswith(f".{name}")):
         first = rest
     return one_line(first, MAX_MESSAGE)
