@@ -1,4 +1,4 @@
-"""The types of arrays, as signatures name them. Shapes, and widths that matter, are in the docstrings."""
+"""Type aliases for arrays. The docstrings give the shapes, and the widths of numbers that matter."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ ScalarT = TypeVar("ScalarT", np.int64, np.float64)
 
 
 def dense_product(matrix: sparse.sparray[ScalarT, tuple[int, int]], dense: NDArray[Any]) -> NDArray[ScalarT]:
-    """A sparse matrix times a dense array, as a dense array.
+    """Multiply a sparse matrix by a dense array.
 
-    The product is one already, but scipy's types leave that open.
+    The result is always dense, but scipy's type hints do not say so.
 
     Parameters
     ----------
     matrix : sparray, shape (n, m)
         Of int64 or float64.
     dense : ndarray, shape (m,) or (m, k)
-        Of the same kind of numbers, or of one that they hold.
+        Of the matrix's type, or of a type that converts to it.
 
     Returns
     -------
     ndarray, shape (n,) or (n, k)
-        Of the matrix's kind of numbers.
+        Of the matrix's type.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Stopping work that nobody waits for any more.
+"""Cancellation of work whose result is no longer needed.
 
-Whoever starts work that may take long runs it under a token, and whatever takes long looks at it now and then by
-:func:`check`. No function has to hand the token on, and work that nobody may cancel pays next to nothing.
+The caller runs long work under a token, and the work calls :func:`check` from time to time. No function has to pass
+the token on, and the check costs next to nothing in work that can't be cancelled.
 
 Examples
 --------
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Cancelled(Exception):
-    """Work found that nobody waits for its result any more.
+    """The work was cancelled.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Cancelled(Exception):
 
 
 class Token:
-    """Tells running work that it is not wanted any more.
+    """Asks running work to stop.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Token:
         self.cancelled = False
 
     def check(self) -> None:
-        """Stop here if cancelled.
+        """Raise if `cancelled` was set.
 
         Raises
         ------
@@ -74,12 +74,12 @@ _token: ContextVar[Token] = ContextVar("token", default=_NEVER)
 
 @contextmanager
 def cancellable(token: Token) -> Iterator[None]:
-    """Whatever runs inside, in this thread, can be cancelled by the token.
+    """Let a token cancel the body of a ``with`` statement, in this thread.
 
     Parameters
     ----------
     token : Token
-        Set `cancelled` on it, from any thread, to stop what runs inside.
+        Set its `cancelled`, from any thread, to stop the body.
 
     Examples
     --------
@@ -99,12 +99,12 @@ def cancellable(token: Token) -> Iterator[None]:
 
 
 def check() -> None:
-    """Stop here if the work at hand was cancelled. To be called every few hundredths of a second.
+    """Raise if the current work was cancelled. Long work calls this every few hundredths of a second.
 
     Raises
     ------
     Cancelled
-        When the token that the work runs under was cancelled.
+        When the token of the current work was cancelled.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def check() -> None:
 
 
 def checked(items: Iterable[T]) -> Iterator[T]:
-    """The same items, with a :func:`check` before each.
+    """Iterate over the items, with a :func:`check` before each.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def checked(items: Iterable[T]) -> Iterator[T]:
     Raises
     ------
     Cancelled
-        Before the next item, when the work at hand was cancelled.
+        Before the next item, when the current work was cancelled.
 
     Examples
     --------

@@ -1,8 +1,10 @@
 """The command line.
 
-Only what every command needs is imported here; numpy alone takes as long to load as a small ranking takes to make.
-Exit status: 0 with a result, 1 when there is nothing to rank, 2 for bad usage or unreadable evidence; `record` passes
-on the status of the tests unless they passed and nothing could be recorded, `record-c` gives 1 when some failed.
+Only what every command needs is imported at the top: importing numpy alone takes as long as a small ranking.
+
+The exit status is 0 with a result, 1 when there is nothing to rank, and 2 for bad usage or unreadable evidence.
+`record` exits with the status of the test runner unless the tests passed and nothing could be recorded. `record-c`
+exits with 1 when a test failed.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from suspectra.output.ranking import Listing
 
 TABLE_TOP = 20
-GROUP_TOP = 5  # of each failure group, where there are many
+GROUP_TOP = 5  # the least number of suspects of each failure group
 _DEBUG = "SUSPECTRA_DEBUG"
 _FORMAT = click.Choice(["table", "json", "sarif", "csv", "markdown"])
 _EXPLANATION_FORMAT = click.Choice(["table", "json"])
@@ -50,12 +52,12 @@ _PATH = click.Path(path_type=Path)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and leave the process with its status.
+    """Run the command line and exit with its status.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        Without the program's name; those of the process unless given.
+        Without the program's name. The default is those of the process.
     """
     sys.exit(run(arguments))
 
@@ -66,13 +68,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Without the program's name; those of the process unless given.
+        Without the program's name. The default is those of the process.
 
     Returns
     -------
     int
-        The exit status. Whatever goes wrong is said on stderr in a line or two, never as a traceback, unless
-        ``--debug`` asks for one.
+        The exit status. Errors are printed to stderr in a line or two; tracebacks only with ``--debug``.
     """
     from suspectra.output.terminal import safe, soften
 
@@ -95,7 +96,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader has seen enough; python would complain when it flushes at exit
+        # The reader closed the pipe. Without this, Python would report an error when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -126,10 +127,12 @@ def cli(debug: bool) -> None:
 @cli.command()
 @evidence_options
 @technique_options
-@click.option("--top", type=click.IntRange(min=1), help=f"How many suspects.  [default: table {TABLE_TOP}, others all]")
+@click.option(
+    "--top", type=click.IntRange(min=1), help=f"How many suspects to list.  [default: {TABLE_TOP} in a table, else all]"
+)
 @click.option("--format", "form", type=_FORMAT, default="table", show_default=True)
 @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
-@click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster: for very large suites.")
+@click.option("--scheduler", metavar="ADDRESS", help="Count on a dask.distributed cluster. For very large test suites.")
 def rank(
     top: int | None,
     form: str,
@@ -140,8 +143,8 @@ def rank(
 ) -> None:
     """Rank statements by how suspicious the tests make them.
 
-    Without options the newest recording, of Python or of C/C++, or .coverage file with a JUnit report of the
-    workspace is used. Failing tests that probably have different faults have rankings of their own.
+    By default, the newest evidence of the workspace is used: a recording of Python or C/C++, or a .coverage file with
+    a JUnit report. Failing tests that probably have different faults get separate rankings.
     """
     localized = localize(workspace, groups=True, scheduler=scheduler, **chosen)
     if form in ("table", "markdown"):
@@ -156,7 +159,7 @@ def rank(
 @evidence_options
 @technique_options
 @click.option("--html", type=_PATH, required=True, help="The page to write.")
-@click.option("--top", type=click.IntRange(min=1), default=200, show_default=True, help="How many suspects.")
+@click.option("--top", type=click.IntRange(min=1), default=200, show_default=True, help="How many suspects to list.")
 def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOptions]) -> None:
     """Write a self-contained HTML page: suspects, sources, and what each test executed."""
     from suspectra.evidence.sources import Sources
@@ -184,7 +187,7 @@ def report(html: Path, top: int, workspace: Path, **chosen: Unpack[RankingOption
 def explain(
     where: str | None, why_not: bool, tie: bool, form: str | None, workspace: Path, **chosen: Unpack[RankingOptions]
 ) -> None:
-    """Say why a line stands where it stands in the ranking."""
+    """Explain the rank of a line."""
     from suspectra.evidence.sources import Sources
     from suspectra.output.explanation import element_at, write_explanation
 
@@ -194,10 +197,10 @@ def explain(
         raise click.UsageError("Give --why-not or --tie.")
     if form is not None and not (why_not or tie):
         raise click.UsageError("--format goes with --why-not and --tie.")
-    told = why_not or tie
-    localized = localize(workspace, edges=told, groups=told, **chosen)
+    compares = why_not or tie
+    localized = localize(workspace, edges=compares, groups=compares, **chosen)
     place = None if where is None else parse_location(workspace, where)
-    if not told:
+    if not compares:
         assert place is not None
         write_explanation(localized.report, localized.evidence, *place, sys.stdout, Sources(workspace))
     else:
@@ -248,12 +251,14 @@ def techniques(form: str) -> None:
 
 
 @cli.command()
-@click.option("--stdio", is_flag=True, help="Speak over standard input and output (the default).")
+@click.option("--stdio", is_flag=True, help="Use standard input and output (the default).")
 @click.option("--tcp", metavar="HOST:PORT", help="Listen on a TCP socket instead.")
 @click.option("--ws", metavar="HOST:PORT", help="Listen on a web socket instead.")
 @click.option("--unix", metavar="PATH", help="Listen on a Unix socket instead.")
-@click.option("--trusted", is_flag=True, help="Let the client of a socket have tests run.")
-@click.option("--token-file", metavar="FILE", help="Keep the token of --tcp or --ws there instead of printing it.")
+@click.option("--trusted", is_flag=True, help="Allow the client of a socket to run tests.")
+@click.option(
+    "--token-file", metavar="FILE", help="Write the token of --tcp or --ws to this file instead of printing it."
+)
 def server(
     stdio: bool, tcp: str | None, ws: str | None, unix: str | None, trusted: bool, token_file: str | None
 ) -> int | None:

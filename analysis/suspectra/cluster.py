@@ -1,7 +1,6 @@
-"""Work on other machines, through the scheduler of a dask.distributed cluster.
+"""Distributed computation, through the scheduler of a dask.distributed cluster.
 
-The workers need the same version of Suspectra. A worker that is lost costs what it was doing: its tasks run again on
-the others.
+The workers need the same version of Suspectra. When a worker is lost, its tasks run again on other workers.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 _CONNECT_TIMEOUT_S = 30
-_RETRIES = 3  # of a task whose worker was lost, beyond those dask does itself
-_CHUNK = 4_000_000  # indices of rows that one task counts
+_RETRIES = 3  # of a task whose worker was lost, besides dask's own retries
+_CHUNK = 4_000_000  # the least number of row indices in one task
 
 
 class Lost(Exception):
-    """A task whose workers were lost again and again.
+    """A task failed because its workers were lost on every attempt.
 
     Examples
     --------
@@ -43,7 +42,7 @@ class Cluster:
     Parameters
     ----------
     address : str
-        As ``tcp://host:8786``.
+        Such as ``tcp://host:8786``.
 
     Raises
     ------
@@ -82,19 +81,19 @@ class Cluster:
         self._client.close()
 
     def outcomes(self, work: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[int, Result | Lost]]:
-        """Do tasks, and hand over each result as it is there, with the task's number.
+        """Run tasks, and yield each result when it is ready, with the task's index.
 
         Parameters
         ----------
         work : callable
-            A function of a module, as workers import it.
+            A module-level function, since the workers import it.
         tasks : iterable
-            The argument of each call. No more of them are taken than keep the workers busy.
+            The argument of each call. They are consumed lazily: only enough of them to keep the workers busy.
 
         Yields
         ------
         (int, object)
-            The result of a task; a :class:`Lost` where its workers were lost each time.
+            The index and the result of a task; a :class:`Lost` when its workers were lost on every attempt.
         """
         waiting = enumerate(tasks)
         width = 2 * max(1, sum(self._client.nthreads().values()))
@@ -114,7 +113,7 @@ class Cluster:
                 done.add(following)
 
     def count(self, spectrum: Spectrum) -> Counts:
-        """The four counts of every element, as :attr:`Spectrum.counts` has them.
+        """Compute :attr:`Spectrum.counts` on the workers.
 
         Parameters
         ----------
@@ -124,18 +123,18 @@ class Cluster:
         Returns
         -------
         Counts
-            Equal to what is counted here, whatever worker counted which part.
+            Equal to a local count, independent of how the work was distributed.
 
         Raises
         ------
         UsageError
-            When the workers are lost every time.
+            When the workers are lost on every attempt.
         """
         columns = len(spectrum.elements)
         ef, ep = np.zeros(columns, np.int32), np.zeros(columns, np.int32)
         for _, part in self.outcomes(count_part, _parts(spectrum, columns)):
             if isinstance(part, Lost):
-                cause = "the workers that counted were lost each time, perhaps for lack of memory"
+                cause = "the workers were lost on every attempt, perhaps because they ran out of memory"
                 raise UsageError(Problem("", self._address, cause, "rank without --scheduler"))
             ef += part.ef
             ep += part.ep
@@ -147,18 +146,18 @@ class Cluster:
 
 
 class RowPart(NamedTuple):
-    """Some rows of a spectrum, sent as one array.
+    """Some consecutive rows of a spectrum, joined into one array for sending.
 
     Parameters
     ----------
     joined : ndarray of int32, shape (sum of sizes,)
-        The rows one after another.
+        The concatenated rows.
     sizes : ndarray of int, shape (tests,)
         The length of each row.
     failed : ndarray of bool, shape (tests,)
         Whether each test failed.
     columns : int
-        Of the whole spectrum.
+        The number of columns of the whole spectrum.
 
     Examples
     --------
@@ -178,7 +177,7 @@ def count_part(part: RowPart) -> Counts:
     Parameters
     ----------
     part : RowPart
-        What a worker was sent.
+        The rows.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""What the commands share: options, exit statuses, and how problems and results are written.
+"""What the commands share: options, exit statuses, and the output of problems and results.
 
-Only what every command needs is imported here; numpy alone takes as long to load as a small ranking takes to make.
+Only what every command needs is imported at the top: importing numpy alone takes as long as a small ranking.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ _PATH = click.Path(path_type=Path)
 
 
 def options(*given: Decorator) -> Decorator:
-    """Several options as one decorator, listed in this order.
+    """Combine options into one decorator. Help lists them in this order.
 
     Parameters
     ----------
     *given : Decorator
-        Options as click makes them.
+        Decorators from :func:`click.option`.
 
     Returns
     -------
     Decorator
-        Puts all of them on a command.
+        Adds all of them to a command.
     """
 
     def add(command: Command) -> Command:
@@ -51,19 +51,19 @@ def options(*given: Decorator) -> Decorator:
 
 
 def declared(option: Option, **more: Any) -> Decorator:
-    """A declared option as one of the command line.
+    """The command-line option for a declared option.
 
     Parameters
     ----------
     option : Option
-        Its type, default and text are taken over.
+        It gives the type, the default and the help text.
     **more : Any
-        What `click.option` takes besides, or instead of what follows from the declaration.
+        Further arguments of :func:`click.option`, or replacements for those that follow from the declaration.
 
     Returns
     -------
     callable
-        The decorator that gives it to a command.
+        The decorator that adds it to a command.
     """
     flag = f"--{option.word}"
     help_text, default = option.help, option.default
@@ -104,20 +104,20 @@ build_options = options(
         "mapping",
         multiple=True,
         metavar="THERE=HERE",
-        help="A folder of the machine that built the programs, and what it is here (repeatable).",
+        help="A folder on the machine that built the programs, and the same folder on this machine (repeatable).",
     ),
 )
 
 
 def parse_location(workspace: Path, text: str) -> tuple[str, int]:
-    """FILE:LINE, the file relative to the current folder or to the workspace.
+    """Parse FILE:LINE. The file is relative to the current folder or to the workspace.
 
     Parameters
     ----------
     workspace : Path
         The folder that paths are relative to.
     text : str
-        What the user wrote.
+        The text that the user wrote.
 
     Returns
     -------
@@ -144,14 +144,14 @@ def parse_location(workspace: Path, text: str) -> tuple[str, int]:
 
 
 def say(kind: str, problem: Problem) -> None:
-    """Say a problem on stderr, as an ``error`` or as a ``warning``.
+    """Print a problem to stderr.
 
     Parameters
     ----------
     kind : {'error', 'warning'}
-        Which word and colour it gets.
+        The label of the problem, which also selects its colour.
     problem : Problem
-        What is said; control characters in it are made visible.
+        Control characters in it are made visible.
     """
     from suspectra.output.terminal import Style, safe
 
@@ -160,12 +160,12 @@ def say(kind: str, problem: Problem) -> None:
 
 
 def warn(problems: Iterable[Problem]) -> None:
-    """Say problems that do not keep a command from its result.
+    """Print warnings: problems in spite of which a command has a result.
 
     Parameters
     ----------
     problems : iterable of Problem
-        Said one by one, in their order.
+        Printed one by one, in this order.
     """
     for problem in problems:
         say("warning", problem)
@@ -173,7 +173,7 @@ def warn(problems: Iterable[Problem]) -> None:
 
 @contextmanager
 def written(path: Path | None) -> Iterator[TextIO]:
-    """The file, or stdout. A file appears under its name when it is complete.
+    """Open an output file, or stdout. The file gets its name only when it is complete.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def written(path: Path | None) -> Iterator[TextIO]:
     Yields
     ------
     TextIO
-        Text; a file is UTF-8, and its lines end as on Unix everywhere.
+        A text stream. Files are UTF-8 and have Unix line endings on every platform.
 
     Raises
     ------

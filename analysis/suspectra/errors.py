@@ -1,4 +1,4 @@
-"""What can go wrong, said so that the reader can fix it."""
+"""The exceptions of Suspectra. Each names the cause of a problem and its cure."""
 
 from __future__ import annotations
 

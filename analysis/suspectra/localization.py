@@ -1,6 +1,6 @@
-"""The localization that the options of a command ask for: which evidence, which technique, and the ranking.
+"""Localization from command-line options: find the evidence, make the technique, and rank.
 
-Every command line loads this, so numpy is imported only when something is ranked.
+Every command imports this module, so numpy is imported only when something is ranked.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ technique_options = options(
 
 
 class RankingOptions(TypedDict):
-    """The values of `evidence_options`, but for the workspace, and of `technique_options`."""
+    """The values of `technique_options` and of `evidence_options` without the workspace."""
 
     coverage: Path | None
     junit: Path | None
@@ -71,20 +71,20 @@ class RankingOptions(TypedDict):
 
 @dataclass(frozen=True, eq=False)
 class Localized:
-    """What a command ranked.
+    """The result of :func:`localize`.
 
     Parameters
     ----------
     report : RankedReport
         The ranking.
     evidence : Evidence
-        What it was made from.
+        The evidence that was ranked.
     program : Program
-        What the evidence says of the program; None where it says nothing.
+        The program model of the evidence; None when the evidence has none.
     problems : tuple of Problem
-        Of the evidence and of the ranking.
+        Problems of the evidence and of the ranking.
     groups : tuple of RankedGroup
-        The failure groups, each with its own ranking; empty where they were not asked for.
+        The failure groups, each with its own ranking; empty unless requested.
     """
 
     report: RankedReport
@@ -94,17 +94,17 @@ class Localized:
     groups: tuple[RankedGroup, ...] = ()
 
     def group_of(self, element: int | None = None) -> RankedGroup | None:
-        """The failure group in whose ranking an element stands first.
+        """The failure group that ranks an element best.
 
         Parameters
         ----------
         element : int, optional
-            Its column; the first group is meant unless given.
+            The column of the element. Without it, the first group is returned.
 
         Returns
         -------
         RankedGroup or None
-            None where there is one group alone, or no failing test executes the element.
+            None when there is only one group, or no failing test executes the element.
         """
         if len(self.groups) < 2:
             return None
@@ -122,27 +122,27 @@ def localize(
     scheduler: str | None = None,
     **chosen: Unpack[RankingOptions],
 ) -> Localized:
-    """Rank the evidence; problems of the evidence are said even when there is no ranking.
+    """Rank the evidence. Its problems are printed even when there is no ranking.
 
     Parameters
     ----------
     workspace : Path
         The folder that paths are relative to.
     edges : bool
-        Control-flow edges are wanted whether the technique needs them or not.
+        Read control-flow edges even if the technique does not need them.
     groups : bool
-        Failure groups are wanted, too; they are told by edges as well as by statements.
+        Compute failure groups, too. This also reads control-flow edges.
     scheduler : str, optional
-        Of a cluster that counts.
+        The address of a dask.distributed scheduler that does the counting.
     **chosen
         The values of the options.
 
     Returns
     -------
     Localized
-        The ranking, with what it was made from.
+        The ranking and the evidence.
     """
-    technique = _make_technique(chosen)  # a wrong name costs no reading
+    technique = _make_technique(chosen)  # first, so that a wrong name is reported before anything is read
     info = technique.info
     found = _source(workspace, chosen, edges=edges or groups or info.wants_edges, flow=info.needs_flow).read()
     if Need.EXPERIMENTS in info.needs:
@@ -198,13 +198,13 @@ def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool)
 def _make_technique(chosen: RankingOptions) -> Technique:
     from suspectra.techniques import make_technique
 
-    own: dict[str, object] = {"clone_failed": chosen["clone_failed"]}
+    parameters: dict[str, object] = {"clone_failed": chosen["clone_failed"]}
     for text in chosen["parameters"]:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise click.BadParameter(f"{text!r} is not of the form KEY=VALUE.", param_hint="'--param'")
-        own[key.strip().replace("-", "_")] = _value(value.strip())
-    return make_technique(chosen["technique"], break_ties=chosen["break_ties"], **own)
+        parameters[key.strip().replace("-", "_")] = _value(value.strip())
+    return make_technique(chosen["technique"], break_ties=chosen["break_ties"], **parameters)
 
 
 def _value(text: str) -> float | int | bool | str:

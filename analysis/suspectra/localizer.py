@@ -1,4 +1,4 @@
-"""The pipeline: evidence in, report out. The only place that knows the order of the stages."""
+"""The pipeline from evidence to report. Only this module knows the order of its stages."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from suspectra.technique_info import Need
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
 
-_EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the begin of a message
+_EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the beginning of a message
 
 
 class Localizer:
-    """Keeps a ranking current.
+    """Keeps a ranking up to date.
 
-    Each stage hands the next what did not change as the same objects, so an update costs what changed and not
-    what there is.
+    Each stage passes on unchanged parts as the same objects, so the cost of an update depends on the size of the
+    change and not on the size of the project.
 
     Parameters
     ----------
     technique : Technique
-        What ranks.
+        The technique that ranks.
     include_tests : bool
         Let test code be suspected too.
     count : callable, optional
-        Counts a spectrum that has not been counted yet, elsewhere than here.
+        Replaces the local computation of :attr:`Spectrum.counts`, for example by a cluster's.
 
     Attributes
     ----------
@@ -75,12 +75,12 @@ class Localizer:
         Parameters
         ----------
         evidence : Evidence
-            All there is now, not only what changed.
+            All the evidence, not only what changed.
 
         Returns
         -------
         RankedReport
-            Also kept as `report`.
+            Also stored in `report`.
 
         Raises
         ------
@@ -111,13 +111,13 @@ class Localizer:
         Parameters
         ----------
         evidence : Evidence
-            All there is now, not only what changed.
+            All the evidence, not only what changed.
 
         Yields
         ------
         RankedReport
-            Each is better than the one before, and kept as `report`; the last is that of :meth:`update`. Who looks at
-            no more of them keeps what there is.
+            Each is better than the one before, and is stored in `report`. The last one equals the result of
+            :meth:`update`. The caller may stop at any of them.
 
         Raises
         ------
@@ -147,12 +147,12 @@ class Localizer:
         return report
 
     def groups(self, decisions: Decisions | None = None) -> GroupedRanking:
-        """The failure groups of the present evidence, each with its own ranking.
+        """The failure groups of the current evidence, each with its own ranking.
 
         Parameters
         ----------
         decisions : Decisions, optional
-            What somebody decided about which tests belong together.
+            The user's decisions about which tests belong together.
 
         Returns
         -------
@@ -182,14 +182,14 @@ class Localizer:
         Parameters
         ----------
         technique : Technique
-            What ranks from now on.
+            The technique to use from now on.
         include_tests : bool, optional
-            Whether test code may be suspected; as before unless given.
+            Whether test code may be suspected. The default leaves this unchanged.
 
         Returns
         -------
         RankedReport
-            Also kept as `report`.
+            Also stored in `report`.
 
         Raises
         ------
@@ -206,19 +206,18 @@ class Localizer:
 
     @property
     def program(self) -> Program | None:
-        """What the present evidence says of the program."""
+        """The program model of the current evidence."""
         return self.evidence.program if self.evidence else None
 
     def problems(self) -> list[Problem]:
-        """Everything the reader of the present ranking should know: of the evidence, then of the ranking.
+        """The problems of the evidence, followed by those of the ranking.
 
-        What could not be collected is not among it, as it has a place of its own:
-        :attr:`suspectra.evidence.evidence.Evidence.collection_errors`.
+        Collection errors are not among them; see :attr:`suspectra.evidence.evidence.Evidence.collection_errors`.
 
         Returns
         -------
         list of Problem
-            In the order in which to show them; empty when all is well.
+            In display order.
 
         Examples
         --------
@@ -241,7 +240,7 @@ def _no_evidence() -> Problem:
 
 
 def _exceptions(evidence: Evidence) -> dict[str, str]:
-    """The exception that ended each failing test: from its stack, or else from its message."""
+    """The name of the exception that ended each failing test, from its stack or else from its message."""
     found = {}
     for test in evidence.tests:
         if not test.verdict.failing:
@@ -254,7 +253,7 @@ def _exceptions(evidence: Evidence) -> dict[str, str]:
 
 
 def require_suspects(report: RankedReport) -> None:
-    """Refuse a ranking that no failing test has a part in: it would say nothing.
+    """Reject a ranking to which no failing test contributes.
 
     Parameters
     ----------
@@ -296,7 +295,7 @@ def _broken_setup(evidence: Evidence) -> Problem:
 
 
 def _in_context(problem: Problem, evidence: Evidence) -> Problem:
-    """Name the evidence, and say more where its tests tell more than the counts do."""
+    """Add the source of the evidence to a problem, and what its tests and collection errors explain."""
     cause = problem.cause
     uncollected = summary(evidence.collection_errors)
     if not evidence.tests:

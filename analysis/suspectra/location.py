@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Location:
-    """Lines of one file.
+    """A range of lines of one file.
 
     Parameters
     ----------

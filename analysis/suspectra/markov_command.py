@@ -1,4 +1,4 @@
-"""The command `markov`. Only click is imported here, since every command line loads this."""
+"""The command `markov`. Heavy modules are imported inside functions, since every command imports this module."""
 
 from __future__ import annotations
 
@@ -37,15 +37,23 @@ def register(cli: click.Group) -> None:
     @cli.command()
     @evidence_options
     @technique_options
-    @click.option("--around", metavar="FILE:LINE", help="Where the reader is.")
-    @click.option("--svg", type=_PATH, help="Write the chain around that place as a picture, too.")
+    @click.option("--around", metavar="FILE:LINE", help="The line that the reader is at.")
+    @click.option("--svg", type=_PATH, help="Also draw the Markov chain around that line.")
     @options(*map(declared, (P_JUMP, SAME_FUNCTION, CONTROL_FLOW, CALLS)))
-    @click.option("--estimate", is_flag=True, help="Walk at random instead of computing expected steps exactly.")
-    @click.option("--seed", type=click.IntRange(min=0), default=0, help="Of these walks.")
     @click.option(
-        "--max-steps", type=click.IntRange(min=1), default=20_000, show_default=True, help="Of each of 500 walks."
+        "--estimate", is_flag=True, help="Estimate expected steps by random walks instead of computing them exactly."
     )
-    @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many places.")
+    @click.option("--seed", type=click.IntRange(min=0), default=0, help="The seed of the random walks.")
+    @click.option(
+        "--max-steps",
+        type=click.IntRange(min=1),
+        default=20_000,
+        show_default=True,
+        help="The length of each of the 500 walks.",
+    )
+    @click.option(
+        "--top", type=click.IntRange(min=1), default=10, show_default=True, help="How many locations to list."
+    )
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.option("-o", "--output", type=_PATH, help="Write to a file instead of stdout.")
     def markov(
@@ -64,12 +72,12 @@ def register(cli: click.Group) -> None:
         output: Path | None,
         **chosen: Unpack[RankingOptions],
     ) -> None:
-        """Say where to look next from a line, by the Markov debugging model.
+        """Show where to look next from a line, by the Markov debugging model.
 
-        Without --around: which statements a reader of the ranking gets to soonest.
+        Without --around, list the statements that a reader of the ranking reaches soonest.
         """
         if svg is not None and around is None:
-            raise click.UsageError("--svg draws the chain around a place: give --around, too.")
+            raise click.UsageError("--svg draws the chain around a line, so it needs --around.")
         where = parse_location(workspace, around) if around else None
         localized = localize(workspace, edges=True, **chosen)
 
@@ -104,7 +112,7 @@ def _element(report: RankedReport, file: str, line: int) -> int:
 
 
 def _steps(model: DebuggingModel, walks: tuple[int, int] | None, needed: bool) -> Steps:
-    """Expected steps, exact or by walks from a seed and of some length; without any it fails if asked for them."""
+    """The expected steps, exact or estimated by walks (seed, length). Infinite if they fail and are not `needed`."""
     import numpy as np
 
     from suspectra.markov.sampling import sample_hitting_times
@@ -141,7 +149,7 @@ def _draw(model: DebuggingModel, element: int, svg: Path, sources: Sources) -> N
         picture = Picture.around(model, element, source=source)
     except KeyError:
         where = elements.location(element)
-        cause, cure = "it is in no place of the ranking, so no chain leads by it", "name a line that is ranked"
+        cause, cure = "the ranking does not contain it, so it is not in the chain", "name a line that is ranked"
         raise NothingToRank(Problem(where.file, f"line {where.line}", cause, cure)) from None
     with written(svg) as out:
         out.write(picture.svg() + "\n")

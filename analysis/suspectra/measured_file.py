@@ -1,4 +1,4 @@
-"""What the evidence knows of one source file."""
+"""One source file as it was measured."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class MeasuredFile:
     path : str
         Relative to the workspace, forward slashes.
     digest : str or None
-        SHA-256 (hexadecimal) of the file's bytes as they were run; None when the evidence does not say.
+        SHA-256 (hexadecimal) of the file's bytes when the tests ran; None when it is unknown.
     line, end_line : ndarray of int32, shape (k,)
-        Lines of each executable statement, in ascending order of `line`.
+        First and last line of each executable statement, in ascending order of `line`.
     function : ndarray of int32, shape (k,)
         Index into `functions`, -1 at module level.
     functions : tuple of (name, line, end_line)
         Qualified name, first and last line of each function.
     is_test : bool
-        Test code: measured, but not a suspect unless asked for.
+        Whether it is test code, which is measured but ranked only on request.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class MeasuredFile:
     is_test: bool = False
 
     def function_at(self, line: int) -> str:
-        """The name of the innermost function that a line is in.
+        """The name of the innermost function that contains a line.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class MeasuredFile:
         Returns
         -------
         str
-            Qualified; empty at module level, and where no statement holds the line.
+            The qualified name; empty at module level, and for a line that is in no statement.
 
         Examples
         --------
@@ -69,12 +69,12 @@ class MeasuredFile:
         return self.functions[function][0] if function >= 0 else ""
 
     def functions_at(self, index: int) -> tuple[Function, ...]:
-        """Its functions, where it is the file of that index: the same objects as when that was asked last.
+        """The functions of this file. Calls with the same index return the same objects.
 
         Parameters
         ----------
         index : int
-            Of this file, in the table that the functions are for.
+            The index of this file in the table of files.
 
         Returns
         -------
@@ -83,5 +83,5 @@ class MeasuredFile:
         """
         known = self.__dict__.get("_functions_at")
         if known is None or known[0] != index:
-            known = self.__dict__["_functions_at"] = index, tuple(Function(index, *one) for one in self.functions)
+            known = self.__dict__["_functions_at"] = index, tuple(Function(index, *span) for span in self.functions)
         return known[1]

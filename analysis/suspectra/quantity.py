@@ -1,22 +1,22 @@
-"""How many there are of something, and enumerations, in words."""
+"""Counts and enumerations as English text."""
 
 from collections.abc import Sequence
 
 
 def many(count: int, noun: str) -> str:
-    """A number of things.
+    """A count and its noun, in the singular or the plural.
 
     Parameters
     ----------
     count : int
         How many.
     noun : str
-        One of them; the last word gets an s where there are more or none.
+        The noun in the singular. The plural appends an "s".
 
     Returns
     -------
     str
-        With a comma between thousands.
+        Such as "1,200 lines".
 
     Examples
     --------
@@ -27,7 +27,7 @@ def many(count: int, noun: str) -> str:
 
 
 def enumeration(names: Sequence[str]) -> str:
-    """Several names, as a sentence has them.
+    """Join names for use in a sentence.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def enumeration(names: Sequence[str]) -> str:
     Returns
     -------
     str
-        With commas, and an "and" before the last one.
+        Separated by commas, with "and" before the last one.
 
     Examples
     --------

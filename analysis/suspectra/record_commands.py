@@ -1,6 +1,6 @@
 """The commands `record`, `record-c`, `affected` and `merge`.
 
-Only click and what is as light is imported here, since every command line loads this.
+Heavy modules are imported inside functions, since every command imports this module.
 """
 
 from __future__ import annotations
@@ -48,8 +48,12 @@ _PATH = click.Path(path_type=Path)
 @workspace_option
 @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
 @options(*map(declared, OPTIONS))
-@click.option("--failed-and-affected", is_flag=True, help="Only tests that failed, are new, or that changes can reach.")
-@click.option("--since", metavar="REV", help="With it: changes since this git revision, too.")
+@click.option(
+    "--failed-and-affected", is_flag=True, help="Run only tests that failed, are new, or that changes can affect."
+)
+@click.option(
+    "--since", metavar="REV", help="With --failed-and-affected: also consider changes since this git revision."
+)
 @only_option
 @progress_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- [COMMAND]...")
@@ -69,12 +73,12 @@ def record(workspace: Path, command: tuple[str, ...], **chosen: Unpack[_RecordOp
 
 @click.command()
 @workspace_option
-@click.option("--since", metavar="REV", help="Changes since this git revision, too.")
+@click.option("--since", metavar="REV", help="Also consider changes since this git revision.")
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 def affected(workspace: Path, since: str | None, form: str) -> None:
-    """List the tests that failed or that a change can reach, with the reasons, and run none.
+    """List the tests that failed or that a change can affect, with the reasons. Runs no test.
 
-    They are what `suspectra record --failed-and-affected` runs, with those that are new.
+    `suspectra record --failed-and-affected` runs these tests and new ones.
     """
     from suspectra.output.affected import write_json, write_table
     from suspectra.selection.selection import select
@@ -94,7 +98,9 @@ def affected(workspace: Path, since: str | None, form: str) -> None:
 @click.option("--tests", metavar="GLOB|FILE", help="With --command: files that are tests, or a file that lists tests.")
 @click.option("--shell", type=_PATH, metavar="FILE", help="A list of shell commands: name, tab, command.")
 @click.option("--expect-stdout", type=_PATH, metavar="DIR", help="Expected outputs of --command and --shell.")
-@click.option("--junit", type=_PATH, metavar="FILE", help="Believe this JUnit XML, not the exit codes.")
+@click.option(
+    "--junit", type=_PATH, metavar="FILE", help="Take the results from this JUnit XML, not from the exit codes."
+)
 @build_options
 @click.option("--select", multiple=True, metavar="NAME", help="Only tests of this name or glob (repeatable).")
 @only_option
@@ -122,7 +128,7 @@ def record_c(
     from suspectra.c_recording import run as c_tests
     from suspectra.processes.watchdog import Watchdog
 
-    # the build and the tests end with this program, also if that is killed
+    # The watchdog ends the build and the tests if this process is killed.
     with _trouble_reported(chosen["progress"]), Watchdog(os.environ):
         if make is not None:
             _make(make, workspace)
@@ -152,7 +158,7 @@ RECORD_COMMANDS = (record, record_c, affected, merge)
 
 
 def _make(command: str, workspace: Path) -> None:
-    """Build; what the build says goes where the tests' progress goes."""
+    """Run the build command, with its output on stderr."""
     from suspectra.processes.runner import Program, Streams, run
 
     shell = ("cmd", "/c") if os.name == "nt" else ("/bin/sh", "-c")
@@ -175,7 +181,7 @@ def _c_suite(
     shell: Path | None,
     expect_stdout: Path | None,
 ) -> CSuite:
-    """The tests that the options name, all of them together."""
+    """The tests of all the options together."""
     from suspectra.c_recording import suites as c_suites
 
     if (template is None) != (tests is None):
@@ -203,7 +209,7 @@ def _c_suite(
 
 @contextmanager
 def _trouble_reported(progress: Path | None) -> Iterator[None]:
-    """Whoever follows the progress learns why no tests are run."""
+    """Report an error in the progress file, too."""
     from suspectra_recorder.progress import Progress
 
     try:

@@ -1,4 +1,4 @@
-"""What is said of a technique before anything is ranked by it."""
+"""The description of a technique: its name, source, formula and the evidence that it needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class Need(str, Enum):
-    """A kind of evidence that a technique can't do without.
+    """A kind of evidence that a technique needs or uses.
 
     Examples
     --------
@@ -18,13 +18,13 @@ class Need(str, Enum):
     LINES = "lines"
     """Which lines each test executes."""
     EDGES = "edges"
-    """Which way each test goes at branches."""
+    """Which control-flow edges each test takes."""
     COUNTS = "counts"
-    """How often it goes there."""
+    """How often each test takes each control-flow edge."""
     EXPERIMENTS = "experiments"
-    """How tests end when the program is altered: switched branches, other values, mutants."""
+    """The verdicts of tests on altered programs: with switched branches, replaced values or mutants."""
     DEPENDENCES = "dependences"
-    """Which values and decisions of a run each value of it comes from."""
+    """Which other values and decisions of the run each value depends on."""
     PATHS = "paths"
     """The decisions of each test in the order in which they were made."""
 
@@ -35,28 +35,28 @@ EXPERIMENTS = frozenset({Need.LINES, Need.EXPERIMENTS})
 
 @dataclass(frozen=True)
 class TechniqueInfo:
-    """What a user wants to know before choosing a technique.
+    """What a user should know before choosing a technique.
 
     Parameters
     ----------
     name : str
-        Lower case with hyphens, as it is selected.
+        The name by which it is selected: lower case, with hyphens.
     title : str
-        As the literature writes it.
+        The name in the literature.
     family : str
-        What it looks at, such as ``formula`` or ``control flow``.
+        The kind of technique, such as ``formula`` or ``control flow``.
     paper : str
-        Who published it.
+        The paper that defines it.
     formula : str
         The score as a formula, or one sentence where there is no closed form.
     needs : frozenset of Need
-        What the evidence must hold.
+        The evidence that it can't do without.
     advice : str
         When to use it.
     group : str
         Formulas of one group rank a single fault alike (paper 004, Table 1); empty when in none.
     uses : frozenset of Need
-        What it takes besides where the evidence holds it, and does without where not.
+        Further evidence that it uses where it is available.
 
     Examples
     --------
@@ -77,10 +77,10 @@ class TechniqueInfo:
 
     @property
     def wants_edges(self) -> bool:
-        """Whether readers should hand over control-flow edges, which cost about as much time as the lines."""
+        """Whether control-flow edges should be read, which takes about as long as reading the lines."""
         return bool((self.needs | self.uses) & (EDGES | COUNTS))
 
     @property
     def needs_flow(self) -> bool:
-        """Whether it ranks by control flow, which is read from the sources."""
+        """Whether it needs the control flow of the program, which is computed from the sources."""
         return bool(self.needs & (EDGES | COUNTS))

@@ -1,8 +1,8 @@
-"""Where tests fail: from the exceptions that end them.
+"""Stacks of failing tests, from the exceptions that ended them.
 
-Classes of exceptions are the program's, and may replace what every exception has: ``__cause__``, ``__class__``, a name.
-So everything is asked of :class:`BaseException` itself, and no text is made of an exception: its message is what the
-runner says.
+The program's exception classes may override any attribute: ``__cause__``, ``__class__``, ``__name__``. So attributes
+are read through the descriptors of :class:`BaseException` and :class:`type`. Exceptions are never converted to text;
+the message comes from the test runner.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _base = vars(BaseException)
 _traceback, _cause, _context = (_base[name].__get__ for name in ("__traceback__", "__cause__", "__context__"))
 _suppresses_context = _base["__suppress_context__"].__get__
 _qualified_name = vars(type)["__qualname__"].__get__
-_GROUP = getattr(builtins, "BaseExceptionGroup", None)  # not in Python 3.10, which has a package for it
+_GROUP = getattr(builtins, "BaseExceptionGroup", None)  # for Python 3.10 there is the package exceptiongroup
 
 
 class Tracebacks:
@@ -43,19 +43,19 @@ class Tracebacks:
         self._known: dict[str, tuple[str, bool]] = {}  # by path: the name, empty for others, and whether it is ranked
 
     def stack(self, error: BaseException, traceback: TracebackType | None, *, assertion: bool = False) -> Stack:
-        """Where an exception was raised.
+        """The stack of an exception.
 
-        Where it was not raised in ranked code itself, the exception that led to it tells more if that one was: its
-        innermost frame follows. A group is followed into the first of its exceptions that was raised there.
+        If it was not raised in ranked code but one of the exceptions that led to it was, the innermost frame of that
+        one is appended. For a group, the frames of its first exception that was raised in ranked code are appended.
 
         Parameters
         ----------
         error : BaseException
-            What ended a test.
+            The exception that ended a test.
         traceback : TracebackType or None
             Its frames, the outermost first.
         assertion : bool
-            Whether the runner says that an assertion failed; one that failed by itself counts anyway.
+            Whether the runner reports a failed assertion. An :class:`AssertionError` always counts as one.
 
         Returns
         -------
@@ -81,7 +81,7 @@ class Tracebacks:
         return []
 
     def _frames(self, traceback: TracebackType | None) -> tuple[list[StackFrame], int, bool]:
-        """The frames in recorded code, how many in the middle are left out, and whether the innermost is ranked."""
+        """The frames in recorded code, the number of omitted ones, and whether the innermost is in ranked code."""
         frames: list[StackFrame] = []
         omitted, ranked = 0, False
         while traceback is not None:
@@ -104,7 +104,7 @@ class Tracebacks:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The exceptions that led to one, as Python prints them, the nearest first."""
+    """The exceptions that led to one, by Python's rules for tracebacks, the nearest first."""
     seen = {id(error)}
     for _ in range(_MAX_CAUSES):
         before = _cause(error)
@@ -123,14 +123,14 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
     if group is None or not issubclass(type(error), group):
         return
     inner = vars(group)["exceptions"].__get__
-    left, found = [error], 0
-    while left and found < _MAX_LEAVES:
-        one = left.pop(0)
-        if issubclass(type(one), group):
-            left[:0] = inner(one)[:_MAX_LEAVES]
+    pending, found = [error], 0
+    while pending and found < _MAX_LEAVES:
+        nested = pending.pop(0)
+        if issubclass(type(nested), group):
+            pending[:0] = inner(nested)[:_MAX_LEAVES]
         else:
             found += 1
-            yield one
+            yield nested
 
 
 def _name_of_group(name: str, leaves: list[BaseException]) -> str:
@@ -139,7 +139,7 @@ def _name_of_group(name: str, leaves: list[BaseException]) -> str:
 
 
 def _of_doctest(error: BaseException, traceback: TracebackType | None) -> tuple[BaseException, TracebackType | None]:
-    """The exception that an example of a doctest raised, out of those that report it."""
+    """Unwrap the exception that a doctest example raised from those that report it."""
     inner: Any = error
     if type(inner).__name__ == "MultipleDoctestFailures" and type(inner).__module__ == "_pytest.doctest":
         inner = next(iter(inner.failures), inner)

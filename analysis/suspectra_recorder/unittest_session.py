@@ -1,7 +1,7 @@
-"""unittest as it is, recorded: no runner and no result class of ours, so whatever prints the results does so still.
+"""Recording of unittest. There is no runner or result class of our own, so the output of the tests stays the same.
 
-Recorded are the tests that are run by ``python -m unittest`` and by scripts, whatever loads them. Only the standard
-library is used: where there is no pytest, none is needed.
+Tests are recorded whether they are run by ``python -m unittest`` or by a script. Only the standard library is used, so
+pytest need not be installed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _OWN = "unittest.loader"  # the module of the tests that stand for a module that
 
 
 def start() -> None:
-    """Record this process from now on, to its end."""
+    """Record this process until it ends."""
     settings = Settings.from_json(os.environ[VARIABLE])
     remove_env(settings, os.environ)
     choice = choose(settings.recorder or "auto", recording_folder(settings.workspace), counting=settings.counts)
@@ -61,7 +61,7 @@ def start() -> None:
 
 
 class _Outcome:
-    """How one test ends, as its result object is notified."""
+    """The outcome of one test, from the notifications of its result object."""
 
     def __init__(self, stack_of: Callable[..., Stack | None]) -> None:
         self.verdict = ""
@@ -70,7 +70,7 @@ class _Outcome:
         self._stack_of = stack_of
 
     def take(self, verdict: str, message: str = "") -> None:
-        """Take one notification of the result object; a failure stays one."""
+        """Take one notification of the result object. Nothing replaces a failure."""
         if self.verdict not in ("failed", "error"):
             self.verdict, self.message = verdict, one_line(message, _MAX_MESSAGE)
 
@@ -82,14 +82,14 @@ class _Outcome:
         self.take("failed", f"{subtest._subDescription()} {message}" if subtest is not None else message)
 
     def listen(self, result: Any, explanations: Explanations) -> Callable[[], None]:
-        """Follow what a result object is notified of from now on, and take out what explains that.
+        """Follow the notifications of a result object, and capture the code that explains failures separately.
 
         Returns
         -------
         callable
-            Undoes it.
+            Stops following.
         """
-        hear: dict[str, Callable[..., None]] = {
+        handlers: dict[str, Callable[..., None]] = {
             "addSuccess": lambda test: self.take("passed"),
             "addFailure": lambda test, error: self.fail(error, assertion=True),
             "addError": lambda test, error: self.fail(error),
@@ -98,14 +98,14 @@ class _Outcome:
             "addUnexpectedSuccess": lambda test: self.take("failed", "it passed although a failure was expected"),
             "addSubTest": lambda test, subtest, error: self.fail(error, subtest=subtest) if error else None,
         }
-        return _listen(result, hear, explanations)
+        return _listen(result, handlers, explanations)
 
 
-def _listen(result: Any, hear: dict[str, Callable[..., None]], explanations: Explanations) -> Callable[[], None]:
-    """Follow calls of the methods of a result object; returns what undoes it."""
-    before = {name: vars(result).get(name) for name in hear if hasattr(result, name)}
+def _listen(result: Any, handlers: dict[str, Callable[..., None]], explanations: Explanations) -> Callable[[], None]:
+    """Follow calls of the methods of a result object; returns a function that stops this."""
+    before = {name: vars(result).get(name) for name in handlers if hasattr(result, name)}
     for name in before:
-        setattr(result, name, _both(hear[name], getattr(result, name), explanations))
+        setattr(result, name, _both(handlers[name], getattr(result, name), explanations))
 
     def undo() -> None:
         for name, method in before.items():
@@ -117,12 +117,12 @@ def _listen(result: Any, hear: dict[str, Callable[..., None]], explanations: Exp
     return undo
 
 
-def _both(hear: Callable[..., None], report: Callable[..., Any], explanations: Explanations) -> Callable[..., Any]:
+def _both(handle: Callable[..., None], report: Callable[..., Any], explanations: Explanations) -> Callable[..., Any]:
     @functools.wraps(report)
     def listening(*arguments: Any, **more: Any) -> Any:
         failed = any(isinstance(argument, tuple) for argument in (*arguments, *more.values()))  # sys.exc_info()
         with explanations.capture(needed=failed):
-            hear(*arguments, **more)
+            handle(*arguments, **more)
             return report(*arguments, **more)
 
     return listening
@@ -132,7 +132,7 @@ def _message(error: Any) -> str:
     kind, value = error[0], error[1]
     try:
         text = str(value)
-    except Exception:  # an exception of foreign code
+    except Exception:  # from the program's own __str__
         text = ""
     first = next((line for line in text.splitlines() if line.strip()), "")
     return f"{kind.__name__}: {first}" if first else kind.__name__
@@ -163,7 +163,7 @@ class _Session:
         self.new = 0
 
     def install(self) -> None:
-        """Put what records into unittest."""
+        """Patch unittest so that its tests are recorded."""
         in_unittest(self.explanations, self.recorder.imports)
         self._wrap(unittest.TestCase, "run", self._run_test)
         self._wrap(suites.TestSuite, "_handleModuleFixture", self._set_up)
@@ -192,9 +192,9 @@ class _Session:
             self.loading = outer
 
     def _fail_to_load(self, make: Callable[..., Any], name: str, exception: Any, *arguments: Any, **more: Any) -> Any:
-        """Keep why something can't be loaded, until the test that stands for it is run.
+        """Remember why something can't be loaded until the test that unittest makes in its place is run.
 
-        The loader also makes one where it only tries whether a class is a module.
+        The loader also makes such a test when it merely tries to import a class as a module.
         """
         made = make(name, exception, *arguments, **more)
         error = self._describe(sys.exc_info()[1] or exception, self.loading or name)
@@ -202,7 +202,7 @@ class _Session:
         return made
 
     def _describe(self, error: BaseException, name: str) -> CollectionError:
-        """The record of what keeps a module, or something in it, from being loaded by its dotted name."""
+        """The error that keeps a module, or a name in it, from being loaded by its dotted name."""
         scope, words = self.recorder.scope, name.split(".")
         for count in range(len(words), 0, -1):
             path = os.path.join(*words[:count]) + ".py"
@@ -246,7 +246,7 @@ class _Session:
             self.recorder.outside()
 
     def _is_needless(self, name: str) -> bool:
-        """Whether a test may be left out; those whose class or module failed to be torn down may not."""
+        """Whether a test may be left out. It may not if the teardown of its class or module failed."""
         only = self.selection.get("only")
         if only is not None:
             return name not in only
@@ -262,10 +262,10 @@ class _Session:
         self.recorder.collected(files, {"", *self.whole, *self.broken, *(f"{n.partition('::')[0]}::" for n in names)})
 
     def _listen_between(self, result: Any, classes: dict[str, list[Any]]) -> Callable[[], None]:
-        """Hear of setups and teardowns of classes and modules that fail or skip all tests."""
+        """Record setups and teardowns of classes and modules that fail or skip all tests."""
         attempt = self.errors.attempt
 
-        def hear(verdict: str, test: Any, message: str, error: Any = None) -> None:
+        def record_error(verdict: str, test: Any, message: str, error: Any = None) -> None:
             if not self.running and isinstance(test, suites._ErrorHolder):  # type: ignore[attr-defined] # private
                 what, _, where = test.id().partition(" (")
                 stack = self._stack(error, message) if error is not None else None
@@ -274,14 +274,16 @@ class _Session:
         return _listen(
             result,
             {
-                "addError": lambda test, error: attempt("addError", hear, "error", test, _message(error), error),
-                "addSkip": lambda test, reason: attempt("addSkip", hear, "skipped", test, str(reason)),
+                "addError": lambda test, error: attempt(
+                    "addError", record_error, "error", test, _message(error), error
+                ),
+                "addSkip": lambda test, reason: attempt("addSkip", record_error, "skipped", test, str(reason)),
             },
             self.explanations,
         )
 
     def _stack(self, error: Any, message: str, *, assertion: bool = False) -> Stack | None:
-        """Where an exception was raised; None where that can't be told."""
+        """Where an exception was raised; None if that can't be found out."""
 
         def stack() -> Stack:
             return self.tracebacks.stack(error[1], error[2], assertion=assertion).saying(message)
@@ -292,7 +294,7 @@ class _Session:
     def _ended_around(
         self, verdict: str, what: str, where: str, classes: dict[str, list[Any]], message: str, stack: Stack | None
     ) -> None:
-        """Record the tests of a class or a module whose setup failed or skipped them, or that its teardown failed."""
+        """Record the tests of a class or module whose setup failed or skipped them, or the failure of its teardown."""
         self.setups.append(self.recorder.hook.harvest())
         tests = [t for name, own in classes.items() if name == where or name.startswith(f"{where}.") for t in own]
         setup = what.startswith("setUp")
@@ -311,7 +313,7 @@ class _Session:
         self.setups.clear()
 
     def _set_up(self, set_up: Callable[..., Any], suite: Any, test: Any, result: Any) -> Any:
-        """The setup of a class or a module belongs to the test that comes next, and is shared with the others."""
+        """The setup of a class or module belongs to the next test, and is shared with the others."""
         if self.running:
             return set_up(suite, test, result)
         self.recorder.outside()
@@ -376,7 +378,7 @@ class _Session:
         return getattr(sys.modules.get(type(test).__module__), "__file__", None) or ""
 
     def _name(self, test: Any) -> str:
-        """As pytest names it, so that either can take up what the other recorded."""
+        """The name that pytest gives the test, so that either runner can use what the other recorded."""
         path = self._path(test)
         file = self.recorder.scope.name(path) if path else None
         method = getattr(test, "_testMethodName", None)
@@ -396,7 +398,7 @@ class _Session:
         return self.files.numbers(path, parted=True) if path else ()
 
     def end(self) -> None:
-        """The process is over."""
+        """Finish the recording when the process ends."""
         for step in (self.explanations.undo, self.files.imported, self.recorder.stop, self._tell, self._compact):
             self.errors.attempt("the end", step)
 
@@ -412,11 +414,11 @@ class _Session:
 
 
 def _location_of_none() -> None:
-    """Stands for a method that is not there."""
+    """Takes the place of a missing method."""
 
 
 def _ended(outcome: _Outcome) -> bool:
-    """Results that tell a failed subtest alone tell no success either; an outcome without a word has passed."""
+    """Whether the test ended. One without a notification and without an exception has passed."""
     if not outcome.verdict and sys.exc_info()[0] is None:
         outcome.verdict = "passed"
         return True
@@ -424,7 +426,7 @@ def _ended(outcome: _Outcome) -> bool:
 
 
 def _owners(name: str) -> tuple[str, str]:
-    """The class and the module of a test, by name; each may be torn down after it."""
+    """The names of the class and the module of a test."""
     return name.rpartition("::")[0], name.partition("::")[0]
 
 
@@ -433,7 +435,7 @@ def _class_name(cls: type) -> str:
 
 
 def _tests_of(suite: Any) -> Iterator[Any]:
-    """The tests of a suite and of those within."""
+    """The tests of a suite and of the suites in it."""
     try:
         for test in suite:
             if isinstance(test, suites.BaseTestSuite):
@@ -452,7 +454,7 @@ def _leave_out(suite: Any, left_out: set[int]) -> None:
 
 
 def _read_selection(settings: Settings) -> dict[str, Any]:
-    """The tests to leave out, each with the Python that it ran under, and those that are known to be chosen."""
+    """The tests to leave out, each with the Python version that it ran under, and those that were chosen."""
     if not settings.selection:
         return {"left_out": {}, "chosen": []}
     with open(settings.selection, encoding="utf-8") as stream:

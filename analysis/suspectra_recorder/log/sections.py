@@ -1,6 +1,6 @@
-"""Sections of logs, as they are copied: taken in from several logs, and written into one.
+"""Sections of logs, for copying: read from several logs, and written into one.
 
-Merging recordings and keeping their folder small both copy sections, and differ only in which tests they keep.
+Merging and compaction of recordings both copy sections. They differ only in which tests they keep.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, 
 
 @dataclass
 class Section:
-    """One process's run: its records as they are, and what must be known of them to choose among them.
+    """The records of one process of one run.
 
     Parameters
     ----------
     run : Run
-        Its name and when it began.
+        The name of the run and when it began.
     sources : list of bytes
-        Damaged ones too: rows number the sources of a section by their order.
+        Including damaged ones, since rows refer to sources by their position in the section.
     outside : list of bytes
         What ran outside of any test.
     shared : list of Shared
         What tests share, and what first imports ran.
     tests : list of RecordedTest
-        With their rows.
+        The tests and their rows.
     problems : list of Problem
-        What the recorder had to say.
+        The problems that the recorder reported.
     errors : list of CollectionError
         What could not be collected.
     collections : list of WholeFiles
@@ -55,7 +55,7 @@ class Section:
 
 
 class SectionReader(LogReader):
-    """Takes in the sections of one log.
+    """Collects the sections of one log.
 
     Attributes
     ----------
@@ -72,43 +72,44 @@ class SectionReader(LogReader):
         self.sections.append(Section(run))
 
     def on_source(self, source: Source) -> None:
-        """Keep it, and the digest of a source that has probes."""
+        """Add the source, and its digest if it has probes."""
         section = self.sections[-1]
         if source.traced:
             section.digests[source.path] = source.digest
         section.sources.append(source.payload)
 
     def on_lost_source(self, payload: bytes) -> None:
-        """Keep it in its place."""
+        """Add the damaged source, so that the later ones keep their positions."""
         self.sections[-1].sources.append(payload)
 
     def on_test(self, test: RecordedTest) -> None:
-        """Keep the test."""
+        """Add the test."""
         self.sections[-1].tests.append(test)
 
     def on_outside(self, rows: bytes) -> None:
-        """Keep the rows."""
+        """Add the rows."""
         self.sections[-1].outside.append(rows)
 
     def on_shared(self, shared: Shared) -> None:
-        """Keep it."""
+        """Add the shared rows."""
         self.sections[-1].shared.append(shared)
 
     def on_collection(self, collection: WholeFiles) -> None:
-        """Keep it."""
+        """Add the collected files."""
         self.sections[-1].collections.append(collection)
 
     def on_problem(self, problem: Problem) -> None:
-        """Keep it."""
+        """Add the problem."""
         self.sections[-1].problems.append(problem)
 
     def on_collection_error(self, error: CollectionError) -> None:
-        """Keep it."""
+        """Add the collection error."""
         self.sections[-1].errors.append(error)
 
 
 def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
-    """Write sections into one log, with each source once, and without what no test of its section shares.
+    """Write sections into one log. Equal sources are written once, and shared rows only if a test of the section uses
+    them.
 
     Parameters
     ----------
@@ -142,5 +143,5 @@ def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
 def _shares(test: RecordedTest) -> tuple[str, ...]:
     try:
         return test.shares
-    except TypeError:  # damaged: whoever ranks says so
+    except TypeError:  # damaged; the ranking reports this
         return ()
