@@ -24,8 +24,8 @@ def reckoner(build_reckoner, make_project, tmp_path: Path):
 def test_marks_what_the_command_line_ranks(reckoner, neovim):
     neovim.show(reckoner, FAULTY)
     fault = next(n for n, text in enumerate(reckoner.lines(FAULTY), 1) if FIX[0] in text)
-    found = next(d for d in neovim.diagnostics() if d["line"] == fault)
-    assert found["data"]["rankBest"] == 1
+    assert (FAULTY, fault) in neovim.marked(reckoner)
+    assert neovim.marked(reckoner) == reckoner.ranked()
 
 
 def test_control_flow_tells_the_fault_from_what_it_is_tied_with(reckoner, neovim, wait):

@@ -40,7 +40,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, recorded, snippet, tmp_path):
     seen = json.loads((tmp_path / "seen.json").read_text())
     assert seen["lines"] == marked
     assert "Suspect 1 of 369" in seen["project"]
-    assert "Ochiai" in seen["explained"]
+    assert "All evidence" in seen["explained"]
     places = [[Path(s["file"]).name, s["line"]] for s in suspects]
     assert seen["first"] == seen["back"] == seen["retraced"] == seen["chosen"] == places[0]
     assert seen["second"] == places[1]

@@ -18,7 +18,7 @@ def test_marks_what_the_command_line_ranks(ledger, neovim):
     by_place = {(s["file"], s["line"]): s for s in ledger.rank()["suspects"]}
     for found in neovim.diagnostics():
         suspect = by_place[ledger.path(found["file"]), found["line"]]
-        assert found["code"] == "ochiai"
+        assert found["code"] == "evidence"
         assert [found["data"][name] for name in ("ef", "ep", "nf", "np")] == [
             suspect[name] for name in ("ef", "ep", "nf", "np")
         ]
@@ -32,7 +32,7 @@ def test_explains_and_shows_lenses(ledger, neovim):
     document = {"textDocument": {"uri": ledger.uri(TAX)}}
 
     hover = neovim.request("textDocument/hover", {**document, "position": {"line": first["line"] - 1, "character": 8}})
-    assert "Ochiai" in hover["contents"]["value"]
+    assert "All evidence" in hover["contents"]["value"]
     assert re.search(rf"\b{first['ef']}\b.*\bfailing\b", hover["contents"]["value"])
 
     lenses = neovim.request("textDocument/codeLens", document)
@@ -164,7 +164,7 @@ def test_hovers_show_names_and_messages_as_they_are(ledger, current_neovim, wait
         return windows and list(windows[0].buffer)
 
     lines = wait(shown, "the hover")
-    assert any("Ochiai" in line for line in lines)
+    assert any("All evidence" in line for line in lines)
     assert any("test_odd[<div[29]>]" in line and "<div[29 ] a_*b*_c" in line for line in lines)
     assert "\\" not in "".join(lines)
 

@@ -104,7 +104,7 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
 
     neovim.nvim.input("]u")
     wait(lambda: here(neovim, unrecorded) == place(suspects[0]), "the first suspect")
-    wait(lambda: "Suspect 1–9 · Ochiai" in screen(neovim), "a lens above the function")
+    wait(lambda: "Suspect 1 · All evidence" in screen(neovim), "a lens above the function")
     seen = [row for row in screen(neovim).split("\n") if "return self._tax_by_days" in row]
     assert re.match(r"1 ", seen[0]), seen  # its rank in the sign column
     assert "Suspect 1 of 369" in seen[0]  # and why
@@ -187,7 +187,7 @@ def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, 
     module.nvim.command("Suspectra first")
     wait(lambda: here(module, ledger) == place(ledger.rank()["suspects"][0]), "the first suspect")
     module.nvim.command("Suspectra explain")
-    wait(lambda: "Ochiai" in beside(module), "an explanation in a window")
+    wait(lambda: "All evidence" in beside(module), "an explanation in a window")
     module.nvim.current.window.cursor = (1, 0)
     module.nvim.command("Suspectra explain")
     wait(lambda: any("not a suspect" in text for text in module.lua("return said")), "a word")
@@ -196,7 +196,7 @@ def test_explains_in_a_window_and_says_when_there_is_nothing_to_explain(module, 
 def test_another_technique_can_be_chosen(module, ledger, wait):
     module.lua("_G.wish = 2")
     module.nvim.command("Suspectra technique")
-    wait(lambda: {d["code"] for d in module.diagnostics()} not in (set(), {"ochiai"}), "another technique ranks")
+    wait(lambda: {d["code"] for d in module.diagnostics()} not in (set(), {"evidence"}), "another technique ranks")
 
 
 def test_an_unknown_verb_and_a_missing_server_are_reported(module, wait):
@@ -216,7 +216,7 @@ def health(neovim) -> str:
 def test_the_health_check_says_what_is_there_and_what_is_missing(module, wait):
     found = health(module)
     assert "suspectra, version" in found
-    assert "3 failed, 80 passed, 20 suspects, ranked with ochiai" in found
+    assert "3 failed, 80 passed, 20 suspects, ranked with evidence" in found
     assert "ERROR" not in found
     assert "WARN" not in found
     module.lua("vim.lsp.stop_client(vim.lsp.get_active_clients(), true)")

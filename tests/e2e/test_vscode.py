@@ -75,7 +75,7 @@ def test_the_whole_story(unrecorded, workbench, wait):
     # nothing is selected that the next key would replace
     assert "selected" not in page.locator("#status\\.editor\\.selection").inner_text()
     bench.command("Suspectra: Explain Suspect")
-    bench.explanation().locator("body", has_text="Ochiai").wait_for()
+    bench.explanation().locator("body", has_text="All evidence").wait_for()
     bench.picture("5-explained")
     bench.command("Suspectra: Mark as Examined")
     wait(lambda: "examined" in bench.suspects()[1], "the second suspect is examined")
