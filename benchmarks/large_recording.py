@@ -25,7 +25,7 @@ from suspectra_recorder.instrumentation.loaded_file import LoadedFile
 from suspectra_recorder.instrumentation.outline import Outline
 from suspectra_recorder.instrumentation.probes import Kind, ModuleMap
 from suspectra_recorder.instrumentation.rewriting import instrument
-from suspectra_recorder.log.frames import FrameKind, LogWriter, pack_rows, with_json
+from suspectra_recorder.log.frames import FrameKind, LogWriter, frame, pack_rows, with_json
 
 FUNCTIONS = 22  # of each module
 TESTS_IN_A_FILE = 100
@@ -91,6 +91,26 @@ class Template:
         return cls(version, size * 8, module_map.to_bytes(), patterns, fired[:, facts].sum(axis=1), times)
 
 
+class EndedLog:
+    """A log that no process keeps open.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    def write(self, kind: FrameKind, payload: bytes) -> None:
+        """Add a frame."""
+        with open(self._path, "ab", buffering=0) as file:
+            file.write(frame(kind, payload))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
 @dataclass
 class Project:
     """A workspace with the recording of a suite.
@@ -115,7 +135,9 @@ class Project:
     remembered: dict[int, tuple[list[int], bytes]] = field(default_factory=dict)
     versions: dict[int, int] = field(default_factory=dict)
     verdicts: dict[int, str] = field(default_factory=dict)
-    traced: dict[LogWriter, int] = field(default_factory=dict)  # how many sources with probes each log names first
+    traced: dict[LogWriter | EndedLog, int] = field(
+        default_factory=dict
+    )  # sources with probes that each log names first
 
     def make(self, *, sources: bool = True) -> None:
         """Write the sources and the recording."""
@@ -141,7 +163,7 @@ class Project:
         self.fault = min(self.fault, self.modules - 1)
         passing_by = float(np.mean([self.fault in self.touched() for _ in range(1000)]))
         self.fails = min(0.9, self.failing / max(passing_by, 1e-9))
-        self.log = self.section("0", range(self.modules))
+        self.log: LogWriter | EndedLog = self.section("0", range(self.modules))
         for number in range(self.tests):
             self.test(number)
 
@@ -212,6 +234,13 @@ class Project:
         number = 1 + number % (min(REMEMBERED, self.tests) - 1)  # test 0 always fails
         self.write(self.log, number, verdict, *self.remembered[number])
 
+    def end_run(self) -> None:
+        """The run that wrote the recording has ended: what follows is added by runs that end at once."""
+        sources = self.traced.pop(self.log)
+        self.log.close()
+        self.log = EndedLog(self.folder / ".suspectra" / "recording" / "0.log")
+        self.traced[self.log] = sources
+
     def edit(self, module: int) -> None:
         """Write a later version of a module, and run a few tests that enter it."""
         module %= self.modules
@@ -227,7 +256,7 @@ class Project:
         """The logs."""
         return sorted((self.folder / ".suspectra" / "recording").iterdir())
 
-    def write(self, log: LogWriter, number: int, verdict: str, touched: list[int], bits: bytes) -> None:
+    def write(self, log: LogWriter | EndedLog, number: int, verdict: str, touched: list[int], bits: bytes) -> None:
         """The frame of a test."""
         self.clock += 1
         self.verdicts[number] = verdict

@@ -119,7 +119,8 @@ def through_server(project: Project, rounds: int) -> dict[str, float]:
     """The same from outside: from the end of a write to the last diagnostics of the new ranking."""
     from server_latency import start
 
-    client, cold = start(project.folder)
+    project.end_run()  # while a run goes on, the server leaves the machine to the tests
+    client, cold = start(project.folder, {"technique": "ochiai"})
 
     def peak() -> float:
         status = Path(f"/proc/{client.process.pid}/status").read_text()

@@ -130,10 +130,10 @@ class Log:
         return time.perf_counter()
 
 
-def start(folder: Path) -> tuple[Client, float]:
+def start(folder: Path, settings: Mapping[str, object] | None = None) -> tuple[Client, float]:
     """A server and the seconds to its first diagnostics."""
     client = Client([sys.executable, "-m", "suspectra_server"])
-    client.initialize(folder)
+    client.initialize(folder, settings)
     published, last = client.ranked()
     assert published, "no diagnostics"
     return client, last - client.started

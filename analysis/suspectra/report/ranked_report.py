@@ -234,7 +234,7 @@ class RankedReport:
         """How many elements are on each level or a better one."""
         return np.cumsum(np.bincount(self.level[self.level >= 0], minlength=len(self.level_score)))
 
-    @property
+    @cached_property
     def _level_start(self) -> Ints:
         return np.concatenate([[0], self._level_end[:-1]]).astype(np.int64)
 

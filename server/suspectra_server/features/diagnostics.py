@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +84,11 @@ class Published:
         ranking, suspect = folder.snapshot.ranking, mark.suspect
         lines = folder.snapshot.placements[mark.file].now
         technique = ranking.technique
-        page = PAGES / f"{technique.name.partition('+')[0]}.md"
         return lsp.Diagnostic(
             range=first_line_of(mark, lines, self._client.units),
             severity=SEVERITY[mark.band],
             code=technique.name,
-            code_description=lsp.CodeDescription(page.as_uri()),
+            code_description=lsp.CodeDescription(_page_of(technique.name.partition("+")[0])),
             source=SOURCE,
             message=plain(headline(ranking, suspect)),
             related_information=self._related(folder, mark),
@@ -147,6 +147,11 @@ class Published:
             place = lsp.Location(folder.uri_of(test.location.file), whole_line(test.location.line - 1))
             related.append(lsp.DiagnosticRelatedInformation(place, plain(f"fails: {name}")))
         return related or None
+
+
+@cache
+def _page_of(technique: str) -> str:
+    return (PAGES / f"{technique}.md").as_uri()
 
 
 def _unplaceable(count: int) -> lsp.Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from suspectra.errors import Problem
@@ -243,7 +243,7 @@ class Folder:
     def uri_of(self, path: str) -> str:
         """The URI of a file: the client's own while it is open."""
         document = self.texts.document(path)
-        return document.uri if document else (self.root / path).as_uri()
+        return document.uri if document else _uri_below(self.root, path)
 
     def element_of(self, line: RecordedLine) -> int | None:
         """The element of the present ranking on a line."""
@@ -368,3 +368,9 @@ class Folder:
         """Where evidence may appear."""
         given = [path for path in (self.settings.coverage, self.settings.junit) if path]
         return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
+
+
+@lru_cache(maxsize=10_000)
+def _uri_below(root: Path, path: str) -> str:
+    """The URI of a file; kept, as each diagnostic names several."""
+    return (root / path).as_uri()

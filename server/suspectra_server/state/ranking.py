@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import Evidence, TestResult
 from suspectra.evidence.failures import failure_sentence
@@ -152,9 +154,10 @@ class Ranking:
         """How many lines that failing tests execute are left out here only because the list ends within their tie."""
         if self.report is None or not self.suspects:
             return 0
-        level, last = self.report.level, self.suspects[-1]
-        tied = (level == level[last.element]) & (self.report.spectrum.counts.ef > 0)
-        return int(tied.sum() - sum(suspect.rank_best == last.rank_best for suspect in self.suspects))
+        last = self.suspects[-1]
+        tied = self.report.top(last.rank_worst)[last.rank_best - 1 :]
+        executed = np.count_nonzero(self.report.spectrum.counts.ef[tied])
+        return int(executed - sum(suspect.rank_best == last.rank_best for suspect in self.suspects))
 
     def is_cut(self, suspect: Suspect) -> bool:
         """Whether others have the score of a suspect and are left out."""
