@@ -19,6 +19,7 @@ from suspectra_recorder.instrumentation.own import json, os, sys, time
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import SUFFIX, FrameKind, LogWriter, pack_rows, split_json, unpack_rows, with_json
 from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.packages import installed
 from suspectra_recorder.record import TestRecord
 from suspectra_recorder.scope import Scope
 from suspectra_recorder.settings import FOLDER, RECORDING
@@ -90,6 +91,7 @@ class Recorder:
             "started": started,
             "python": sys.version.split()[0],
             "executable": sys.executable,
+            "packages": installed(sys.path),
             "counts": counting,
             "recorder": "monitoring" if monitoring else "probes",
             **(about or {}),

@@ -224,6 +224,9 @@ def same_evidence(one, other):
     assert [row.tolist() for row in one.rows] == [row.tolist() for row in other.rows]
     assert one.at_import.tolist() == other.at_import.tolist()
     assert set(one.problems) == set(other.problems)
+    assert {test: row.tolist() for test, row in one.changed.items()} == {
+        test: row.tolist() for test, row in other.changed.items()
+    }
     assert (one.edges is None) == (other.edges is None)
     if one.edges is not None:
         for ours, theirs in zip(one.edges.rows, other.edges.rows, strict=True):
@@ -244,6 +247,7 @@ def same_spectrum(one, other):
         assert ours.ef.tolist() == theirs.ef.tolist()
         assert ours.ep.tolist() == theirs.ep.tolist()
     assert one.suspected == other.suspected
+    assert one.changed_for.tolist() == other.changed_for.tolist()
 
 
 def same_model(one, other):
@@ -334,6 +338,7 @@ def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edg
             localizer.technique = technique(name, clone_failed=name in FORMULAS and chance.random() < 0.5)
         evidence, fresh = source.read(), RecordingSource(tmp_path, edges=edges).read()
         same_evidence(evidence, fresh)
+        tried["changes"] += any(map(len, evidence.changed.values()))
         report, anew = ranked(lambda e=evidence: localizer.update(e)), Localizer(localizer.technique)
         same_ranking(report, ranked(lambda a=anew, e=fresh: a.update(e)))
         tried[localizer.technique.name] += 1
@@ -348,6 +353,7 @@ def test_what_is_kept_up_to_date_equals_what_is_built_from_scratch(tmp_path, edg
             other = Localizer(turns[name].technique)
             one = ranked(lambda n=name, e=evidence: turns[n].update(e))
             same_ranking(one, ranked(lambda o=other, e=fresh: o.update(e)))
+    assert tried["changes"] > steps // 10
     assert min(tried[name] for name in turns) >= 3 * steps // len(FORMULAS)
 
 

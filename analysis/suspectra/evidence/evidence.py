@@ -15,6 +15,7 @@ import numpy as np
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem
 from suspectra.experiment import Experiment
+from suspectra.evidence.replaced import Replaced
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.program import Program
@@ -168,6 +169,11 @@ class Evidence:
         The reading of control flow that was begun with the recording, if any.
     experiments : tuple of Experiment
         What came of running its tests again with something altered, where that was read.
+    changed : mapping of str to ndarray of int32
+        For failing tests that passed before, by name, the sorted indices of statements that changed since, executed or
+        not. A reader that reads again hands over the same objects for tests that did not change.
+    replaced : tuple of Replaced
+        What else is not what it was when failing tests passed: files, packages, the interpreter.
 
     Examples
     --------
@@ -193,6 +199,8 @@ class Evidence:
     source_of: Callable[[str], bytes | None] | None = None
     reading: FlowReading | None = None
     experiments: tuple[Experiment, ...] = ()
+    changed: Mapping[str, Row] = field(default_factory=dict)
+    replaced: tuple[Replaced, ...] = ()
 
     @property
     def program(self) -> Program:
@@ -237,7 +245,7 @@ class Evidence:
             and previous.edges is (self.edges.edges if self.edges else None)
             and previous.candidates is candidates
         ):
-            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts, runs, raised)
+            return previous.with_rows(tests, failed, rows, edge_rows, edge_counts, runs, raised, self.changed)
         after = Spectrum(
             tests,
             failed,
@@ -249,6 +257,7 @@ class Evidence:
             edge_counts,
             runs,
             raised,
+            self.changed,
         )
         if previous is not None:
             after.follow_files(previous)

@@ -17,7 +17,7 @@ from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.folders import refuse_links
 from suspectra_recorder.log.frames import SUFFIX, LogDamage, is_locked
 from suspectra_recorder.log.history import newest, newest_errors
-from suspectra_recorder.log.sections import Section, SectionReader, log_of
+from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
 
 _BELOW = Path(".suspectra", "recording")
 _C_LOG = "tests.log"  # what tells a recording of C and C++ tests
@@ -67,8 +67,9 @@ class _Log(SectionReader):
 def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     """Combine recordings into one.
 
-    Of each test its newest record counts. A test that an input's own later runs no longer found is left out; one that
-    only an older input knows stays, as the newer ones may be shards that never had it.
+    Of each test its newest record counts, and its last pass is kept where it does not pass now. A test that an input's
+    own later runs no longer found is left out; one that only an older input knows stays, as the newer ones may be
+    shards that never had it.
 
     Parameters
     ----------
@@ -99,6 +100,7 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
     collections = [collection for section in sections for collection in section.collections]
     live = newest(((test.name, test.time) for section in sections for test in section.tests), ())
     everything = sum(len(section.tests) for section in sections)
+    part_passes(sections, live)
     seen: set[str] = set()
     for section in reversed(sections):  # where times are equal the newest run has it
         counting = [test for test in section.tests if live.get(test.name) == test.time and test.name not in seen]
@@ -109,8 +111,8 @@ def merge(out: Path, inputs: Sequence[Path]) -> Merged:
         section.errors = [error for error in section.errors if error in errors]
         section.collections = []  # an input that never had a test says nothing of it
     latest = sections[-1].run.started
-    sections = [s for s in sections if s.tests or s.errors or s.run.started == latest]
-    problems += _versions(sections)
+    sections = [s for s in sections if s.tests or s.passes or s.errors or s.run.started == latest]
+    problems += _versions(section for section in sections if section.tests or not section.passes)
     _write(out, sections, old)
     return Merged(out, len(live), everything - len(live), len(sections), tuple(problems))
 
@@ -162,6 +164,7 @@ def _read(folder: Path, problems: list[Problem]) -> list[Section]:
         raise EvidenceError(Problem(str(folder), "", cause, "leave it out, or record again"))
     collections = [collection for section in sections for collection in section.collections]
     live = newest(((test.name, test.time) for section in sections for test in section.tests), collections)
+    part_passes(sections, live)
     for section in sections:
         section.tests = [test for test in section.tests if live.get(test.name) == test.time]
     return sections

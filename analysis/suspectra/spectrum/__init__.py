@@ -5,7 +5,7 @@ from suspectra.spectrum.edges import FIRST_OUTCOME, EdgeKind, Edges
 from suspectra.spectrum.elements import Elements, Function
 from suspectra.spectrum.pairs import Pairs, distinct_pairs, pair_key
 from suspectra.spectrum.per_test import PerTest, Tally, batches
-from suspectra.spectrum.rows import Derived, DerivedRows, IntsT, ranges
+from suspectra.spectrum.rows import Derived, DerivedRows, IntsT, common, ranges
 from suspectra.spectrum.some_failing import some_failing
 from suspectra.spectrum.spectrum import Spectrum
 
@@ -24,6 +24,7 @@ __all__ = [
     "Spectrum",
     "Tally",
     "batches",
+    "common",
     "distinct_pairs",
     "pair_key",
     "ranges",

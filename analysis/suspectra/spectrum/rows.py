@@ -126,3 +126,25 @@ def holds(row: Row, columns: Ints) -> Bools:
     columns = columns.astype(row.dtype, copy=False)  # searchsorted would copy the whole row to another dtype
     contained: Bools = row[np.minimum(row.searchsorted(columns), len(row) - 1)] == columns
     return contained
+
+
+def common(row: Row, columns: Row) -> Row:
+    """The columns that two rows have in common.
+
+    Parameters
+    ----------
+    row, columns : ndarray of int32, shape (k,) and (n,)
+        Ascending.
+
+    Returns
+    -------
+    ndarray of int32, shape (m,)
+        Ascending. The shorter of the two decides how long it takes.
+
+    Examples
+    --------
+    >>> common(np.array([1, 4, 6], np.int32), np.array([0, 4, 6, 9], np.int32)).tolist()
+    [4, 6]
+    """
+    longer, shorter = (row, columns) if len(row) > len(columns) else (columns, row)
+    return shorter[holds(longer, shorter)]

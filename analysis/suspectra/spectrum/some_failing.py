@@ -61,6 +61,7 @@ def some_failing(spectrum: Spectrum, tests: Collection[str], previous: Spectrum 
         None if spectrum.edge_counts is None else part(spectrum.edge_counts),
         part(spectrum.runs),
         None if spectrum.raised is None else spectrum.raised[selected],
+        spectrum.changed,
     )
     if previous is not None and not _same_columns(view, previous):
         previous = None
@@ -84,7 +85,16 @@ def _same_tests(one: Spectrum, other: Spectrum) -> bool:
         and np.array_equal(one.failed, other.failed)
         and one.runs == other.runs
         and (one.raised is other.raised or _equal(one.raised, other.raised))
+        and _same_changes(one, other)
     )
+
+
+def _same_changes(one: Spectrum, other: Spectrum) -> bool:
+    """Whether what changed since the tests passed is the same, as objects."""
+    if not (one.changed or other.changed):
+        return True
+    failing = compress(one.tests, one.failed.tolist())
+    return all(one.changed.get(test) is other.changed.get(test) for test in failing)
 
 
 def _equal(one: Ints | None, other: Ints | None) -> bool:

@@ -8,7 +8,7 @@ depend on the size of the suite.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress
 
@@ -21,7 +21,7 @@ from suspectra.spectrum.counts import Counts
 from suspectra.spectrum.edges import Edges
 from suspectra.spectrum.elements import Elements
 from suspectra.spectrum.pairs import Pairs
-from suspectra.spectrum.rows import DerivedRows, holds
+from suspectra.spectrum.rows import DerivedRows, common, holds
 
 _MANY_FILES = 20  # above so many changed files, counting everything again is no slower
 _MANY = 1_000  # above so many elements, it pays to sort what all failing tests execute
@@ -56,6 +56,9 @@ class Spectrum:
     raised : ndarray of int32, shape (tests,), optional
         For each test the candidate in which it failed, according to the innermost frame of its traceback that is in a
         candidate; -1 where there is none. None where the evidence has no tracebacks.
+    changed : mapping of str to ndarray of int32, optional
+        For failing tests of which it is known the sorted elements, executed or not, that changed since the test passed
+        for the last time.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Spectrum:
     edge_counts: Sequence[Ints] | None = None
     runs: tuple[Hashable, ...] = ()
     raised: Ints | None = None
+    changed: Mapping[str, Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.tests) == len(self.failed) == len(self.rows):
@@ -311,6 +315,15 @@ class Spectrum:
             found.append(names_of[key])
         return found
 
+    @cached_property
+    def changed_for(self) -> Ints:
+        """For each element the failing tests that execute it and passed before it changed; int32, shape (elements,)."""
+        count = np.zeros(len(self.elements), np.int32)
+        for test in np.flatnonzero(self.failed).tolist() if self.changed else ():
+            if (changed := self.changed.get(self.tests[test])) is not None:
+                count[common(self.rows[test], changed)] += 1
+        return count
+
     def tests_executing(self, element: int) -> Ints:
         """Return the row numbers of all tests that execute an element.
 
@@ -341,6 +354,7 @@ class Spectrum:
         edge_counts: tuple[Ints, ...] | None = None,
         runs: tuple[Hashable, ...] = (),
         raised: Ints | None = None,
+        changed: Mapping[str, Row] | None = None,
     ) -> Spectrum:
         """Return the spectrum over the same elements after a change of tests.
 
@@ -362,6 +376,8 @@ class Spectrum:
             Identifies the run of each test.
         raised : ndarray of int32, shape (tests,), optional
             The element in which each failed, where tracebacks are known.
+        changed : mapping of str to ndarray of int32, optional
+            What changed since failing tests passed, where that is known.
 
         Returns
         -------
@@ -375,9 +391,8 @@ class Spectrum:
         >>> after.counts.ep.tolist()
         [0, 0, 0]
         """
-        after = Spectrum(
-            tests, failed, self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts, runs, raised
-        )
+        columns = self.elements, rows, self.candidates, self.edges, edge_rows, edge_counts
+        after = Spectrum(tests, failed, *columns, runs, raised, changed or {})
         after.follow(self)
         return after
 

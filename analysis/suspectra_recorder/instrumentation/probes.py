@@ -68,7 +68,7 @@ class Statement:
     function : int
         Index of the innermost function, -1 outside of functions.
     checksum : int
-        Checksum of its text without indentation.
+        Checksum of its text without comments and white space between tokens.
     """
 
     line: int

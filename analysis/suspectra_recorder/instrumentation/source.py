@@ -21,6 +21,10 @@ __builtins__ = own.builtins
 
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _ATTEMPTS = 20
+_NO_TEXT = frozenset((tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT))
+# strings with expressions in them, which are one token up to Python 3.11
+_STRING_OPENS = frozenset(getattr(tokenize, name, -1) for name in ("FSTRING_START", "TSTRING_START"))
+_STRING_CLOSES = frozenset(getattr(tokenize, name, -1) for name in ("FSTRING_END", "TSTRING_END"))
 _HOLDS_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
@@ -90,14 +94,31 @@ class LogicalLines:
         self.text = decode_source(source)
         self._last: dict[int, int] = {}  # first line: last line
         self._first: dict[int, int] = {}  # any line of several: the first
+        self._checksum: dict[int, int] = {}  # of the tokens of each logical line, by its first line
+        texts = self.text.split("\n")
         first = 0
+        words: list[str] = []
+        strings: list[tuple[int, int]] = []  # where those that are open begin
         for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
             if token.type == tokenize.NEWLINE:
                 if first:
                     self._add(first, token.end[0])
-                first = 0
+                    self._sum_up(first, words)
+                first, words = 0, []
             elif not first and token.type != tokenize.COMMENT and token.string.strip():
                 first = token.start[0]
+            if token.type in _STRING_OPENS:
+                strings.append(token.start)
+            elif token.type in _STRING_CLOSES:
+                start = strings.pop()
+                if not strings:
+                    words.append(_between(texts, start, token.end))
+            elif not strings and token.type not in _NO_TEXT:
+                words.append(token.string)
+
+    def _sum_up(self, first: int, words: list[str]) -> None:
+        text = "\0".join(words).encode("utf-8", "surrogatepass")
+        self._checksum[first] = zlib.crc32(text, self._checksum.get(first, 0))
 
     def _add(self, first: int, last: int) -> None:
         self._last[first] = max(last, self._last.get(first, 0))
@@ -135,7 +156,7 @@ class LogicalLines:
         return self._last.get(first, first)
 
     def checksums(self, firsts: list[int]) -> list[int]:
-        """Compute checksums of the text of some logical lines, without indentation.
+        """Compute checksums of the text of some logical lines, without comments and white space between tokens.
 
         Parameters
         ----------
@@ -147,13 +168,19 @@ class LogicalLines:
         list of int
             A signed 32-bit checksum for each.
         """
-        lines = self.text.split("\n")
         sums = []
         for first in firsts:
-            text = "\n".join(line.strip() for line in lines[first - 1 : self.last(first)])
-            value = zlib.crc32(text.encode("utf-8", "surrogatepass"))
+            value = self._checksum.get(first, 0)
             sums.append(value - (1 << 32) if value >> 31 else value)
         return sums
+
+
+def _between(lines: list[str], start: tuple[int, int], end: tuple[int, int]) -> str:
+    """The text between two places, each a line, counted from 1, and a column."""
+    part = lines[start[0] - 1 : end[0]]
+    part[-1] = part[-1][: end[1]]
+    part[0] = part[0][start[1] :]
+    return "\n".join(part)
 
 
 def statement_lines(tree: ast.Module, code: CodeType, lines: LogicalLines) -> list[int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from suspectra_recorder.complete_file import complete_file
 from suspectra_recorder.log.frames import DAMAGE, SUFFIX, LogDamage, lock
 from suspectra_recorder.log.history import WholeFiles, current, newest, newest_errors
-from suspectra_recorder.log.sections import Section, SectionReader, log_of
+from suspectra_recorder.log.sections import Section, SectionReader, log_of, part_passes
 
 MAX_LOGS = 16
 MIN_WASTE = 1 << 20
@@ -91,6 +91,7 @@ def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
         return
     collections = [collection for log in logs for collection in log.collections]
     live = newest(((test.name, test.time) for section in sections for test in section.tests), collections)
+    part_passes(sections, live)
     latest = max(map(_order, sections))[1]
     _drop_old_errors(sections, collections)
     _drop_old_collections(sections, collections)
@@ -98,7 +99,7 @@ def _tidy(folder: str, logs: list[_Log], max_logs: int, min_waste: int) -> None:
     waste = 0
     for log in logs:
         dropped = _drop_old_tests(log.sections, live)
-        if any(s.tests or s.errors or s.collections or s.run.name == latest for s in log.sections):
+        if any(s.tests or s.passes or s.errors or s.collections or s.run.name == latest for s in log.sections):
             kept.append(log)
             waste += dropped
         else:
@@ -137,7 +138,7 @@ def _merge(folder: str, logs: list[_Log]) -> None:
     latest = _order(sections[-1])
     kept = []
     for section in sections:
-        if section.tests or section.errors or _order(section) == latest:
+        if section.tests or section.passes or section.errors or _order(section) == latest:
             kept.append(section)
         elif section.collections:  # which alone still count
             kept.append(Section(section.run, collections=section.collections))

@@ -6,11 +6,14 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import read_json
 
 MAX_SCOPE = 1 << 26
+MAX_PASSED_RUNS = 8
+"""Of how many runs, the newest ones, a recording keeps the last passes of tests that do not pass now."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,109 @@ def newest(times: Iterable[tuple[str, int]], collections: Iterable[WholeFiles]) 
         for name, time in last.items()
         if (collection := by_file.get(name.partition("::")[0])) is None or not collection.forgets(name, time)
     }
+
+
+class Ended(NamedTuple):
+    """That a test ended, as far as its last pass is looked for.
+
+    Parameters
+    ----------
+    name : str
+        The test's id.
+    time : int
+        In nanoseconds since the epoch.
+    passed : bool
+        Whether it passed at its first attempt. One that failed before it passed says nothing of the sources.
+    run : str
+        What tells its run from others.
+    """
+
+    name: str
+    time: int
+    passed: bool
+    run: str
+
+
+def passes(verdict: str, *, flaky: bool) -> bool:
+    """Whether a record tells that the sources it was made with are right, as far as the test can say.
+
+    Parameters
+    ----------
+    verdict : str
+        As it is recorded.
+    flaky : bool
+        Whether an earlier attempt in the same run ended differently.
+
+    Returns
+    -------
+    bool
+        False for a test that passed only when it was run again.
+    """
+    return verdict in ("passed", "xpassed") and not flaky
+
+
+def last_passes(records: Iterable[Ended], live: Mapping[str, int]) -> dict[str, int]:
+    """The time of the last pass of each test that does not pass now.
+
+    Parameters
+    ----------
+    records : iterable of Ended
+        All there are.
+    live : mapping of str to int
+        The time of the record that counts of each test, as `newest` gives it.
+
+    Returns
+    -------
+    dict of str to int
+        By name. Passes in other than the last `MAX_PASSED_RUNS` runs that have any are left out.
+    """
+    return {record.name: record.time for record in of_newest_runs(passes_before(records, live))}
+
+
+def passes_before(records: Iterable[Ended], live: Mapping[str, int]) -> list[Ended]:
+    """The last pass of each test that does not pass now, in whatever run.
+
+    Parameters
+    ----------
+    records : iterable of Ended
+        All there are.
+    live : mapping of str to int
+        The time of the record that counts of each test.
+
+    Returns
+    -------
+    list of Ended
+        One a test at most.
+    """
+    last: dict[str, Ended] = {}
+    for record in records:
+        now = live.get(record.name)
+        if now is None or not record.passed or record.time > now:
+            continue
+        if record.name not in last or record.time >= last[record.name].time:
+            last[record.name] = record
+    return [record for record in last.values() if record.time != live[record.name]]
+
+
+def of_newest_runs(records: Iterable[Ended]) -> list[Ended]:
+    """Those of the last `MAX_PASSED_RUNS` runs.
+
+    Parameters
+    ----------
+    records : iterable of Ended
+        In any order.
+
+    Returns
+    -------
+    list of Ended
+        In the same order. A run is as old as its newest record.
+    """
+    records = list(records)
+    runs: dict[str, int] = {}
+    for record in records:
+        runs[record.run] = max(record.time, runs.get(record.run, 0))
+    kept = set(sorted(runs, key=lambda run: (runs[run], run))[-MAX_PASSED_RUNS:])
+    return [record for record in records if record.run in kept]
 
 
 def newest_errors(

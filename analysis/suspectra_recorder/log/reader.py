@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import DAMAGE, Frame, FrameKind, LogDamage, frames, inside, read_json, split_json
-from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.log.history import WholeFiles, passes
 from suspectra_recorder.log.stack import Stack
 
 
@@ -37,6 +37,12 @@ class Run(NamedTuple):
     def python(self) -> str:
         """The version of Python, empty if it is not known."""
         return str(self.head.get("python", ""))
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """The versions of the distributions that were installed, by name; empty where they were not recorded."""
+        found = self.head.get("packages")
+        return {str(name): str(version) for name, version in found.items()} if isinstance(found, dict) else {}
 
 
 class Source(NamedTuple):
@@ -149,6 +155,11 @@ class RecordedTest(NamedTuple):
     def verdict(self) -> str:
         """How it ended."""
         return str(self.head["verdict"])
+
+    @property
+    def passed(self) -> bool:
+        """Whether it passed at its first attempt."""
+        return passes(str(self.head.get("verdict")), flaky=bool(self.head.get("flaky")))
 
     @property
     def shares(self) -> tuple[str, ...]:

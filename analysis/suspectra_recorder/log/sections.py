@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from suspectra_recorder.errors import Problem
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.frames import MAGIC, FrameKind, frame
-from suspectra_recorder.log.history import WholeFiles
+from suspectra_recorder.log.history import Ended, WholeFiles, last_passes
 from suspectra_recorder.log.reader import LogReader, RecordedTest, Run, Shared, Source
 
 
@@ -41,6 +41,8 @@ class Section:
         The files that were collected as a whole.
     digests : dict of str to str
         By the path of each source that has probes.
+    passes : list of RecordedTest
+        The last passes of tests that do not pass now, which are not among `tests`.
     """
 
     run: Run
@@ -52,6 +54,7 @@ class Section:
     errors: list[CollectionError] = field(default_factory=list)
     collections: list[WholeFiles] = field(default_factory=list)
     digests: dict[str, str] = field(default_factory=dict)
+    passes: list[RecordedTest] = field(default_factory=list)
 
 
 class SectionReader(LogReader):
@@ -107,6 +110,28 @@ class SectionReader(LogReader):
         self.sections[-1].errors.append(error)
 
 
+def part_passes(sections: Iterable[Section], live: Mapping[str, int]) -> None:
+    """Put the last passes of tests that do not pass now apart from the other tests of their sections.
+
+    Parameters
+    ----------
+    sections : iterable of Section
+        All there are.
+    live : mapping of str to int
+        The time of the record that counts of each test.
+    """
+    sections = list(sections)
+    ended = (
+        Ended(test.name, test.time, test.passed, section.run.name)
+        for section in sections
+        for test in (*section.tests, *section.passes)
+    )
+    times = last_passes(ended, live)
+    for section in sections:
+        section.passes = [t for t in (*section.passes, *section.tests) if times.get(t.name) == t.time]
+        section.tests = [t for t in section.tests if times.get(t.name) != t.time]
+
+
 def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
     """Write sections into one log. Equal sources are written once, and shared rows only if a test of the section uses
     them.
@@ -134,7 +159,7 @@ def log_of(sections: Iterable[Section]) -> Iterator[bytes]:
                 yield frame(FrameKind.FILE, payload)
         used = {"", *(name for test in section.tests for name in _shares(test))}  # first imports have no name
         yield from (frame(FrameKind.SHARED, shared.payload) for shared in section.shared if shared.name in used)
-        yield from (frame(FrameKind.TEST, test.payload) for test in section.tests)
+        yield from (frame(FrameKind.TEST, test.payload) for test in (*section.passes, *section.tests))
         yield from (frame(FrameKind.OUTSIDE, rows) for rows in section.outside)
         yield from (frame(FrameKind.PROBLEM, json.dumps(problem.as_dict()).encode()) for problem in section.problems)
         yield from (frame(FrameKind.ERROR, json.dumps(error.as_dict()).encode()) for error in section.errors)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from suspectra.evidence.recording.log import Log
 from suspectra.evidence.recording.records import Record, Section
-from suspectra_recorder.log.history import current, newest
+from suspectra_recorder.log.history import current, newest, of_newest_runs, passes_before
 
 
 class LiveRecords:
@@ -28,10 +28,17 @@ class LiveRecords:
         self.records: dict[str, Record] = {}
         self.sections: Counter[Section] = Counter()
         self.files: Counter[str] = Counter()
+        self._passes: dict[str, Record] = {}
         self.fresh: list[Record] = []
         self.gone: list[tuple[str, int]] = []
         self._seen: dict[object, tuple[int, int]] = {}  # numbers of records and collections of each log
         self._latest = 0
+
+    @property
+    def passes(self) -> dict[str, Record]:
+        """The last pass of each test that does not pass now, as far as a recording keeps them."""
+        kept = of_newest_runs(record.ended for record in self._passes.values())
+        return {ended.name: self._passes[ended.name] for ended in kept}
 
     def update(self, logs: Iterable[Log]) -> None:
         """Add what was appended to the logs; read all records again only if logs changed in another way.
@@ -51,9 +58,12 @@ class LiveRecords:
             self._start_over(logs)
             return
         collections = current(c for log in logs for c in log.collections)
+        known = self.records.keys()
+        new = {record.result.name for record in appended if record.result.name not in known}
         for record in appended:
             if not any(c.forgets(record.result.name, record.time) for c in collections):
                 self._add(record)
+        self._find_passes(logs, new)
 
     def _start_over(self, logs: Sequence[Log]) -> None:
         everything = [record for log in logs for record in log.records]
@@ -64,9 +74,24 @@ class LiveRecords:
         self.records, self.sections, self.files, self.fresh = {}, Counter(), Counter(), []
         for record in sorted(chosen.values(), key=lambda record: (record.time, record.result.name)):
             self._add(record)
+        self._passes = {}
+        self._find_passes(logs, self.records.keys())
+
+    def _find_passes(self, logs: Iterable[Log], names: Collection[str]) -> None:
+        """Look in all logs for the last passes of tests that were not known before."""
+        wanted = {n: r.time for n in names if (r := self.records.get(n)) is not None and not r.ended.passed}
+        if wanted:
+            records = [record for log in logs for record in log.records if record.result.name in wanted]
+            passed = {record.key: record for record in records if record.ended.passed}
+            found = passes_before((record.ended for record in records), wanted)
+            self._passes |= {ended.name: passed[ended.name, ended.time] for ended in found}
 
     def _add(self, record: Record) -> None:
         before = self.records.get(record.result.name)
+        if record.ended.passed:
+            self._passes.pop(record.result.name, None)
+        elif before is not None and before.ended.passed:
+            self._passes[record.result.name] = before
         if before is not None:
             self._drop(before)
         self.records[record.result.name] = record

@@ -106,7 +106,7 @@ class Log(LogReader):
 
     def on_run(self, run: Run) -> None:
         """Begin a section."""
-        self.sections.append(Section(run.name, run.started))
+        self.sections.append(Section(run.name, run.started, python=run.python, packages=run.packages))
 
     def on_source(self, source: Source) -> None:
         """Add its map."""

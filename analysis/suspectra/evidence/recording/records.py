@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.log.collection import CollectionError
+from suspectra_recorder.log.history import Ended, passes
 from suspectra_recorder.log.stack import Stack
 
 EMPTY = np.zeros(0, np.int32)
@@ -37,6 +39,10 @@ class Section:
         The problems of the run.
     errors : list of CollectionError
         What could not be collected.
+    python : str
+        The version of the interpreter, empty where it is not known.
+    packages : mapping of str to str
+        The versions of the distributions that were installed, by name; empty where they are not known.
     """
 
     run: str
@@ -45,6 +51,8 @@ class Section:
     outside: list[bytes] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     errors: list[CollectionError] = field(default_factory=list)
+    python: str = ""
+    packages: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -73,6 +81,12 @@ class Record:
     rows: bytes
     stack: Stack | None = None
     decoded: Rows | None = None
+
+    @cached_property
+    def ended(self) -> Ended:
+        """What it tells of whether the sources were right."""
+        passed = passes(self.result.verdict.value, flaky=self.result.flaky)
+        return Ended(self.result.name, self.time, passed, self.section.run)
 
     @cached_property
     def key(self) -> tuple[str, int]:

@@ -22,6 +22,7 @@ from suspectra.cancellation import Cancelled, checked
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.evidence import EdgeEvidence, Evidence
+from suspectra.evidence.recording.changes import ChangesSincePass, replaced
 from suspectra.evidence.recording.decoder import Decoder
 from suspectra.evidence.recording.layout import Layout
 from suspectra.evidence.recording.layout_change import LayoutChange
@@ -102,6 +103,7 @@ class RecordingSource:
         self._plans: dict[Section, Decoder] = {}
         self._live = LiveRecords()
         self._stacks = Stacks()
+        self._changes = ChangesSincePass()
         self._decoded: dict[tuple[str, int], Rows] = {}
         self._odd: dict[str, Rows] = {}
         self._import: tuple[object, Row, list[Problem]] = (None, EMPTY, [])
@@ -155,6 +157,7 @@ class RecordingSource:
         records, gone = self._without_deleted()
         problems += gone
         decoded = [self._decoded[record.key] for record in records]
+        passes = self._live.passes
         return Evidence(
             source=self._name(),
             tests=tuple([record.result for record in records]),
@@ -168,6 +171,8 @@ class RecordingSource:
             stacks=self._stacks.update(records, self._layout),
             source_of=SourceReader(self.workspace) if self.edges else None,
             reading=self._reading,
+            changed=self._changes.update(records, passes, self._sections(), self._layout) if passes else {},
+            replaced=replaced(records, passes),
         )
 
     def _collection_errors(self) -> tuple[CollectionError, ...]:

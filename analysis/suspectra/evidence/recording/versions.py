@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Ints
+from suspectra.arrays import Bools, Ints
 from suspectra.evidence.recording.records import EMPTY
 from suspectra.evidence.recording.source_map import SourceMap
 from suspectra_recorder.instrumentation.outline import difference
@@ -61,6 +62,49 @@ def remapped(old: SourceMap, new: SourceMap) -> Remapped:
     new_arc = np.array([places.get(pair, -1) for pair in moved], np.int64)
     new_arc = np.where(keeps[function], new_arc, -1)[arc]
     return Remapped(statement, doubtful, cell[new_arc >= 0], new_arc[new_arc >= 0])
+
+
+@lru_cache(maxsize=256)
+def changed_statements(old: SourceMap, new: SourceMap) -> Bools:
+    """Find what differs in a newer version: statements whose text is not in the older one, and deletions.
+
+    Parameters
+    ----------
+    old, new : SourceMap
+        Two versions of one source.
+
+    Returns
+    -------
+    ndarray of bool, shape (statements of the newer version,)
+        True also for the statements before and after deleted ones that nothing replaced, in the function they were in.
+    """
+    there = remapped(old, new).statement
+    changed = np.ones(len(new.checksum), bool)
+    changed[there[there >= 0]] = False
+    found = changed.copy()
+    for statements in _by_function(old).values():
+        for before, after in _gaps(there[statements]):
+            if not _replaced(changed, new.measured.function, before, after):
+                found[[end for end in (before, after) if end >= 0]] = True
+    return found
+
+
+def _gaps(there: Ints) -> Iterator[tuple[int, int]]:
+    """The neighbours of each run of deleted statements, as numbers in the newer version; -1 where there is none."""
+    gone = np.concatenate([[False], there < 0, [False]])
+    opens, closes = np.flatnonzero(gone[1:] & ~gone[:-1]), np.flatnonzero(gone[:-1] & ~gone[1:])
+    padded = np.concatenate([[-1], there, [-1]])
+    return zip(padded[opens].tolist(), padded[closes + 1].tolist(), strict=True)
+
+
+def _replaced(changed: Bools, function: Ints, before: int, after: int) -> bool:
+    """Whether there is something new where statements were deleted."""
+    if 0 <= before < after:
+        return bool(changed[before + 1 : after].any())
+    beside = [(before, before + 1)] if before >= 0 else [(after, after - 1)] if after >= 0 else []
+    return any(
+        0 <= other < len(changed) and changed[other] and function[other] == function[one] for one, other in beside
+    )
 
 
 def _same_functions(old: SourceMap, new: SourceMap) -> tuple[Ints, bool]:
