@@ -2,8 +2,9 @@
 
 Five keys are compared one after the other, higher first:
 
-1. S, the highest Kulczynski2 of the statement and of the branches that leave it; 0 for a line of C or C++ that only
-   opens or only closes a function;
+1. S + 0.1 C: S is the highest Kulczynski2 of the statement and of the branches that leave it, 0 for a line of C or C++
+   that only opens or only closes a function; C is the weighted share of the failing tests that execute the statement
+   and passed before it changed;
 2. Kulczynski2 of the statement alone;
 3. the number of failing tests whose innermost traceback frame in a candidate is in the statement;
 4. the kind of statement: ``return``, then decisions, then others;
@@ -36,6 +37,7 @@ from suspectra.techniques.staged import Staged
 from suspectra.techniques.technique import Technique, headline, own_report, score_difference
 
 _DIGITS = 10**10  # scores are compared in multiples of 1e-10
+_CHANGED = _DIGITS // 10  # what a change adds at most to the first key
 _BEST, _OWN, _RAISED, _KIND, _SIZE = range(5)
 
 
@@ -132,7 +134,7 @@ class EvidenceReport(RankedReport):
         Returns
         -------
         EvidenceReport
-            With the first key as score, from 0 to 1.
+            With the first key as score, from 0 to 1.1.
 
         Examples
         --------
@@ -203,6 +205,7 @@ class AllEvidence(Staged):
         if spectrum.edges is not None:
             edge_score = _kulczynski2(weights.of_edges, weights.total, spectrum.edge_hit_counts)
             np.maximum.at(best, known.branches.element, edge_score[known.branches.edge])
+        best += _changed(weights.of_changed, weights.total)
         best[known.is_signature] = 0
         check()
         size = _executed(known, _suspected(spectrum))
@@ -252,6 +255,14 @@ def _kulczynski2(weight: Ints, total: int, counts: Counts) -> Ints:
     return score
 
 
+def _changed(weight: Ints, total: int) -> Ints:
+    """The part of the first key that changes add, from the weights of the tests that passed before them.
+
+    It is small, so that it decides among similar scores alone, and does little harm where the change is not the fault.
+    """
+    return np.rint(_CHANGED * (weight / max(total, 1))).astype(np.int64)
+
+
 def _raised(spectrum: Spectrum) -> Ints:
     """How many tests failed in each element."""
     raised = spectrum.raised if spectrum.raised is not None else np.zeros(0, np.int32)
@@ -299,7 +310,9 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
         return "It only opens or only closes its function, so all else that failing tests execute comes first."
     following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(len(own), -1)
     differs = int(np.argmax(own != following))
-    if differs == _BEST and own[_BEST] > own[_OWN]:
+    if differs == _BEST and (reason := _of_change(report, level, element)):
+        return reason
+    if differs == _BEST and own[_BEST] - _added(report, element) > own[_OWN]:
         return _of_branch(report, element)
     if differs in (_BEST, _OWN):
         return _of_weight(report, level, element)
@@ -352,6 +365,23 @@ def _failing(count: int, total: int) -> str:
     if count == total:
         return f"all {total} failing tests" if total > 1 else "the failing test"
     return f"{count} of {total} failing tests"
+
+
+def _added(report: EvidenceReport, element: int) -> int:
+    """What changes add to the first key of an element."""
+    return int(_changed(report.weights.of_changed[element : element + 1], report.weights.total)[0])
+
+
+def _of_change(report: EvidenceReport, level: int, element: int) -> str:
+    """The change, if the statement would not stand before the next ones without it; else empty."""
+    own = int(report.keys[level][_BEST]) - _added(report, element)
+    if own == report.keys[level][_BEST]:
+        return ""
+    if level + 1 < len(report.keys):
+        below = int(np.argmax(report.level == level + 1))
+        if own > int(report.keys[level + 1][_BEST]) - _added(report, below):
+            return ""
+    return "Without the change it would not stand before the next statements."
 
 
 def _of_branch(report: EvidenceReport, element: int) -> str:
@@ -407,4 +437,8 @@ def _put_in(report: EvidenceReport, element: int) -> str:
     ef, ep = int(counts.ef[element]), int(counts.ep[element])
     own = share / 2 + ef / (ef + ep) / 2
     score = float(report.level_score[report.level[element]])
-    return f"K = {share:.4g} / 2 + {ef} / ({ef} + {ep}) / 2 = {own:.4g}, S = {score:.4g}"
+    text = f"K = {share:.4g} / 2 + {ef} / ({ef} + {ep}) / 2 = {own:.4g}, S = "
+    if not (added := _added(report, element)):
+        return f"{text}{score:.4g}"
+    changed = int(weights.of_changed[element]) / max(weights.total, 1)
+    return f"{text}{score - added / _DIGITS:.4g}, S + 0.1 C = S + 0.1 * {changed:.4g} = {score:.4g}"

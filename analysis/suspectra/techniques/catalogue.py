@@ -51,9 +51,10 @@ EVIDENCE = TechniqueInfo(
     "All evidence",
     "evidence",
     "Suspectra, after Kulczyński 1927",
-    "S = the highest K of the statement and of the branches that leave it; K = r / 2 + ef / (ef + ep) / 2, r the share"
-    " of the failing tests that execute it, each weighing 1 / (statements it executes). Equal S: K, failures raised"
-    " there, return before decision before others, least executed function",
+    "S + 0.1 C; S = the highest K of the statement and of the branches that leave it; K = r / 2 + ef / (ef + ep) / 2,"
+    " r the share of the failing tests that execute it, each weighing 1 / (statements it executes), C the share of"
+    " those that passed before it changed. Equal scores: K, failures raised there, return before decision before"
+    " others, least executed function",
     LINES,
     "The default: ties far less than a formula. What a formula leaves equal is ordered by branches, tracebacks, kinds"
     " of statements and functions, as far as the evidence tells them.",

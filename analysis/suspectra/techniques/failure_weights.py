@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
 from suspectra.arrays import Ints, Row
 from suspectra.cancellation import checked
-from suspectra.spectrum import Spectrum
+from suspectra.spectrum import Spectrum, common
 
 UNIT = 1 << 40
 """The weight of a failing test that executes one candidate. Weights are integers, so that their sums do not depend on
 the order in which tests are added and removed. With a million candidates, a weight still has six digits."""
 
-_Key = tuple[int, int]  # the ids of a test's rows
+_Rows = tuple[Row, Row | None, Row | None]  # what a test executes, its edges, and what changed since it passed
+_Key = tuple[int, int, int]  # the ids of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +36,12 @@ class FailureWeights:
         The sum of the weights of the failing tests that execute each element.
     of_edges : ndarray of int64, shape (edges,)
         The same for each edge; of length 0 where no edges are known.
+    of_changed : ndarray of int64, shape (elements,)
+        The weights of the failing tests that execute each element and passed before it changed.
     total : int
         The sum of the weights of all failing tests.
     tests : Counter
-        How many failing tests have each pair of rows, by the ids of the rows.
+        How many failing tests have the same rows, by the ids of the rows.
 
     Examples
     --------
@@ -50,6 +54,7 @@ class FailureWeights:
     spectrum: Spectrum
     of_elements: Ints
     of_edges: Ints
+    of_changed: Ints
     total: int
     tests: Counter[_Key]
 
@@ -80,29 +85,34 @@ class FailureWeights:
         tests = Counter(map(_key, rows))
         if previous is None or not _same_columns(previous.spectrum, spectrum):
             edges = len(spectrum.edges) if spectrum.edges is not None else 0
-            nothing = np.zeros(len(spectrum.elements), np.int64), np.zeros(edges, np.int64)
-            return cls(spectrum, *nothing, 0, Counter())._after(spectrum, tests, {}, rows)
+            nothing = np.zeros((2, len(spectrum.elements)), np.int64)
+            return cls(spectrum, nothing[0], np.zeros(edges, np.int64), nothing[1], 0, Counter())._after(
+                spectrum, tests, {}, rows
+            )
         previous_rows = _failing_rows(previous.spectrum) if previous.tests - tests else ()
-        return previous._after(spectrum, tests, {_key(pair): pair for pair in previous_rows}, rows)
+        return previous._after(spectrum, tests, {_key(one): one for one in previous_rows}, rows)
 
     def _after(
         self,
         spectrum: Spectrum,
         tests: Counter[_Key],
-        removed_rows: dict[_Key, tuple[Row, Row | None]],
-        rows: Iterable[tuple[Row, Row | None]],
+        removed_rows: dict[_Key, _Rows],
+        rows: Iterable[_Rows],
     ) -> FailureWeights:
-        current_rows = {_key(pair): pair for pair in rows}
+        current_rows = {_key(one): one for one in rows}
         of_elements, of_edges, total = self.of_elements.copy(), self.of_edges.copy(), self.total
+        of_changed = self.of_changed.copy()
         changes = [(current_rows[key], times) for key, times in (tests - self.tests).items()]
         changes += [(removed_rows[key], -times) for key, times in (self.tests - tests).items()]
-        for (row, edge_row), times in checked(changes):
+        for (row, edge_row, changed), times in checked(changes):
             weight = times * weight_of(row, spectrum)
             of_elements[row] += weight
             if edge_row is not None:
                 of_edges[edge_row] += weight
+            if changed is not None:
+                of_changed[common(row, changed)] += weight
             total += weight
-        return FailureWeights(spectrum, of_elements, of_edges, total, tests)
+        return FailureWeights(spectrum, of_elements, of_edges, of_changed, total, tests)
 
 
 def weight_of(row: Row, spectrum: Spectrum) -> int:
@@ -130,14 +140,18 @@ def weight_of(row: Row, spectrum: Spectrum) -> int:
     return UNIT // size if size else 0
 
 
-def _failing_rows(spectrum: Spectrum) -> list[tuple[Row, Row | None]]:
+def _failing_rows(spectrum: Spectrum) -> list[_Rows]:
     edge_rows = spectrum.edge_rows
     failing = np.flatnonzero(spectrum.failed).tolist()
-    return [(spectrum.rows[test], edge_rows[test] if edge_rows is not None else None) for test in failing]
+    changed = [spectrum.changed.get(spectrum.tests[test]) for test in failing] if spectrum.changed else repeat(None)
+    return [
+        (spectrum.rows[test], edge_rows[test] if edge_rows is not None else None, since)
+        for test, since in zip(failing, changed, strict=False)
+    ]
 
 
-def _key(rows: tuple[Row, Row | None]) -> _Key:
-    return id(rows[0]), id(rows[1])
+def _key(rows: _Rows) -> _Key:
+    return id(rows[0]), id(rows[1]), id(rows[2])
 
 
 def _same_columns(previous: Spectrum, current: Spectrum) -> bool:
