@@ -1,7 +1,8 @@
 """How long a ranking by all evidence takes after one test ran again, beside Ochiai and CP in the same run.
 
 The program is that of `cp_speed.py`: functions of nested decisions and loops, each entered by some tests. Every change
-replaces what one test executed, and whether it failed in half of them; each technique ranks every state from its report
+replaces what one test executed, and whether it failed in half of them; one statement in a hundred changed since the
+failing tests passed; each technique ranks every state from its report
 of the state before, and its time includes counting what changed. Processor time counts, as others may use the machine.
 
     python benchmarks/evidence_speed.py [--lines N --tests M] [--changes C]
@@ -15,10 +16,12 @@ import json
 import resource
 import statistics
 import time
+from itertools import compress
 
 import numpy as np
 from cp_speed import program, without_counts
 
+from suspectra.arrays import Row
 from suspectra.program import Program
 from suspectra.spectrum import Spectrum
 from suspectra.techniques import make_technique
@@ -27,7 +30,7 @@ TARGET_MS = 10.0
 NAMES = ("ochiai", "evidence", "cp")
 
 
-def changed(spectrum: Spectrum, chance: np.random.Generator) -> Spectrum:
+def changed(spectrum: Spectrum, since: Row, chance: np.random.Generator) -> Spectrum:
     """A state in which one test ran along the ways of another; not counted yet."""
     test, other = chance.choice(len(spectrum.tests), 2, replace=False).tolist()
     rows, edge_rows = list(spectrum.rows), list(spectrum.require_edges()[1])
@@ -44,6 +47,7 @@ def changed(spectrum: Spectrum, chance: np.random.Generator) -> Spectrum:
         spectrum.edges,
         tuple(edge_rows),
         raised=raised,
+        changed=dict.fromkeys(compress(spectrum.tests, failed.tolist()), since),
     )
 
 
@@ -76,6 +80,7 @@ def _uncounted(state: Spectrum) -> Spectrum:
         state.edges,
         state.edge_rows,
         raised=state.raised,
+        changed=state.changed,
     )
 
 
@@ -88,8 +93,9 @@ def main() -> None:
     chosen = parser.parse_args()
     spectrum, structure = program(chosen.lines, chosen.tests, chosen.seed)
     chance, states = np.random.default_rng(5), [spectrum]
+    since = np.arange(0, len(spectrum.elements), 100, dtype=np.int32)
     for _ in range(chosen.changes):
-        states.append(changed(states[-1], chance))
+        states.append(changed(states[-1], since, chance))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     found: dict[str, float] = {"lines": len(spectrum.elements), "tests": chosen.tests, "made_gb": before}
     suspected = int(np.count_nonzero(spectrum.counts.ef))

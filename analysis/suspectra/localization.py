@@ -5,7 +5,8 @@ Every command imports this module, so numpy is imported only when something is r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
@@ -32,6 +33,9 @@ evidence_options = options(
     workspace_option,
     declared(COVERAGE, type=_PATH),
     declared(JUNIT, type=_PATH),
+    click.option(
+        "--since", metavar="REV", help="What changed since this git revision, for tests without an earlier pass."
+    ),
     click.option("--recording", type=_PATH, help="The folder of a recording."),
     click.option("--gcov", type=_PATH, help="C/C++: a folder of .gcda files, or of gcov's JSON, a folder a test."),
     click.option("--gcovr", type=_PATH, help="C/C++: a folder of gcovr's JSON, a file a test."),
@@ -54,6 +58,7 @@ class RankingOptions(TypedDict):
 
     coverage: Path | None
     junit: Path | None
+    since: str | None
     recording: Path | None
     gcov: Path | None
     gcovr: Path | None
@@ -149,6 +154,7 @@ def localize(
         from suspectra.evidence.experiments import with_experiments
 
         found = with_experiments(found, workspace)
+    found = since_revision(found, workspace, chosen["since"])
 
     from suspectra.localizer import Localizer
 
@@ -169,6 +175,53 @@ def localize(
         raise
     grouped = localizer.groups().groups if groups else ()
     return Localized(report, found, localizer.program, tuple(localizer.problems()), grouped)
+
+
+def since_revision(evidence: Evidence, workspace: Path, name: str | None) -> Evidence:
+    """Add what changed since a git revision, for failing tests of which no earlier pass is known.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        What was read.
+    workspace : Path
+        The folder that paths are relative to.
+    name : str or None
+        The revision; unless given, the one where the present branch left the default branch.
+
+    Returns
+    -------
+    Evidence
+        The same object where each failing test has an earlier pass, or git knows of no revision.
+
+    Raises
+    ------
+    UsageError
+        When a revision is named that git does not know.
+    """
+    unknown = [test.name for test in evidence.tests if test.verdict.failing and test.name not in evidence.changed]
+    if not unknown and name is None:
+        return evidence
+    from suspectra.evidence.replaced import Replaced
+    from suspectra.evidence.source_changes import changed_columns
+    from suspectra.evidence.sources import SourceReader
+    from suspectra.selection.revision import Revision, project_files
+
+    folder = os.path.realpath(workspace)
+    revision = Revision.from_name(folder, name) if name is not None else Revision.before_this_branch(folder)
+    if revision is None or not unknown:
+        return evidence
+    tracked = set(project_files(folder) or ())
+    differing = [file.path for file in evidence.files if file.path in tracked and revision.differs(file.path)]
+    read = SourceReader(Path(folder))
+    then = dict.fromkeys(differing) | revision.contents(differing)
+    now = {path: text for path in differing if (text := read(path)) is not None}
+    row = changed_columns(evidence.files, then, now)
+    replaced = evidence.replaced
+    if name is not None:  # all files are read for it
+        measured = {file.path for file in evidence.files}
+        replaced += tuple(Replaced(path, "", "") for path in sorted(revision.changed(tracked)) if path not in measured)
+    return replace(evidence, changed={**evidence.changed, **dict.fromkeys(unknown, row)}, replaced=replaced)
 
 
 def _source(workspace: Path, chosen: RankingOptions, *, edges: bool, flow: bool) -> EvidenceSource:

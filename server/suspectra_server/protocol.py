@@ -303,6 +303,7 @@ SUSPECT = (
     ),
     Field("rankBest, rankAverage, rankWorst", "number", "The first and the last rank of its tie, and their mean."),
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),
+    Field("changed", "number", "How many of these failing tests passed before it changed, as far as that is known."),
     Field("failingTests", "string[]", "The failing tests that execute it."),
     Field("examined", "boolean", "Marked as examined, or innocent."),
     Field("innocent", "boolean", "Marked as innocent."),

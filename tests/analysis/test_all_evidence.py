@@ -195,3 +195,21 @@ def test_weights_after_a_change_are_those_of_a_fresh_start():
     )
     assert kept.of_elements.tolist() == fresh.of_elements.tolist()
     assert kept.total == fresh.total == UNIT // 2 + UNIT // 2 + UNIT // 3
+
+
+def test_what_changed_comes_first_and_says_so():
+    """S + 0.1 C, whatever else holds; C is the weighted share of the failing tests that passed before the change."""
+    spectrum = spectrum_of((True, {1, 2, 3}), (True, {1, 2}), (False, {3}))
+    first = EVIDENCE.localize(spectrum)
+    assert lines_in_order(first) == [[1, 2], [3]]
+    changed = replace(spectrum, changed={"t1": np.array([1, 2], np.int32)})
+    report = EVIDENCE.localize(changed, previous=first)
+    assert lines_in_order(report) == [[2], [1], [3]]  # t1 does not execute line 3
+    assert report.level_score[0] == pytest.approx(1 + 0.1 * (1 / 2) / (1 / 2 + 1 / 3))
+    why = report.explain(0)
+    assert why.sentences[0] == "Without the change it would not stand before the next statements."
+    assert why.sentences[-1] == "Changed since 1 of 2 failing tests passed."
+    assert "Without that it would not stand before shop.py:1." in EVIDENCE.difference(report, 1, 0)
+    assert report.level.tolist() == EVIDENCE.localize(changed).level.tolist()
+    broken = make_technique("ochiai+evidence").localize(changed)
+    assert broken.explain(0).sentences.count(why.sentences[-1]) == 1

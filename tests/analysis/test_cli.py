@@ -50,6 +50,7 @@ SUSPECT = {
     "nf": {"type": "integer", "minimum": 0},
     "np": {"type": "integer", "minimum": 0},
     "failing_tests": {"type": "array", "items": {"type": "string"}},
+    "changed": {"type": "integer", "minimum": 0},
 }
 PROBLEM = {name: {"type": "string"} for name in ("file", "place", "cause", "cure")}
 COLLECTION_ERROR = {
@@ -79,8 +80,16 @@ STACK = {
     "assertion": {"type": "boolean"},
     "omitted": {"type": "integer", "minimum": 0},
 }
+BESIDES = {
+    "at_import": {
+        "type": "array",
+        "items": closed({"file": {"type": "string"}, "lines": {"type": "array", "items": {"type": "integer"}}}),
+    },
+    "replaced": {"type": "array", "items": closed({name: {"type": "string"} for name in ("name", "before", "after")})},
+}
 CONTRACT = closed(
     {
+        "changed_besides": closed(BESIDES),
         "technique": {"type": "string"},
         "clone_failed": {"type": "boolean"},
         "without": {"type": "array", "items": {"type": "string"}},

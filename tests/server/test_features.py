@@ -1,5 +1,6 @@
 """What a client is shown: marks, lenses, hovers, hints, symbols, actions."""
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from suspectra.evidence.discovery import find_source
 from suspectra.localizer import Localizer
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos, technique_names
+from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.log.frames import MAGIC, FrameKind, frame, frames, pack_rows, split_json, with_json
 
 WARNING, INFORMATION, HINT = 2, 3, 4
 
@@ -38,6 +41,44 @@ def test_a_diagnostic_says_what_why_and_where_to_read_on(client, shop, find_line
     assert "tags" not in found
     page = Path(to_fs_path(found["codeDescription"]["href"]))
     assert page.read_text().splitlines()[2] == "# All evidence"
+
+
+def passed_before(root, name, old, new):
+    """Adds to the recording a run in which all tests passed, with another text of one file."""
+    (log,) = (root / ".suspectra" / "recording").glob("*.log")
+    parts, second = [MAGIC], 10**9
+    for kind, payload, _ in frames(log.read_bytes()):
+        if kind == FrameKind.RUN:
+            head = json.loads(payload)
+            payload = json.dumps({**head, "run": "before", "started": head["started"] - second}).encode()
+        elif kind == FrameKind.FILE and split_json(payload)[0]["path"] == name:
+            text = (root / name).read_text()
+            assert text.count(old) == 1
+            module = instrument(text.replace(old, new).encode(), name, "__cells__")[1]
+            head = {**split_json(payload)[0], "digest": "0" * 64, "cells": module.cells}
+            payload = with_json(head, module.to_bytes())
+        elif kind == FrameKind.TEST:
+            head = split_json(payload)[0]
+            payload = with_json({**head, "verdict": "passed", "time": head["time"] - second}, pack_rows([], b""))
+        if kind in (FrameKind.RUN, FrameKind.FILE, FrameKind.TEST):
+            parts.append(frame(FrameKind(kind), payload))
+    log.with_name("0-before.log").write_bytes(b"".join(parts))
+
+
+def test_what_changed_since_tests_passed_says_so(client, shop, find_line):
+    passed_before(shop, "shop/vouchers.py", "off = off - amount", "off = amount")
+    client.start(shop)
+    line = find_line(shop / "shop/vouchers.py", "off = off - amount")
+    uri = (shop / "shop/vouchers.py").as_uri()
+    badge = "changed since all 3 failing tests passed"
+    found = next(d for d in client.diagnostics[uri] if d["range"]["start"]["line"] == line)
+    assert badge in found["message"]
+    assert [d["message"] for d in client.diagnostics[uri] if "changed since" in d["message"]] == [found["message"]]
+    assert found["data"]["changed"] == 3
+    where = {"textDocument": {"uri": uri}, "position": {"line": line, "character": 9}}
+    assert badge.capitalize() in client.request("textDocument/hover", where)["contents"]["value"]
+    lenses = client.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert any(badge in lens["command"]["title"] for lens in lenses)
 
 
 def test_related_information_leads_to_the_failing_tests(client, shop, find_line):

@@ -90,6 +90,8 @@ export interface Suspect {
   ep: number;
   nf: number;
   np: number;
+  /** How many of the failing tests passed before it changed. */
+  changed: number;
   failingTests: string[];
   examined: boolean;
   innocent: boolean;

@@ -14,8 +14,8 @@ import numpy as np
 
 from suspectra.arrays import Bools, Ints, Row
 from suspectra.errors import Problem
-from suspectra.experiment import Experiment
 from suspectra.evidence.replaced import Replaced
+from suspectra.experiment import Experiment
 from suspectra.location import Location
 from suspectra.measured_file import MeasuredFile
 from suspectra.program import Program

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from suspectra import __version__
 from suspectra.arrays import Ints
+from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import Evidence
 from suspectra.evidence.failures import failure_sentence
 from suspectra.evidence.sources import Sources, SourceUnreadable
@@ -29,7 +30,7 @@ from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import location_text, rank_text, score_text
 from suspectra.output.terminal import safe
 from suspectra.quantity import enumeration
-from suspectra.report import RankedReport
+from suspectra.report import RankedReport, changed_words
 
 MAX_SOURCE = 8 * 2**20  # characters of source in one page
 MAX_ROWS = 6 * 2**20  # characters of the rows of tests
@@ -82,6 +83,7 @@ def write_html(ranking: Listing, out: TextIO, sources: Sources, model: Debugging
             shown=ranking.shown,
             cut=ranking.cut,
             problems=ranking.notices,
+            besides=besides(evidence),
             groups=list(_groups(ranking, heat, sources)),
             failure_groups=[_failure_group(group, listing) for group, listing in ranking.sections],
             chains=list(_chains(ranking, model, sources)) if model else [],
@@ -172,6 +174,7 @@ def _listed(number: int, entry: Entry, reason: str, sources: Sources) -> dict[st
         "reason": reason,
         "ef": entry["ef"],
         "ep": entry["ep"],
+        "changed": changed_words(entry["changed"], entry["ef"] + entry["nf"]),
     }
 
 

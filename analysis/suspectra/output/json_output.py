@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TextIO
 
+from suspectra.evidence.changes import changed_at_import
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.behaviours import behaviours
 from suspectra.output.ranking import Entry, Listing
@@ -38,6 +39,10 @@ def write_json(ranking: Listing, out: TextIO) -> None:
         "failed": report.spectrum.counts.failed,
         "elements": len(report),
         "tied_beyond": ranking.tied_beyond,
+        "changed_besides": {
+            "at_import": [one._asdict() for one in changed_at_import(ranking.evidence)],
+            "replaced": [one._asdict() for one in ranking.evidence.replaced],
+        },
         "problems": [problem.as_dict() for problem in ranking.problems],
         "stacks": {name: _stack(stack) for name, stack in sorted(ranking.evidence.stacks.items())},
         "collection_errors": [error.as_dict() for error in ranking.evidence.collection_errors],

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TextIO
 
+from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
-from suspectra.output.ranking import Listing
+from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import location_text, rank_text, score_text, summary
 from suspectra.output.terminal import safe
+from suspectra.report import changed_words
 
 _MAX_TESTS = 3
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$])")
@@ -28,6 +30,8 @@ def write_markdown(ranking: Listing, out: TextIO, sources: Sources) -> None:
     sources : Sources
         The sources of the lines.
     """
+    for sentence in besides(ranking.evidence):
+        out.write(f"{_plain(sentence)}\n\n")
     for group, listing in ranking.sections:
         out.write(f"### {_plain(group.heading)}\n\n{_plain(group.reason)}\n\n")
         _write_section(listing, out, sources)
@@ -52,11 +56,15 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources) -> None:
             _code(entry["function"]),
             *map(str, (entry["ef"], entry["ep"], entry["nf"], entry["np"])),
             _code(sources.line(entry["file"], entry["line"]).strip()),
-            _tests(entry["failing_tests"]),
+            "; ".join(filter(None, (_tests(entry["failing_tests"]), _changed(entry)))),
         )
         out.write(f"| {' | '.join(cells)} |\n")
     if ranking.cut:
         out.write(f"\n… {ranking.cut}\n")
+
+
+def _changed(entry: Entry) -> str:
+    return changed_words(entry["changed"], entry["ef"] + entry["nf"])
 
 
 def _tests(names: list[str]) -> str:

@@ -37,6 +37,7 @@ class Entry(TypedDict):
     nf: int
     np: int
     failing_tests: list[str]
+    changed: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,10 +160,25 @@ class Listing:
             counts.ep[order],
             counts.nf[order],
             counts.np[order],
+            spectrum.changed_for[order],
         )
-        for element, file, line, end_line, function, score, best, average, worst, standard, ef, ep, nf, rest in zip(
-            *(column.tolist() for column in columns), strict=True
-        ):
+        for (
+            element,
+            file,
+            line,
+            end_line,
+            function,
+            score,
+            best,
+            average,
+            worst,
+            standard,
+            ef,
+            ep,
+            nf,
+            rest,
+            changed,
+        ) in zip(*(column.tolist() for column in columns), strict=True):
             yield {
                 "file": elements.files[file],
                 "line": line,
@@ -179,4 +195,5 @@ class Listing:
                 "nf": nf,
                 "np": rest,
                 "failing_tests": list(spectrum.failing_tests(element)),
+                "changed": changed,
             }

@@ -14,11 +14,13 @@ from urllib.parse import quote
 
 from suspectra import __version__
 from suspectra.errors import Problem
+from suspectra.evidence.changes import besides
 from suspectra.evidence.evidence import TestResult
 from suspectra.evidence.failures import failed_in
 from suspectra.failure_groups.ranking import RankedGroup
 from suspectra.output.ranking import Entry, Listing
 from suspectra.output.table import rank_text, score_text
+from suspectra.report import changed_words
 from suspectra.technique_info import TechniqueInfo
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_recorder.log.stack import Stack
@@ -71,6 +73,7 @@ def write_sarif(ranking: Listing, out: TextIO, workspace: Path) -> None:
                 "executionSuccessful": not ranking.evidence.collection_errors,
                 "toolExecutionNotifications": [
                     *map(_uncollected, ranking.evidence.collection_errors),
+                    *({"level": "note", "message": {"text": text}} for text in besides(ranking.evidence)),
                     *_cut(ranking),
                     *(_notification(problem) for problem in ranking.problems),
                 ],
@@ -123,10 +126,23 @@ def _result(entry: Entry, info: TechniqueInfo, tests: dict[str, TestResult], sta
         f" {entry['ef']} of {entry['ef'] + entry['nf']} failed and {entry['ep']} of {entry['ep'] + entry['np']}"
         " passed tests"
     )
+    if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"]):
+        text += f"; {badge}"
     if entry["reason"]:
         text += f". {entry['reason']}"
     numbers: dict[str, object] = {**entry}
-    properties = ("ef", "ep", "nf", "np", "score", "rank_best", "rank_average", "rank_worst", "standard_rank")
+    properties = (
+        "ef",
+        "ep",
+        "nf",
+        "np",
+        "score",
+        "rank_best",
+        "rank_average",
+        "rank_worst",
+        "standard_rank",
+        "changed",
+    )
     return {
         "ruleId": info.name,
         "ruleIndex": 0,

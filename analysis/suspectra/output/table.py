@@ -5,11 +5,13 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TextIO
 
+from suspectra.evidence.changes import besides
 from suspectra.evidence.sources import Sources
 from suspectra.output.behaviours import sentences
 from suspectra.output.ranking import LARGEST, Entry, Listing
 from suspectra.output.terminal import Style, fit, pad, safe, terminal_width, width
 from suspectra.quantity import enumeration
+from suspectra.report import changed_words
 
 _HEADINGS = ("Rank", "Score", "Location", "Function", "ef", "ep", "nf", "np", "Source")
 _RIGHT = (True, True, False, False, True, True, True, True, False)
@@ -33,6 +35,8 @@ def write_table(ranking: Listing, out: TextIO, sources: Sources) -> None:
         The sources of the lines.
     """
     style = Style(out)
+    for sentence in besides(ranking.evidence):
+        out.write(style(safe(sentence), "bold") + "\n")
     for group, listing in ranking.sections:
         out.write(style(safe(group.heading), "bold") + "\n")
         out.write(style(safe(group.reason), "dim") + "\n\n")
@@ -54,6 +58,8 @@ def _write_section(ranking: Listing, out: TextIO, sources: Sources, style: Style
     out.write(style(_line(_HEADINGS, widths), "bold") + "\n")
     for i, (entry, row) in enumerate(zip(entries, rows, strict=True)):
         out.write(_coloured(_line(row, widths), entry, style) + "\n")
+        if badge := changed_words(entry["changed"], entry["ef"] + entry["nf"]):
+            out.write(style(indent + badge, "bold") + "\n")
         following = entries[i + 1] if i + 1 < len(entries) else None
         reason = ranking.beside_counts(entry)
         if reason and (following is None or _reason(following) != _reason(entry)):

@@ -3,7 +3,7 @@
 from suspectra.report.levels import SIGNIFICANT_DIGITS, round_significant
 from suspectra.report.ranked_report import Explainer, RankedReport, ReportT
 from suspectra.report.subgraph_report import Subgraph, SubgraphReport
-from suspectra.report.suspect import Explanation, Suspect
+from suspectra.report.suspect import Explanation, Suspect, changed_words
 
 __all__ = [
     "SIGNIFICANT_DIGITS",
@@ -14,5 +14,6 @@ __all__ = [
     "Subgraph",
     "SubgraphReport",
     "Suspect",
+    "changed_words",
     "round_significant",
 ]

@@ -397,6 +397,7 @@ class RankedReport:
             counts.failed - ef,
             counts.passed - ep,
             failing_tests,
+            int(self.spectrum.changed_for[element]),
         )
 
     def suspects(self, top: int | None = None) -> list[Suspect]:
@@ -498,7 +499,7 @@ class RankedReport:
         >>> why.headline, why.substituted
         ('Suspect 2 of 3: Ochiai 0.7071', '1 / sqrt(1 * (1 + 1)) = 0.707107')
         """
-        return self.technique.explain(self, position)
+        return self.technique.explain(self, position).with_badge(self.suspect(position).badge)
 
     @property
     def without(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from suspectra.location import Location
 
@@ -36,6 +36,29 @@ class Explanation:
     formula: str = ""
     substituted: str = ""
 
+    def with_badge(self, badge: str) -> Explanation:
+        """Add that the statement changed.
+
+        Parameters
+        ----------
+        badge : str
+            That of a suspect; empty where nothing is known to have changed.
+
+        Returns
+        -------
+        Explanation
+            With one more sentence, the last.
+
+        Examples
+        --------
+        >>> Explanation("Suspect 1 of 3", ()).with_badge("changed since this test passed").sentences
+        ('Changed since this test passed.',)
+        """
+        if not badge:
+            return self
+        sentences = dict.fromkeys((*self.sentences, f"{badge[0].upper()}{badge[1:]}."))  # it may be said of a part
+        return replace(self, sentences=tuple(sentences))
+
 
 @dataclass(frozen=True)
 class Suspect:
@@ -65,6 +88,8 @@ class Suspect:
         Failing and passing tests that do not.
     failing_tests : tuple of str
         Names of the failing tests that execute it.
+    changed : int
+        How many of them passed before it changed, as far as that is known.
 
     Examples
     --------
@@ -88,8 +113,41 @@ class Suspect:
     nf: int
     np: int
     failing_tests: tuple[str, ...]
+    changed: int = 0
 
     @property
     def tied(self) -> int:
         """How many elements share this rank."""
         return self.rank_worst - self.rank_best + 1
+
+    @property
+    def badge(self) -> str:
+        """That it changed since failing tests passed, in a few words; empty where nothing is known to have changed."""
+        return changed_words(self.changed, self.ef + self.nf)
+
+
+def changed_words(count: int, failed: int) -> str:
+    """Say that a statement changed since failing tests that execute it passed.
+
+    Parameters
+    ----------
+    count : int
+        How many tests passed before.
+    failed : int
+        How many failing tests there are.
+
+    Returns
+    -------
+    str
+        Without a capital or a stop; empty where `count` is 0.
+
+    Examples
+    --------
+    >>> changed_words(2, 3), changed_words(1, 1), changed_words(0, 3)
+    ('changed since 2 of 3 failing tests passed', 'changed since this test passed', '')
+    """
+    if not count:
+        return ""
+    if failed == 1:
+        return "changed since this test passed"
+    return f"changed since {f'all {failed}' if count == failed else f'{count} of {failed}'} failing tests passed"

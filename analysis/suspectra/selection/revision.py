@@ -80,6 +80,43 @@ class Revision:
                 files[os.fsdecode(path)] = mode, content
         return cls(workspace, name, files)
 
+    @classmethod
+    def before_this_branch(cls, workspace: str) -> Revision | None:
+        """Look up where the present branch left the default branch.
+
+        Parameters
+        ----------
+        workspace : str
+            The folder.
+
+        Returns
+        -------
+        Revision or None
+            The last commit on the default branch itself; None where git knows no repository, commit or default branch.
+        """
+        for branch in ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master"):
+            try:
+                base = _git(workspace, "merge-base", "HEAD", branch, missing=branch)
+                return cls.from_name(workspace, base.decode("ascii").split()[0])
+            except (UsageError, IndexError):
+                continue
+        return None
+
+    def differs(self, path: str) -> bool:
+        """Whether a file of the workspace differs from the revision, or is not in it.
+
+        Parameters
+        ----------
+        path : str
+            Relative to the workspace.
+
+        Returns
+        -------
+        bool
+            Comments and white space count.
+        """
+        return path not in self.files or not self._same(path, *self.files[path])
+
     def changed(self, others: Iterable[str]) -> Iterator[str]:
         """Find files that differ from the revision: changed, removed or new ones.
 

@@ -230,7 +230,7 @@ class AllEvidence(Staged):
         if level >= len(ranked.keys):
             return Explanation(headline(report, suspect), (counts,), INFO.formula)
         reasons = [_reason(ranked, level, suspect.element)]
-        if ranked.keys[level][_BEST] > ranked.keys[level][_OWN]:
+        if _by_branch(ranked, suspect.element):
             reasons.append(_of_branch(ranked, suspect.element))  # what the score follows from
         sentences = tuple(dict.fromkeys([*filter(None, reasons), counts]))
         return Explanation(headline(report, suspect), sentences, INFO.formula, _put_in(ranked, suspect.element))
@@ -310,9 +310,9 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
         return "It only opens or only closes its function, so all else that failing tests execute comes first."
     following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(len(own), -1)
     differs = int(np.argmax(own != following))
-    if differs == _BEST and (reason := _of_change(report, level, element)):
-        return reason
-    if differs == _BEST and own[_BEST] - _added(report, element) > own[_OWN]:
+    if differs == _BEST and _by_change(report, element, _first_of(report, level + 1)):
+        return "Without the change it would not stand before the next statements."
+    if differs == _BEST and _by_branch(report, element):
         return _of_branch(report, element)
     if differs in (_BEST, _OWN):
         return _of_weight(report, level, element)
@@ -333,7 +333,9 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
     own, other = report.keys[first], report.keys[second]
     differs = int(np.argmax(own != other))
     one, two = (_place(report, element) for element in (better, worse))
-    if differs == _BEST and own[_BEST] > own[_OWN]:
+    if differs == _BEST and _by_change(report, better, worse):
+        return f"{one} changed since failing tests passed. Without that it would not stand before {two}."
+    if differs == _BEST and _by_branch(report, better):
         return f"{one} has the higher score because of a branch. {_of_branch(report, better)}"
     if differs == _BEST:
         return score_difference(report, better, worse)
@@ -372,16 +374,24 @@ def _added(report: EvidenceReport, element: int) -> int:
     return int(_changed(report.weights.of_changed[element : element + 1], report.weights.total)[0])
 
 
-def _of_change(report: EvidenceReport, level: int, element: int) -> str:
-    """The change, if the statement would not stand before the next ones without it; else empty."""
-    own = int(report.keys[level][_BEST]) - _added(report, element)
-    if own == report.keys[level][_BEST]:
-        return ""
-    if level + 1 < len(report.keys):
-        below = int(np.argmax(report.level == level + 1))
-        if own > int(report.keys[level + 1][_BEST]) - _added(report, below):
-            return ""
-    return "Without the change it would not stand before the next statements."
+def _by_branch(report: EvidenceReport, element: int) -> bool:
+    """Whether a branch gives an element its score."""
+    own = report.keys[report.level[element]]
+    return bool(own[_BEST] - _added(report, element) > own[_OWN])
+
+
+def _by_change(report: EvidenceReport, better: int, worse: int | None) -> bool:
+    """Whether one statement would not stand before another without the change."""
+    added = _added(report, better)
+    own = int(report.keys[report.level[better]][_BEST]) - added
+    if not added or worse is None or report.level[worse] >= len(report.keys):
+        return added > 0 and own == 0
+    return own <= int(report.keys[report.level[worse]][_BEST]) - _added(report, worse)
+
+
+def _first_of(report: EvidenceReport, level: int) -> int | None:
+    """The first element of a level, None behind the last one."""
+    return int(np.argmax(report.level == level)) if level < len(report.keys) else None
 
 
 def _of_branch(report: EvidenceReport, element: int) -> str:

@@ -81,4 +81,7 @@ def _next(folder: Folder, snapshot: Snapshot, uri: str, marks: list[Mark]) -> ls
 def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
     best = marks[0].suspect
     more = f" · {len(marks)} suspicious lines" if len(marks) > 1 else ""
-    return f"Suspect {rank_words(best)} · {snapshot.ranking.technique.info.title} {score_words(best.score)}{more}"
+    badge = f" · {best.badge}" if best.badge else ""
+    return (
+        f"Suspect {rank_words(best)} · {snapshot.ranking.technique.info.title} {score_words(best.score)}{badge}{more}"
+    )

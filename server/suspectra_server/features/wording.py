@@ -43,6 +43,7 @@ def figures(mark: Mark) -> dict[str, Any]:
         "ep": suspect.ep,
         "nf": suspect.nf,
         "np": suspect.np,
+        "changed": suspect.changed,
         "line": mark.first + 1,
         "endLine": mark.last + 1,
         "band": mark.band.value,
@@ -53,7 +54,8 @@ def headline(ranking: Ranking, suspect: Suspect) -> str:
     """One line for lists: rank, technique, score and the first reason."""
     explanation = ranking.explain(suspect)
     cut = [f"and {ranking.tied_beyond} more of the same rank, not marked"] if ranking.is_cut(suspect) else []
-    return " · ".join([explanation.headline, *explanation.sentences[:1], *cut])
+    badge = [suspect.badge] if suspect.badge else []
+    return " · ".join([explanation.headline, *badge, *explanation.sentences[:1], *cut])
 
 
 def behaviour(ranking: Ranking, region: Region) -> str:

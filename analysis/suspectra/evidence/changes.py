@@ -1,0 +1,110 @@
+"""What changed since failing tests passed, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from suspectra.arrays import Bools
+from suspectra.evidence.evidence import Evidence
+
+_MOST = 8  # lines or names in one sentence
+
+
+class ChangedLines(NamedTuple):
+    """Lines of a file that changed and run while modules are imported, outside of what failing tests execute.
+
+    Parameters
+    ----------
+    file : str
+        Relative to the workspace.
+    lines : tuple of int
+        Where the statements begin, ascending.
+
+    Examples
+    --------
+    >>> ChangedLines("cart.py", (3, 7)).lines
+    (3, 7)
+    """
+
+    file: str
+    lines: tuple[int, ...]
+
+
+def changed_at_import(evidence: Evidence) -> tuple[ChangedLines, ...]:
+    """What changed in code that runs at import: constants, definitions, what they are made of.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With what changed since failing tests passed.
+
+    Returns
+    -------
+    tuple of ChangedLines
+        By file. Statements that a failing test executes, for which they changed, are in the ranking instead.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> from suspectra.measured_file import MeasuredFile
+    >>> lines = np.array([1, 2], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> tests, rows = (TestResult("test_all", Verdict.FAILED),), (np.array([1], np.int32),)
+    >>> changed = {"test_all": np.array([0, 1], np.int32)}
+    >>> changed_at_import(Evidence("by hand", tests, (cart,), rows, np.array([0], np.int32), changed=changed))
+    (ChangedLines(file='cart.py', lines=(1,)),)
+    """
+    if not evidence.changed:
+        return ()
+    elements = evidence.elements
+    found: Bools = np.zeros(len(elements), bool)
+    for changed in {id(row): row for row in evidence.changed.values()}.values():
+        found[changed] = True
+    imported = np.zeros(len(elements), bool)
+    imported[evidence.at_import] = True
+    for test, row in zip(evidence.tests, evidence.rows, strict=True):
+        if test.name in evidence.changed:
+            imported[row] = False
+    where = np.flatnonzero(found & imported)
+    files, lines = elements.file[where], elements.line[where]
+    return tuple(
+        ChangedLines(elements.files[file], tuple(lines[files == file].tolist())) for file in np.unique(files).tolist()
+    )
+
+
+def besides(evidence: Evidence) -> tuple[str, ...]:
+    """What changed outside of what failing tests execute, in sentences.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With what changed since failing tests passed.
+
+    Returns
+    -------
+    tuple of str
+        Foreign names among them; empty where nothing is known to have changed.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.replaced import Replaced
+    >>> nothing = np.zeros(0, np.int32)
+    >>> besides(Evidence("by hand", (), (), (), nothing, replaced=(Replaced("numpy", "1.26.4", "2.1.0"),)))
+    ('Changed besides: numpy 1.26.4 → 2.1.0.',)
+    """
+    found = []
+    imported = [f"{one.file}:{_listed(map(str, one.lines))}" for one in changed_at_import(evidence)]
+    if imported:
+        found.append(f"Changed besides, in code that runs at import: {_listed(imported, '; ')}.")
+    if evidence.replaced:
+        found.append(f"Changed besides: {_listed(map(str, evidence.replaced))}.")
+    return tuple(found)
+
+
+def _listed(names: Iterable[str], between: str = ", ") -> str:
+    names = list(names)
+    more = f"{between}and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return between.join(names[:_MOST]) + more

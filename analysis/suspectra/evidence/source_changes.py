@@ -1,0 +1,126 @@
+"""Which lines of a source differ from those of an older text of it.
+
+Python is compared statement by statement, as recordings are; other languages line by line, without comments and white
+space.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tokenize import TokenError
+
+import numpy as np
+
+from suspectra.arrays import Ints, Row
+from suspectra.evidence.recording.source_map import SourceMap
+from suspectra.evidence.recording.versions import changed_statements
+from suspectra.measured_file import MeasuredFile
+from suspectra.program.languages import is_c, is_python
+from suspectra_recorder.instrumentation.rewriting import instrument
+from suspectra_recorder.log.reader import Source
+
+_CELLS = "__suspectra_cells__"
+_MANY_LINES = 5_000
+# comments, and texts in which one may seem to begin
+_TEXT = r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')"""
+_C_COMMENT = re.compile(rf"//[^\n]*|/\*.*?(?:\*/|\Z)|{_TEXT}", re.S)
+_COMMENT = re.compile(rf"#[^\n]*|{_TEXT}", re.S)
+
+
+def changed_lines(path: str, old: bytes | None, new: bytes) -> Ints:
+    r"""Find the lines that changed, and those on both sides of what was deleted.
+
+    Parameters
+    ----------
+    path : str
+        Of the source, which tells its language.
+    old, new : bytes
+        The two texts; None for a source that is new.
+
+    Returns
+    -------
+    ndarray of int32, shape (k,)
+        Lines of the new text, ascending and counted from 1. Of Python the first line of each statement.
+
+    Examples
+    --------
+    >>> changed_lines("cart.py", b"a = 1\nb = 2\n", b"a = 1  # one\nb = 3\n").tolist()
+    [2]
+    >>> changed_lines("cart.c", b"a = 1;\nb = 2;\nc = 3;\n", b"a = 1; /* one */\n\nc  = 3;\n").tolist()
+    [1, 3]
+    """
+    if is_python(path):
+        try:
+            statements = _statements(path, new)
+            if old is None:
+                return statements.measured.line
+            return statements.measured.line[changed_statements(_statements(path, old), statements)]
+        except (SyntaxError, ValueError, RecursionError, MemoryError, TokenError):
+            pass  # one of them is no Python, or not yet
+    comment = _C_COMMENT if is_c(path) else _COMMENT
+    return np.array(sorted(set(_changed_texts(*(_texts(text, comment) for text in (old or b"", new))))), np.int32)
+
+
+def changed_columns(files: Sequence[MeasuredFile], then: Mapping[str, bytes | None], now: Mapping[str, bytes]) -> Row:
+    r"""Find the statements of measured files that differ from an older state of their sources.
+
+    Parameters
+    ----------
+    files : sequence of MeasuredFile
+        Their order is that of the columns.
+    then : mapping of str to bytes or None
+        The older text of each source that differs, by path; None for one that is new.
+    now : mapping of str to bytes
+        The present texts. One that is not the text that was run is left out.
+
+    Returns
+    -------
+    ndarray of int32, shape (k,)
+        Ascending.
+
+    Examples
+    --------
+    >>> lines = np.array([1, 2], np.int32)
+    >>> cart = MeasuredFile("cart.py", None, lines, lines, np.array([-1, -1], np.int32), ())
+    >>> changed_columns([cart], {"cart.py": b"a = 1\nb = 2\n"}, {"cart.py": b"a = 1\nb = 3\n"}).tolist()
+    [1]
+    """
+    columns = [np.zeros(0, np.int64)]
+    start = 0
+    for file in files:
+        new = now.get(file.path) if file.path in then else None
+        if new is not None and file.digest in (None, hashlib.sha256(new).hexdigest()):
+            lines = changed_lines(file.path, then[file.path], new)
+            changed = np.searchsorted(lines, file.line) < np.searchsorted(lines, file.end_line, "right")
+            columns.append(start + np.flatnonzero(changed))
+        start += len(file.line)
+    return np.concatenate(columns).astype(np.int32)
+
+
+def _statements(path: str, text: bytes) -> SourceMap:
+    _, module = instrument(text, path, _CELLS)
+    head = {"path": Path(path).name, "digest": "", "cells": module.cells, "is_test": False}
+    return SourceMap.from_source(Source(head, module.to_bytes(), b""))
+
+
+def _texts(source: bytes, comment: re.Pattern[str]) -> list[tuple[int, str]]:
+    """The lines that say something, without comments and with one space for any white space."""
+    text = source.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+    text = comment.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
+    lines = ((number, " ".join(line.split())) for number, line in enumerate(text.split("\n"), 1))
+    return [(number, line) for number, line in lines if line]
+
+
+def _changed_texts(old: list[tuple[int, str]], new: list[tuple[int, str]]) -> Iterator[int]:
+    texts = [line for _, line in old], [line for _, line in new]
+    # without the heuristic the time grows with the square of the most frequent line
+    matcher = difflib.SequenceMatcher(None, *texts, autojunk=len(new) > _MANY_LINES)
+    for tag, _, _, first, end in matcher.get_opcodes():
+        if tag in ("replace", "insert"):
+            yield from (number for number, _ in new[first:end])
+        elif tag == "delete":
+            yield from (number for number, _ in new[max(first - 1, 0) : first + 1])
