@@ -164,6 +164,23 @@ def test_table(suspectra):
     assert err == ""
 
 
+def test_the_default_says_of_each_suspect_why_and_what_evidence_is_missing(suspectra, shop):
+    assert strict_json(suspectra("rank", "--format", "json")[1])["without"] == []
+    report = (shop / "results.xml").read_text()
+    (shop / "results.xml").write_text(re.sub(r"(<(failure|error)\b[^>]*>).*?(</\2>)", r"\1\3", report, flags=re.DOTALL))
+    out = suspectra("rank", "--top", "4")[1]
+    rows = out.split("\n")
+    assert rows[1].startswith("   1  0.9068  src/cart.py:19")
+    assert rows[2] == "      Ahead of equal scores: it returns."
+    assert "by All evidence without tracebacks, from 12 failed and 5 passed tests" in out
+    ranking = strict_json(suspectra("rank", "--format", "json")[1])
+    assert ranking["without"] == ["tracebacks"]
+    assert ranking["suspects"][0]["reason"] == "Ahead of equal scores: it returns."
+    assert all(suspect["reason"] for suspect in ranking["suspects"] if suspect["ef"])
+    for form in ("csv", "sarif"):
+        assert "Ahead of equal scores: it returns." in suspectra("rank", "--format", form)[1]
+
+
 def test_table_lists_20_and_machine_formats_all(suspectra):
     assert suspectra("rank")[1].count("src/cart.py:") == 20
     assert suspectra("rank", "--format", "csv")[1].count("src/cart.py") == 22

@@ -103,6 +103,7 @@ def test_the_list_is_what_the_library_ranks(client, shop):
             "endLine": s.location.end_line,
             "function": s.function,
             "score": s.score,
+            "reason": report.technique.reason(report, s.element),
             "rankBest": s.rank_best,
             "rankAverage": s.rank_average,
             "rankWorst": s.rank_worst,
@@ -128,6 +129,8 @@ def test_the_list_is_what_the_library_ranks(client, shop):
     assert answer["suspects"][0]["uri"] == (shop / "shop/vouchers.py").as_uri()
     assert [s["band"] for s in answer["suspects"]] == ["high"] * 5 + ["medium"] * 5 + ["low"]
     assert len(client.suspects(limit=2)["suspects"]) == 2
+    assert "failing tests execute only 2 statements of its function" in str(answer["suspects"])
+    assert answer["without"] == []
 
 
 def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
