@@ -1,6 +1,7 @@
 """What a client is shown: marks, lenses, hovers, hints, symbols, actions."""
 
 import json
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 from pygls.uris import to_fs_path
 
 from suspectra.evidence.discovery import find_source
+from suspectra.experiment import EVERY, Experiment, Outcome
+from suspectra.experiments.log import ExperimentLog
 from suspectra.localizer import Localizer
 from suspectra.technique_info import Need
 from suspectra.techniques import make_technique, technique_infos, technique_names
@@ -265,6 +268,22 @@ def test_all_techniques_are_listed_and_each_can_rank(client, shop):
         assert (answer["technique"], answer["state"]) == (info.name, "ready")
         for suspect in answer["suspects"][:3]:
             assert client.command("explain", suspect["uri"], suspect["range"]["start"]["line"])["markdown"]
+
+
+def test_experiments_that_are_made_meanwhile_change_the_ranking(client, shop):
+    client.start(shop, options={"technique": "switching"})
+    assert "suspectra investigate" in client.suspects()["problems"][-1]["cure"]
+    *_, last = [suspect for suspect in client.suspects(limit=100)["suspects"] if suspect["ef"]]
+    path, line = Path(to_fs_path(last["uri"])), last["range"]["start"]["line"] + 1
+    name = path.relative_to(shop).as_posix()
+    place = (name, line, line, 0, "if", EVERY, "true", Outcome.PASSED, 0.01)
+    with ExperimentLog(shop) as log:
+        digests = {name: sha256(path.read_bytes()).hexdigest()}
+        for test in last["failingTests"]:
+            log.add(Experiment(test, "switch", *place), digests)
+    client.ask_until(lambda: client.suspects(limit=1)["suspects"][0]["range"] == last["range"])
+    said = client.command("explain", path.as_uri(), line - 1)["markdown"]
+    assert "pass if this comes out true" in said or "passes if this comes out true" in said
 
 
 def test_a_technique_that_wants_more_than_the_evidence_holds_leaves_the_ranking(client, shop):

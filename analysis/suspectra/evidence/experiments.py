@@ -22,7 +22,9 @@ FOLDER, NAME = "experiments", "log.jsonl"
 MAX_LOG = 64 << 20
 """Bytes of a log that are read."""
 
-_LOG = f".suspectra/{FOLDER}/{NAME}"
+LOG = f".suspectra/{FOLDER}/{NAME}"
+"""The log's path in a workspace."""
+
 _AGAIN = "run `suspectra investigate` again"
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "str": str,
@@ -90,20 +92,20 @@ def with_experiments(evidence: Evidence, workspace: Path) -> Evidence:
 
 
 def _read(boundary: Boundary) -> tuple[bytes, Problem | None]:
-    real = boundary.real(_LOG)
+    real = boundary.real(LOG)
     if real is None:
-        return b"", Problem(_LOG, "", "it leads out of the workspace, so it was not read", "remove the link")
+        return b"", Problem(LOG, "", "it leads out of the workspace, so it was not read", "remove the link")
     try:
         if not os.path.lexists(real):
             return b"", None
         if not stat.S_ISREG(os.stat(real).st_mode):
-            return b"", Problem(_LOG, "", "it is not a file, so it was not read", "remove it")
+            return b"", Problem(LOG, "", "it is not a file, so it was not read", "remove it")
         with open(real, "rb") as stream:
             data = stream.read(MAX_LOG + 1)
     except OSError as error:
-        return b"", Problem(_LOG, "", f"it can't be read: {error.strerror or error}", "check its permissions")
+        return b"", Problem(LOG, "", f"it can't be read: {error.strerror or error}", "check its permissions")
     if len(data) > MAX_LOG:
-        return b"", Problem(_LOG, "", f"it is larger than {MAX_LOG >> 20} MB, so it was not read", "remove it")
+        return b"", Problem(LOG, "", f"it is larger than {MAX_LOG >> 20} MB, so it was not read", "remove it")
     return data, None
 
 
@@ -158,12 +160,12 @@ class _Log:
         """What was not taken."""
         if self._damaged:
             cause = f"{many(self._damaged, 'line')} of it can't be read"
-            yield Problem(_LOG, "", cause, _AGAIN)
+            yield Problem(LOG, "", cause, _AGAIN)
         if self._old:
             left_out = "it is left out" if len(self._old) == 1 else "they are left out"
             made = "was" if len(self._old) == 1 else "were"
             cause = f"{many(len(self._old), 'experiment')} {made} made before a source changed, so {left_out}"
-            yield Problem(_LOG, "", cause, _AGAIN)
+            yield Problem(LOG, "", cause, _AGAIN)
 
 
 def _experiment(said: Any) -> Experiment | None:

@@ -24,7 +24,7 @@ STEPS_FACTOR, LEAST_STEPS = 20, 1_000
 TIME_FACTOR, LEAST_SECONDS = 20, 1.0
 """An altered run may make so many times the decisions of the unaltered one, and take so many times as long."""
 
-BATCH, BATCH_S = 25, 0.5
+BATCH, BATCH_S = 50, 1.0
 """Altered runs in one process: at most so many, of tests that take so long together."""
 
 FEW = 10
@@ -63,6 +63,7 @@ class SwitchedTest:
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
         self.complete = False
         self._together = test in runs.together
+        self._each = self.trace.answer.seconds  # less once it ran before in the same process
         self._steps = max(LEAST_STEPS, STEPS_FACTOR * len(self.trace.decisions))
         self._seconds = max(LEAST_SECONDS, TIME_FACTOR * self.trace.answer.seconds)
 
@@ -117,8 +118,7 @@ class SwitchedTest:
                 yield self._experiment(switch, answer, outcomes)
 
     def _batch(self, waiting: Iterator[Switch], left: float) -> list[Switch]:
-        each = max(self.trace.answer.seconds, 1e-4)
-        size = min(BATCH, int(min(BATCH_S, left) / each)) if self._together else 1
+        size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._together else 1
         return list(islice(waiting, max(size, 1)))
 
     def _try(self, switches: Sequence[Switch]) -> list[Answer]:
@@ -127,7 +127,8 @@ class SwitchedTest:
             answers, control = self._runs.switch(
                 self.test, switches, steps=self._steps, seconds=self._seconds, control=True
             )
-            if control is None or not self.trace.difference(control):
+            if control is not None and not self.trace.difference(control):
+                self._each = control.answer.seconds
                 return [
                     self._alone(switch) if answer.outcome.repairs else answer
                     for switch, answer in zip(switches, answers, strict=True)

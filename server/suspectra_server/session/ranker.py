@@ -12,10 +12,11 @@ from suspectra.errors import EvidenceError, NothingToRank
 from suspectra.evidence.boundary import Boundary
 from suspectra.evidence.discovery import find_source, recorded_by
 from suspectra.evidence.evidence import Evidence, EvidenceSource
+from suspectra.evidence.experiments import LOG, with_experiments
 from suspectra.evidence.recording import RecordingSource
 from suspectra.localizer import Localizer
 from suspectra.report import RankedReport
-from suspectra.technique_info import TechniqueInfo
+from suspectra.technique_info import Need, TechniqueInfo
 from suspectra.techniques.technique import Technique
 from suspectra_server.protocol import State
 from suspectra_server.session.jobs import Job
@@ -111,8 +112,13 @@ class Ranker:
         try:
             source = self._find(settings, technique.info)
             watched = tuple(source.watched())
+            experiments = Need.EXPERIMENTS in technique.info.needs
+            if experiments:
+                watched = (*watched, str(self._root / LOG))
             states |= {path: state_of(path, self._boundary) for path in set(watched) - states.keys()}
             evidence = self._read(source, watched)
+            if experiments:
+                evidence = with_experiments(evidence, self._root)
             token.check()
             if self._localizer is None:
                 self._localizer = Localizer(first)
