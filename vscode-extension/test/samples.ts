@@ -16,6 +16,7 @@ export const suspect: Suspect = {
   ep: 3,
   nf: 0,
   np: 42,
+  changed: 0,
   failingTests: Array.from({ length: 10 }, (_, i) => `tests/test_cart.py::test_${i}`),
   examined: false,
   innocent: false,
