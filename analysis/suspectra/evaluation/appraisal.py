@@ -1,4 +1,4 @@
-"""How good one ranking was, given the faults: every score that a ranking alone decides."""
+"""The evaluation scores of one ranking, given the faults."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOP = (1, 3, 5, 10)
 
 @dataclass(frozen=True)
 class FaultRank:
-    """Where one fault stands; of several statements of a fault the best-placed one counts.
+    """The ranks of one fault. Of several statements of a fault, the best-ranked one counts.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class FaultRank:
     score : float
         Its suspiciousness.
     rank_best, rank_average, rank_worst : float
-        First, middle and last place of its tie, counted from 1.
+        First, average and last rank of its tie, counted from 1.
     standard_rank : float
         Paper 003, Definition 17.
     steimann_rank : float
@@ -36,7 +36,7 @@ class FaultRank:
         HT_Rank of the statement of the fault that a reader gets to soonest (paper 003, Definition 25); None where the
         debugging model was not asked.
     expected_steps : float or None
-        Steps until a reader gets there; infinite where none does, None where the model was not asked.
+        Expected steps until a reader reaches it; infinite if no reader does, None without the debugging model.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class FaultRank:
     expected_steps: float | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """All of it, for JSON: without what was not asked for, and None for what is infinite.
+        """The fields for JSON: without those that are None, and with None for infinite values.
 
         Returns
         -------
@@ -74,13 +74,13 @@ class Appraisal:
     Parameters
     ----------
     n : int
-        Statements that were ranked.
+        The number of ranked statements.
     faults : tuple of FaultRank
-        Best-placed first.
+        In ascending order of their average rank.
     lil : float
         Locality Information Loss of the whole ranking, in nats.
     steimann_of_steps : tuple of float
-        HT_Rank in Steimann's form, which counts that any fault of a tie will do; empty where no model was asked.
+        Steimann's form of HT_Rank, which takes into account that a tie may hold several faults; empty without a model.
 
     Examples
     --------
@@ -110,17 +110,17 @@ class Appraisal:
         faults : sequence of ndarray of int, each of shape (k,)
             The elements of each fault.
         model : DebuggingModel, optional
-            Of this report, to say HT_Rank too.
+            The debugging model of this report, to compute HT_Rank, too.
 
         Returns
         -------
         Appraisal
-            A rank for each fault that stands in the ranking.
+            With a rank for each fault that is in the ranking.
 
         Raises
         ------
         NothingToRank
-            When no fault stands in the ranking.
+            When no fault is in the ranking.
         """
         level = report.level
         ranked = np.flatnonzero(level >= 0)
@@ -161,7 +161,7 @@ class Appraisal:
         return cls(len(ranked), tuple(found), scores.lil(values, every), own)
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Scores by name: until the first fault is found, on average over the faults, and until the last.
+        """The scores: until the first fault is found, the mean over the faults, and until the last is found.
 
         Returns
         -------
@@ -191,7 +191,7 @@ class Appraisal:
         return table
 
     def top(self) -> dict[int, tuple[int, int, int]]:
-        """How many faults stand among the first N: ties at best, on average, at worst.
+        """The number of faults among the first N suspects, by the best, the average and the worst rank of ties.
 
         Returns
         -------
@@ -211,7 +211,7 @@ class Appraisal:
         Returns
         -------
         dict of str to object
-            JSON can hold it.
+            Only of types that JSON has.
 
         Examples
         --------

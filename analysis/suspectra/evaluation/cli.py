@@ -1,4 +1,4 @@
-"""The commands `evaluate` and `study`. Only click is imported here, since every command line loads this."""
+"""The commands `evaluate` and `study`. Heavy modules are imported inside functions, since every command loads this."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def register(cli: click.Group) -> None:
         from suspectra.evaluation.config import StudyConfig
         from suspectra.evaluation.curves import exam_curves
 
-        if scheduler is not None:  # workers run in folders of their own
+        if scheduler is not None:  # workers have other working directories
             config = config and config.absolute()
             chosen["corpora"] = tuple(corpus.absolute() for corpus in chosen["corpora"])
             chosen["sources"] = chosen["sources"] and chosen["sources"].absolute()
@@ -144,7 +144,7 @@ def _model(localized: Localized, p_jump: float) -> DebuggingModel:
 
 
 class _Described(TypedDict):
-    """A study as options describe it."""
+    """The options that describe a study."""
 
     corpora: tuple[Path, ...]
     sources: Path | None
@@ -203,7 +203,7 @@ def _formatted(result: StudyResult, form: str, reference: str | None) -> str:
 
 
 def _write_appraisal(appraisal: Appraisal, technique: str, out: TextIO) -> None:
-    """A short text: where each fault stands, then every score."""
+    """Write the rank of each fault, then all scores."""
     out.write(f"{technique}: {len(appraisal.faults)} faults among {appraisal.n} statements\n\n")
     for fault in appraisal.faults:
         tie = f"{fault.rank_best}-{fault.rank_worst}" if fault.rank_best != fault.rank_worst else f"{fault.rank_best}"

@@ -16,7 +16,7 @@
     recording = "shop/.suspectra/recording"   # or: coverage = "…", junit = "…"
     faults = "shop/faults.txt"
 
-Relative paths start at the file's folder.
+Relative paths are relative to the file's folder.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ _SUBJECT = {"family", "name", "workspace", "recording", "coverage", "junit", "fa
 
 @dataclass(frozen=True)
 class EvidenceSubject:
-    """A subject that is evidence of a workspace and a list of faults.
+    """A subject that consists of the evidence of a workspace and a list of faults.
 
     Parameters
     ----------
     family : str
-        What tables group subjects by.
+        The group of the subject in tables.
     name : str
-        Of the subject.
+        The name of the subject.
     workspace : Path
-        Where relative paths start.
+        The folder that paths of the evidence are relative to.
     recording : Path or None
         The folder of a recording.
     coverage, junit : Path or None
@@ -85,7 +85,7 @@ class EvidenceSubject:
     include_tests: bool = False
 
     def files(self) -> list[Path]:
-        """What its results depend on.
+        """The files that its results depend on.
 
         Returns
         -------
@@ -134,7 +134,7 @@ def read_any(subject: AnySubject) -> Subject:
     Parameters
     ----------
     subject : AnySubject
-        Of a corpus, or of a workspace.
+        A subject of a corpus or of a workspace.
 
     Returns
     -------
@@ -153,18 +153,18 @@ def read_any(subject: AnySubject) -> Subject:
 
 @dataclass(frozen=True)
 class StudyConfig:
-    r"""What a study file says.
+    r"""The content of a study file.
 
     Parameters
     ----------
     plan : Plan
-        What is done with each subject.
+        What to do with each subject.
     subjects : tuple of SubjectFile or EvidenceSubject
-        Of corpora and workspaces.
+        The subjects of corpora and workspaces.
     problems : tuple of Problem
-        Rows of corpora that name no subject.
+        Invalid rows of the indices of corpora.
     results : Path, optional
-        Where results of single subjects are kept.
+        The folder that stores the results of each subject.
 
     Examples
     --------
@@ -192,12 +192,12 @@ class StudyConfig:
         Returns
         -------
         StudyConfig
-            Nothing of its subjects was read yet.
+            Its subjects are not read yet.
 
         Raises
         ------
         UsageError
-            When it is not TOML, or says something that is not understood.
+            When it is not TOML, or contains an unknown key or an invalid value.
         EvidenceError
             When a corpus has no index.
         """
@@ -210,12 +210,12 @@ class StudyConfig:
 
 
 def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
-    r"""The subjects of several corpora.
+    r"""Read the indices of several corpora.
 
     Parameters
     ----------
     folders : sequence of Path
-        Each with an index.
+        Corpora; each has an index.
     sources : Path, optional
         A folder with the source distributions that subjects were recorded from.
 
@@ -224,7 +224,7 @@ def read_corpora(folders: Sequence[Path], sources: Path | None = None) -> tuple[
     subjects : list of SubjectFile
         In the order of the indices.
     problems : list of Problem
-        Rows that name no subject.
+        Invalid rows.
 
     Raises
     ------

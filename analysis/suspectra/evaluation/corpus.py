@@ -16,7 +16,7 @@ Beside an archive ``NAME.npz`` there may be ``NAME.tb.json.gz``: the tracebacks 
 folder that is named as the distribution in its ``provenance`` (such as "sdist cachetools 8.0.1"), and
 ``NAME.src.json.gz`` may hold the one ``file`` that is different, as ``source``.
 
-Archives come from others and are not trusted: nothing in them is unpickled, and every index is checked.
+Archives are not trusted: nothing in them is unpickled, and every index is checked.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _CURE = "write the archive again, or take its row out of the index"
 
 @dataclass(frozen=True)
 class SubjectFile:
-    """Where a subject is stored.
+    """The files of a stored subject.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class SubjectFile:
     sources: Path | None = None
 
     def files(self) -> list[Path]:
-        """What its results depend on.
+        """The files that its results depend on.
 
         Returns
         -------
@@ -91,25 +91,25 @@ class SubjectFile:
 
     @property
     def tracebacks(self) -> Path:
-        """Where the tracebacks of its failing tests are, if they are known."""
+        """The path of the tracebacks of its failing tests, if there are any."""
         return self.path.with_suffix(".tb.json.gz")
 
     @property
     def changed_source(self) -> Path:
-        """Where the file of its fault is, if it is none of a distribution."""
+        """The path of the changed source file, if it differs from the distribution's."""
         return self.path.with_suffix(".src.json.gz")
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A program with known faults, and what its tests did.
+    """A program with known faults and the spectrum of its tests.
 
     Parameters
     ----------
     family, name : str
         What tables group subjects by, and its own name.
     spectrum : Spectrum
-        What its tests did.
+        The spectrum of its tests.
     program : Program
         Its flow graphs and sources, as far as they are known.
     faulty : ndarray of int64, shape (k,)
@@ -131,7 +131,7 @@ class Subject:
 
 
 def read_index(folder: Path, sources: Path | None = None) -> tuple[list[SubjectFile], list[Problem]]:
-    r"""The subjects of a corpus, and rows of the index that name none.
+    r"""Read the index of a corpus.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ _DAMAGE = (
     IndexError,
     EOFError,
     MemoryError,
-    RuntimeError,  # packed in a way, or with a password, that is not known here
+    RuntimeError,  # an unknown compression, or a password
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -280,7 +280,7 @@ class _Reader:
         return Subject(self.file.family, self.file.name, spectrum, program, np.unique(place[faulty]))
 
     def _raised(self, tests: tuple[str, ...], elements: Elements) -> Ints | None:
-        """For each test the element in which it failed, -1 where that is not known."""
+        """The element in which each test failed, -1 where it is unknown."""
         stacks = _json(self.file.tracebacks)
         if stacks is None:
             return None
@@ -295,7 +295,7 @@ class _Reader:
         return raised
 
     def _source_of(self) -> Callable[[str], bytes | None] | None:
-        """The sources of its distribution, if they are at hand, with the file of the fault in its place."""
+        """Reads the sources of its distribution, if available, with the changed file in place of the original."""
         meta = json.loads(str(self.arrays["meta"])) if "meta" in self.arrays else {}
         named = _DISTRIBUTION.search(str(meta.get("provenance", "")))
         if self.file.sources is None or named is None:
@@ -335,7 +335,7 @@ class _Reader:
         return Elements(files, file, line, end_line, function, functions), place
 
     def _of_elements(self, name: str, default: Ints, order: Ints) -> Ints:
-        """A number of each element, in the order of the elements."""
+        """An array with a number per element, sorted like the elements."""
         given = self._integers(name) if name in self.arrays else default
         if len(given) != len(order):
             raise ValueError(f"{name} does not fit the elements")
@@ -426,7 +426,7 @@ class _Reader:
 
 
 def _json(path: Path) -> Any:
-    """What a packed file of JSON holds, None where there is no such file."""
+    """The content of a compressed JSON file; None if there is no such file."""
     try:
         with gzip.open(path) as packed:
             text = packed.read(_MAX_JSON + 1)
@@ -440,12 +440,12 @@ def _json(path: Path) -> Any:
 
 
 def _normal(name: str) -> str:
-    """A name of a distribution as those compare: case, and which mark is between words, do not count."""
+    """The normalized name of a distribution, in which case and separators do not matter."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _source(folder: Path, changed: dict[str, str], path: str) -> bytes | None:
-    """A file of a distribution as it was run."""
+    """The content of a source file as it was run."""
     if path in changed:
         return changed[path].encode()
     if not _within(folder, path):

@@ -1,4 +1,4 @@
-"""EXAM curves as a picture: how many faults are found when how much of the code is examined (paper 000, Figure 2)."""
+"""EXAM curves as SVG: the share of faults found against the share of code examined (paper 000, Figure 2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from suspectra.evaluation.study import Result
 from suspectra.evaluation.summary import Run, by_run, found_within
 
-# told apart by people who see no red or no green too, and by their dashes without any colour
+# Distinguishable with colour blindness; the dashes distinguish the curves without any colour.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999")
 _DASHES = ("", "7 3", "2 2", "9 3 2 3", "12 4", "4 4", "1 3", "14 3 3 3")
 _SIZE, _LEFT, _TOP, _GAP, _ROW = 320, 52, 34, 76, 20
@@ -18,7 +18,7 @@ _STEPS = 200
 
 
 def exam_curves(results: Sequence[Result]) -> str:
-    """The curves of all techniques as SVG: over all of the code, and over its first fifth.
+    """Draw the curves of all techniques: over all the code, and over the first 20 % of it.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _style(number: int) -> str:
 
 
 def title(run: Run) -> str:
-    """A technique as tables and pictures name it.
+    """The name of a technique in tables and figures.
 
     Parameters
     ----------

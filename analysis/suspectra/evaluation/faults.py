@@ -1,7 +1,7 @@
-"""Where the faults are: a text file that names their lines, one fault a line.
+"""Fault files: a text file that names the lines of known faults, one fault per line.
 
-``src/shop.py:12``, a range ``src/shop.py:12-14``, or several places of one fault separated by blanks; ``#`` starts a
-comment.
+A fault is written as ``src/shop.py:12``, as a range ``src/shop.py:12-14``, or as several of these separated by spaces.
+A ``#`` starts a comment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HOW = "write FILE:LINE or FILE:FIRST-LAST, one fault a line"
 
 @dataclass(frozen=True)
 class FaultLocation:
-    """Lines of one file that hold a fault.
+    """A range of lines of one file that belongs to a fault.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class FaultLocation:
     first, last : int
         Counted from 1, both included.
     named_on : int
-        The line of the fault file that names them.
+        The line number in the fault file.
 
     Examples
     --------
@@ -47,14 +47,14 @@ class FaultLocation:
 
 @dataclass(frozen=True)
 class FaultList:
-    r"""The faults a file names.
+    r"""The faults that a fault file names.
 
     Parameters
     ----------
     source : str
         The file, as the user would name it.
     faults : tuple of tuple of FaultLocation
-        For each fault its places.
+        The locations of each fault.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class FaultList:
         Parameters
         ----------
         path : Path
-            A text file: a fault on each line, its places separated by spaces.
+            A text file with one fault per line, its locations separated by spaces.
 
         Returns
         -------
@@ -83,7 +83,7 @@ class FaultList:
         Raises
         ------
         EvidenceError
-            When it can't be read, a line is not a place, or there is none.
+            When it can't be read, a line is not a location, or there is no fault.
 
         Examples
         --------
@@ -99,14 +99,14 @@ class FaultList:
 
     @classmethod
     def parse(cls, source: str, text: str) -> FaultList:
-        """The faults in a text.
+        """Parse the text of a fault file.
 
         Parameters
         ----------
         source : str
-            How problems name the text.
+            The name of the text in problems.
         text : str
-            A fault on each line; ``#`` begins a comment.
+            One fault per line; ``#`` starts a comment.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class FaultList:
         Raises
         ------
         EvidenceError
-            When a line is not a place, or there is none.
+            When a line is not a location, or there is no fault.
         """
         faults = []
         for number, line in enumerate(text.splitlines(), 1):
@@ -128,22 +128,22 @@ class FaultList:
         return cls(source, tuple(faults))
 
     def elements(self, elements: Elements) -> tuple[list[Ints], list[Problem]]:
-        """The statements of each fault, and places that hold none.
+        """Find the statements of each fault, and the locations without a statement.
 
-        A fault none of whose lines is executable is left out with a problem: the statement where it takes effect is
-        for the user to name.
+        A fault without any executable line is left out and reported: the user has to name a statement where it takes
+        effect.
 
         Parameters
         ----------
         elements : Elements
-            Of the spectrum that is ranked.
+            The elements of the spectrum that is ranked.
 
         Returns
         -------
         faults : list of ndarray of int
-            The columns of each fault that has any.
+            The columns of each fault that has a statement.
         problems : list of Problem
-            Places that hold no statement.
+            The locations without a statement.
 
         Examples
         --------
@@ -184,7 +184,7 @@ def _parse_location(source: str, number: int, text: str) -> FaultLocation:
 
 
 def _columns(place: FaultLocation, elements: Elements) -> Ints:
-    """The statements that touch a place."""
+    """The statements that overlap a location."""
     span = elements.in_file(place.file)
     if place.first == place.last:
         at = elements.at(place.file, place.first)

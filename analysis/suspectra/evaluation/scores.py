@@ -1,12 +1,12 @@
-"""How good a localization was: the scores of the literature, given the faults.
+"""The evaluation scores of the literature for rankings, given the faults.
 
-Ranks are computed for every element from suspiciousness (higher is worse, NaN the lowest), so that the rank of any
-fault is one index away. Equal scores are ties: hand in scores that were rounded where they are quotients, such as the
-negated levels of a report. For ranks by expected steps hand in the negated HT_Rank; every formula here then holds
-for it, too (paper 003 recommends Steimann's form of it for faults in several places).
+Ranks are computed for all elements at once from their suspiciousness (higher is more suspicious; NaN is the lowest).
+Equal scores are ties, so pass scores without rounding errors, such as the negated levels of a report. To rank by
+expected steps, pass the negated HT_Rank; all formulas apply to it, too (paper 003 recommends Steimann's form of it for
+faults in several places).
 
-With several faults a rank score is one number a fault; :func:`over_faults` sums them up. Scores of a report as a
-whole, such as LIL, take all faults at once.
+With several faults, a rank score is one number per fault; :func:`over_faults` summarizes them. Scores of a whole
+report, such as LIL, take all faults at once.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def middle_rank(scores: Scores) -> Ints:
 
 
 def steimann_rank(scores: Scores, faulty: Indices) -> Floats:
-    """#{>} + (#{=} + 1)/(#{= and faulty} + 1): places until the first of a tie's faults is expected.
+    """#{>} + (#{=} + 1)/(#{= and faulty} + 1): the expected rank of the first fault of a tie.
 
     Steimann, Frenkel & Abreu 2013; paper 003, Definition 18.
 
@@ -128,7 +128,7 @@ def steimann_rank(scores: Scores, faulty: Indices) -> Floats:
     Returns
     -------
     ndarray of float64, shape (n,)
-        For a fault its rank score; for another element what it would be were its own tie's faults searched.
+        The rank score of each fault. For another element, the score of the faults in its tie.
 
     Examples
     --------
@@ -152,9 +152,9 @@ def expense(rank: NumberT, n: int) -> NumberT:
     Parameters
     ----------
     rank : float or ndarray of float64, shape (k,)
-        Places that were examined.
+        The number of statements that were examined.
     n : int
-        Statements of the program.
+        The number of statements of the program.
 
     Returns
     -------
@@ -178,9 +178,9 @@ def exam(rank: NumberT, n: int) -> NumberT:
     Parameters
     ----------
     rank : float or ndarray of float64, shape (k,)
-        Places that were examined.
+        The number of statements that were examined.
     n : int
-        Statements of the program.
+        The number of statements of the program.
 
     Returns
     -------
@@ -197,16 +197,16 @@ def exam(rank: NumberT, n: int) -> NumberT:
 
 @dataclass(frozen=True)
 class OverFaults:
-    """One score for several faults.
+    """The summary of a score over several faults.
 
     Parameters
     ----------
     first : float
-        Until the first is found.
+        Until the first fault is found.
     mean : float
-        On average.
+        The mean over the faults.
     last : float
-        Until the last is found.
+        Until the last fault is found.
 
     Examples
     --------
@@ -220,7 +220,7 @@ class OverFaults:
 
 
 def over_faults(ranks: Scores, faulty: Indices) -> OverFaults:
-    """Sum up a score that is one number an element, where less is better, over the faults.
+    """Summarize a score per element over the faults. Less must be better.
 
     Parameters
     ----------
@@ -251,8 +251,8 @@ def over_faults(ranks: Scores, faulty: Indices) -> OverFaults:
 def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
     """Locality Information Loss: the divergence of the scores from the ideal ones (Moon et al. 2014), in nats.
 
-    Scores are brought to [0, 1] and then to a sum of 1, giving P; the ideal gives 1 to each fault and `epsilon` to all
-    others, brought to a sum of 1, giving Q. The loss is the Kullback-Leibler divergence of P from Q, Σ Q·ln(Q/P).
+    P is the scores scaled to [0, 1] and then to a sum of 1. Q is the ideal, 1 for each fault and `epsilon` for all
+    other elements, scaled to a sum of 1. The loss is the Kullback-Leibler divergence of P from Q, Σ Q·ln(Q/P).
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
     faulty : array of int, shape (k,)
         The faulty elements.
     epsilon : float
-        What no score counts for; it keeps the loss finite.
+        The lower bound of the scaled scores; it keeps the loss finite.
 
     Returns
     -------
@@ -284,7 +284,7 @@ def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
     faults = _faults(faulty, len(values))
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
-    if low == high:  # only infinities, if any, tell the elements apart
+    if low == high:  # only infinite scores, if any, differ from the others
         low, high = low - np.isneginf(values).any(), high + np.isposinf(values).any()
     values = np.clip(values, low, high)
     scaled = (values - low) / (high - low) if high > low else np.ones(len(values))
@@ -297,9 +297,9 @@ def lil(scores: Scores, faulty: Indices, epsilon: float = 1e-10) -> float:
 def t_score(
     dependences: sparse.csr_array, report: Indices, faulty: Indices, *, directed: bool = False, all_faults: bool = False
 ) -> float:
-    """The share of the program examined before a fault is met, breadth-first from a report (Renieris & Reiss 2003).
+    """The share of the program examined until a fault is found, breadth-first from a report (Renieris & Reiss 2003).
 
-    For a ranked list of predicates, Liu et al. 2006 and paper 000 (§5.1.3) start from the best five: hand in
+    For a ranked list of predicates, Liu et al. 2006 and paper 000 (§5.1.3) start from the best five: pass
     ``report=top(scores, 5)``.
 
     Parameters
@@ -307,13 +307,13 @@ def t_score(
     dependences : sparse array, shape (n, n)
         The program dependence graph; an entry (i, j) means that j depends on i, or i on j.
     report : array of int
-        The statements the report names.
+        The statements that the report names.
     faulty : array of int, shape (k,)
         The faulty statements.
     directed : bool
         Follow the edges all forwards or all backwards only, as paper 001 does, instead of ignoring directions.
     all_faults : bool
-        Search until every fault is met, not only the first.
+        Search until every fault is found, not only the first.
 
     Returns
     -------
@@ -337,8 +337,8 @@ def t_score(
     if not (0 <= start[0] and start[-1] < n):
         raise _usage("the report names a statement that is not in the graph", f"name statements from 0 to {n - 1}")
     backwards = sparse.csr_array(graph.T)
-    ways = (graph, backwards) if directed else (sparse.csr_array(graph + backwards),)
-    distance = np.min([_distances(way, start) for way in ways], axis=0)
+    graphs = (graph, backwards) if directed else (sparse.csr_array(graph + backwards),)
+    distance = np.min([_distances(searched, start) for searched in graphs], axis=0)
     needed = distance[faults].max() if all_faults else distance[faults].min()
     return float(np.count_nonzero(distance <= needed)) / n if np.isfinite(needed) else 1.0
 
@@ -346,7 +346,7 @@ def t_score(
 def dependence_score(
     dependences: sparse.csr_array, report: Indices, faulty: Indices, *, all_faults: bool = False
 ) -> float:
-    """1 - |DS*|/|PDG|: the share of the program that may be ignored (paper 001, Equation 1). More is better.
+    """1 - |DS*|/|PDG|: the share of the program that need not be examined (paper 001, Equation 1). More is better.
 
     DS* is the smallest set of nodes that reach the report, or are reached from it, within some number of directed
     edges and that holds a fault. An empty report scores 0.
@@ -356,7 +356,7 @@ def dependence_score(
     dependences : sparse array, shape (n, n)
         As :func:`t_score` takes it.
     report : array of int, shape (r,)
-        The statements the report names.
+        The statements that the report names.
     faulty : array of int, shape (k,)
         The faulty statements.
     all_faults : bool, optional
@@ -377,7 +377,7 @@ def dependence_score(
 
 
 def top(scores: Scores, n: int) -> Ints:
-    """The `n` most suspicious elements, in their own order within a tie.
+    """The `n` most suspicious elements. Within a tie they keep their order.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ def top_n(ranks: Scores, n: int = 5) -> float:
     ranks : array of float, shape (subjects,)
         Counted from 1.
     n : int, optional
-        How many places are looked at.
+        The number of ranks that count.
 
     Returns
     -------
@@ -450,7 +450,7 @@ def top_n_percent(ranks: Scores, sizes: Indices, percent: float = 5) -> float:
 
 
 def _ties(scores: Scores) -> tuple[Ints, Ints]:
-    """For each element, how many score higher and how many the same (itself among them)."""
+    """For each element, the number of elements with a higher score, and with the same score (including itself)."""
     values = _numbers(scores)
     if not len(values):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -474,7 +474,7 @@ def _faults(faulty: Indices, n: int) -> Ints:
 
 
 def _distances(graph: sparse.csr_array, start: Ints) -> Floats:
-    """Edges from the nearest start, infinite where there is no way."""
+    """The number of edges from the nearest start; infinite for unreachable nodes."""
     n = graph.shape[0]
     distance = np.full(n, np.inf)
     front = np.zeros(n, bool)

@@ -1,4 +1,4 @@
-"""Whether one technique is better than another: the signed-rank test, and by how much."""
+"""Whether one technique is better than another (signed-rank test), and by how much."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def increase_ratio(before: Floats | float, after: Floats | float) -> Floats | fl
     Parameters
     ----------
     before, after : float or ndarray of float64, shape (k,)
-        Expenses without and with what is judged.
+        Expenses without and with the change that is evaluated.
 
     Returns
     -------
@@ -44,11 +44,11 @@ class SignedRankTest:
     Parameters
     ----------
     statistic : float
-        The sum of ranks that the test is about.
+        The test statistic: a sum of ranks.
     p_value : float
-        How likely such a difference is by chance.
+        The probability of a difference at least this large if there is none between the populations.
     pairs : int
-        How many pairs differ.
+        The number of pairs that differ.
 
     Examples
     --------
@@ -67,21 +67,21 @@ def wilcoxon(
     after: Sequence[float] | Floats,
     alternative: Literal["two-sided", "less", "greater"] = "two-sided",
 ) -> SignedRankTest:
-    """Whether two paired samples differ (Wilcoxon signed-rank, as paper 004 uses it in §3.2).
+    """Test whether two paired samples differ (Wilcoxon signed-rank test; paper 004, §3.2).
 
-    Pairs that are equal say nothing and are left out; when all are, the p-value is 1.
+    Pairs of equal values are left out. If no pair is left, the p-value is 1.
 
     Parameters
     ----------
     before, after : array of float, shape (subjects,)
         Paired by subject.
     alternative : str
-        ``two-sided``, or ``greater`` for before above after, or ``less``.
+        ``two-sided``, ``greater`` (before is greater than after) or ``less``.
 
     Returns
     -------
     SignedRankTest
-        With the number of pairs that it is about.
+        Over the pairs that differ.
 
     Raises
     ------

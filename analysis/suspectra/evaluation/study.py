@@ -1,7 +1,7 @@
 """A study: how well techniques rank the faults of many subjects.
 
-Subjects are ranked one by one, each in a process of its own pool, and each subject's results are stored as soon as
-they are there, so that a study that was interrupted goes on where it stopped.
+Subjects are ranked in separate processes. The results of each subject are stored as soon as they are known, so an
+interrupted study continues where it stopped.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice:
-    """A technique as a study names it.
+    """A technique with its parameters and its name in a study.
 
     Parameters
     ----------
     name : str
-        Of the technique; ``first+second`` breaks the ties of the first by the second.
+        The name of the technique. ``first+second`` breaks the ties of the first by the second.
     parameters : tuple of (str, value)
         Its hyper-parameters.
     label : str
-        What the tables call it; the name if left out.
+        The name in tables. The default is `name`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Choice:
 
     @property
     def title(self) -> str:
-        """What the tables call it."""
+        """The name in tables."""
         return self.label or self.name
 
     @property
@@ -70,7 +70,7 @@ class Choice:
         return self.name.partition("+")[0] in FORMULAS
 
     def make(self, clone: bool) -> Technique:
-        """The technique itself.
+        """Make the technique.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class Plan:
     p_jump: float = 0.5
 
     def check(self) -> None:
-        """Make every technique once.
+        """Check the plan by making every technique once.
 
         Raises
         ------
@@ -148,7 +148,7 @@ class Plan:
             choice.make(clone)
 
     def runs(self) -> Iterator[tuple[Choice, bool]]:
-        """Techniques and whether they clone.
+        """Iterate over the techniques, with and without cloning.
 
         Yields
         ------
@@ -165,12 +165,12 @@ class Plan:
 
 @dataclass(frozen=True)
 class Result:
-    """The rank of a subject's best-placed fault.
+    """The rank of a subject's best-ranked fault.
 
     Parameters
     ----------
     family, subject : str
-        Whose rank it is.
+        The family and the name of the subject.
     technique : str
         What the tables call it.
     clone : int
@@ -207,14 +207,14 @@ class Result:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What a study found.
+    """The results of a study.
 
     Parameters
     ----------
     results : tuple of Result
         In the order of the subjects.
     problems : tuple of Problem
-        What kept other results from being there.
+        Why other results are missing.
     ht_rank : bool
         Whether ranks are by expected steps.
 
@@ -248,10 +248,10 @@ class Description(Protocol):
 
     @property
     def name(self) -> str:
-        """What problems call it."""
+        """The name of the subject in problems."""
 
     def files(self) -> Iterable[Path]:
-        """What its results depend on.
+        """The files that its results depend on.
 
         Returns
         -------
@@ -264,7 +264,7 @@ DescriptionT = TypeVar("DescriptionT", bound=Description)
 
 
 def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Problem]]:
-    """Rank one subject by every technique of the plan; a technique that can't is a problem.
+    """Rank one subject by every technique of the plan. Techniques that can't rank it are reported.
 
     Parameters
     ----------
@@ -276,9 +276,9 @@ def rank_subject(subject: Subject, plan: Plan) -> tuple[list[Result], list[Probl
     Returns
     -------
     results : list of Result
-        By the techniques that can rank it.
+        The results of the techniques that can rank it.
     problems : list of Problem
-        Why the others can't.
+        Why the others can't rank it.
 
     Examples
     --------
@@ -314,14 +314,14 @@ def _report(technique: Technique, subject: Subject, unexecuted_last: bool) -> Ra
 
 
 def _by_rank(report: RankedReport, subject: Subject) -> tuple[int, float, int]:
-    """Best, average and worst rank of the best-placed fault."""
+    """Best, average and worst rank of the best-ranked fault."""
     position = report.position[subject.faulty]
     best = int(np.min(position[position >= 0]))  # a higher position never has a better rank
     return int(report.rank_best[best]), float(report.rank_average[best]), int(report.rank_worst[best])
 
 
 def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[int, float, int]:
-    """The same of the fault that a reader gets to soonest: what takes as many steps is a tie."""
+    """The same ranks by expected steps, of the fault that a reader reaches soonest. Equal numbers of steps are ties."""
     model = DebuggingModel.from_report(report, subject.program, JumpModel(p_jump))
     rank = model.ht_rank
     own = float(rank[subject.faulty].min())
@@ -330,7 +330,7 @@ def _by_steps(report: RankedReport, subject: Subject, p_jump: float) -> tuple[in
 
 
 class Study(Generic[DescriptionT]):
-    """Ranks subjects in parallel and remembers what is done.
+    """Ranks subjects in parallel and stores the results.
 
     Parameters
     ----------
@@ -367,7 +367,7 @@ class Study(Generic[DescriptionT]):
         progress: Callable[[int], object] = lambda done: None,
         cluster: Cluster | None = None,
     ) -> StudyResult:
-        """Do what is not done yet.
+        """Rank the subjects that have no stored results.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class Study(Generic[DescriptionT]):
             yield index, outcome
 
     def _alone(self, index: int) -> _Done:
-        """A subject in a process that can die without taking others along."""
+        """Rank a subject in its own process, whose crash does not affect other subjects."""
         subject = self.subjects[index]
         try:
             with ProcessPoolExecutor(1) as pool:
@@ -471,7 +471,7 @@ class Study(Generic[DescriptionT]):
             raise UsageError(Problem(str(path), "", f"results can't be stored: {error.strerror}", cure)) from None
 
     def _file(self, store: Path, subject: DescriptionT) -> Path:
-        """Named by everything the results depend on."""
+        """The path of the results; the name is a hash of everything they depend on."""
         key = repr((__version__, subject, _state(subject), self.plan))
         return store / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
@@ -487,7 +487,7 @@ def _work(read: Callable[[DescriptionT], Subject], plan: Plan, subject: Descript
 
 
 def _state(subject: Description) -> list[tuple[int, int]]:
-    """What tells whether a subject's files changed."""
+    """The times and sizes of a subject's files, which show whether they changed."""
     states = []
     for path in subject.files():
         try:

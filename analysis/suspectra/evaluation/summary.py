@@ -1,4 +1,4 @@
-"""What the results of a study say: figures by technique, and techniques against one another."""
+"""The summary of a study: statistics of each technique, and comparisons of techniques."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suspectra.evaluation.study import Result
 
 TOP = (1, 5, 10)
 SAMPLES = 2_000
-"""How often subjects are drawn again to tell how sure a comparison is (bootstrap, within families)."""
+"""The number of bootstrap samples for confidence intervals. Subjects are drawn within their families."""
 
 Run = tuple[str, int]
 """A technique, and 1 where it clones failed tests."""
@@ -22,19 +22,19 @@ Run = tuple[str, int]
 
 @dataclass(frozen=True)
 class Summary:
-    """The figures of one technique over some subjects.
+    """The statistics of one technique over some subjects.
 
-    `top` gives for each N of :data:`TOP` in how many subjects the fault stands among the first N, with ties counted
-    at best, on average and at worst: how ties are counted decides such figures, so all three are told.
+    For each N of :data:`TOP`, `top` gives the number of subjects with a fault among the first N, by the best, average
+    and worst rank of ties. The choice strongly affects such figures, so all three are given.
 
     Parameters
     ----------
     technique : str
-        What the tables call it.
+        The name of the technique in tables.
     clone : int
         1 where failed tests are cloned, else 0.
     subjects : int
-        How many.
+        The number of subjects.
     mean, median, deviation : float
         Of EXAM over the subjects.
     lowest, highest : float
@@ -61,12 +61,12 @@ class Summary:
 
 
 class Interval(NamedTuple):
-    """A figure, and the range in which it lies in 95 % of the samples that are drawn from the subjects again.
+    """A statistic and its 95 % bootstrap confidence interval.
 
     Parameters
     ----------
     value : float
-        Over the subjects as they are.
+        The statistic of the subjects themselves.
     low, high : float
         The 2.5th and the 97.5th percentile over the samples.
 
@@ -83,22 +83,22 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One technique against the reference, subject by subject.
+    """The comparison of one technique with the reference, subject by subject.
 
     Parameters
     ----------
     technique : str
-        What the tables call it.
+        The name of the technique in tables.
     clone : int
         1 where failed tests are cloned, else 0.
     better, equal, worse : int
-        Subjects whose EXAM is lower, the same, higher than by the reference.
+        The number of subjects whose EXAM is lower than, equal to and higher than the reference's.
     p_value : float
         Wilcoxon's, two-sided.
     ratio : Interval
         The mean EXAM, divided by that of the reference.
     top_five : Interval
-        How many faults more than by the reference stand among the first five, ties counted on average.
+        How many more faults than by the reference are among the first five, by the average rank of ties.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def by_run(results: Iterable[Result]) -> dict[Run, list[Result]]:
 
 
 def summarize(results: Iterable[Result]) -> list[Summary]:
-    """Figures by technique.
+    """Compute the statistics of each technique.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def summarize(results: Iterable[Result]) -> list[Summary]:
 
 
 def compare(results: Sequence[Result], reference: Run | None = None) -> list[Comparison]:
-    """Every technique against one, over the subjects both ranked.
+    """Compare each technique with a reference, over the subjects that both ranked.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def compare(results: Sequence[Result], reference: Run | None = None) -> list[Com
 
 
 def _samples(families: Sequence[str]) -> Ints:
-    """Subjects drawn again with replacement, as many of each family as there are; shape (samples, subjects)."""
+    """Subjects drawn with replacement, from each family as many as it has; shape (samples, subjects)."""
     chance, samples = np.random.default_rng(0), np.empty((SAMPLES, len(families)), np.int64)
     for family in dict.fromkeys(families):
         own = np.flatnonzero([name == family for name in families])

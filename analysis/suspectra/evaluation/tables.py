@@ -38,7 +38,7 @@ svg {{ max-width: 100%; height: auto }}
 
 
 def to_csv(results: Sequence[Result]) -> str:
-    """One row a result, with the columns of :data:`FIELDS`.
+    """Write one row per result, with the columns of :data:`FIELDS`.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ def to_csv(results: Sequence[Result]) -> str:
 
 
 def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
-    """The figures by technique, over all subjects and by family, and the comparison with the reference.
+    """Write the statistics of the techniques, over all subjects and by family, and the comparison with the reference.
 
     Parameters
     ----------
     result : StudyResult
         Of one study.
     reference : Run, optional
-        What the others are compared with; the first technique if left out.
+        The technique that the others are compared with. The default is the first one.
 
     Returns
     -------
@@ -97,19 +97,19 @@ def to_markdown(result: StudyResult, reference: Run | None = None) -> str:
 
 
 def to_html(result: StudyResult, reference: Run | None = None) -> str:
-    """A self-contained page: the curves, the figures and every result.
+    """Write a self-contained page with the curves, the statistics and every result.
 
     Parameters
     ----------
     result : StudyResult
         Of one study.
     reference : Run, optional
-        What the others are compared with; the first technique if left out.
+        The technique that the others are compared with. The default is the first one.
 
     Returns
     -------
     str
-        It asks nothing of any network.
+        It makes no network requests.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def to_html(result: StudyResult, reference: Run | None = None) -> str:
 
 
 def _left_out(problems: Sequence[Problem]) -> list[str]:
-    """What kept results from being there, once for all subjects of which the same is true."""
+    """Why results are missing. Subjects with the same problem share one line."""
     groups: dict[Problem, list[str]] = {}
     for problem in problems:
         groups.setdefault(replace(problem, file=""), []).append(problem.file)
