@@ -13,11 +13,13 @@ import pytest
 from suspectra import cancellation
 from suspectra.cancellation import Cancelled, Token, cancellable, check, checked
 from suspectra.evidence.recording import RecordingSource
+from suspectra.evidence.recording.log import Log
 from suspectra.localizer import Localizer
 from suspectra.markov import elimination
 from suspectra.markov.debugging_model import DebuggingModel
 from suspectra.program import calls, flow_readers, python_graphs
 from suspectra.techniques import make_technique
+from suspectra_recorder.log.frames import MAGIC
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from large_recording import LINES, Project
@@ -103,6 +105,19 @@ def test_who_stops_reading_a_recording_stops_the_processes_that_help(project, he
     with pytest.raises(Cancelled), cancellable(Impatient()):
         RecordingSource(project.folder, edges=True, flow=True).read()
     assert helper[0].returncode is not None
+
+
+def test_reading_a_large_log_can_be_stopped(tmp_path):
+    """Even where there is nothing in it to look at: the disk may be slow."""
+    path = tmp_path / "0.log"
+    path.write_bytes(MAGIC + bytes(8 << 20))
+    log, looks = Log(lambda source: None), Countdown(sys.maxsize)
+    with cancellable(looks):
+        log.update(path, "0.log")
+    assert sys.maxsize - looks.left >= 8
+    assert log.problems
+    with pytest.raises(Cancelled), cancellable(Countdown(3)):
+        Log(lambda source: None).update(path, "0.log")
 
 
 @pytest.mark.parametrize("name", TECHNIQUES)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
-from suspectra.cancellation import Cancelled, checked
+from suspectra.cancellation import Cancelled, check, checked
 from suspectra.errors import Problem
 from suspectra.evidence.evidence import TestResult, Verdict
 from suspectra.evidence.recording.records import RUN_AGAIN, Record, Section
@@ -19,6 +21,7 @@ from suspectra_recorder.log.history import WholeFiles
 from suspectra_recorder.log.reader import LogReader, Outcome, RecordedTest, Run, Shared, Source
 
 _MAX_LOG = 1 << 30
+_PIECE = 1 << 20  # bytes
 
 
 class Log(LogReader):
@@ -102,7 +105,7 @@ class Log(LogReader):
                 if head != MAGIC:
                     return head  # enough to see that this is not a log
             stream.seek(self.offset)
-            return stream.read(_MAX_LOG)
+            return _read(stream)
 
     def on_run(self, run: Run) -> None:
         """Begin a section."""
@@ -147,6 +150,15 @@ class Log(LogReader):
         """Report it."""
         cause = f"does not hold what it should ({type(error).__name__}: {error})"
         self._damage.append(Problem(self._name, f"frame that ends at byte {end}", cause, RUN_AGAIN))
+
+
+def _read(stream: BinaryIO) -> bytes:
+    """Read to the end, cancellable in between: a log that is not in memory yet may take seconds from the disk."""
+    data = BytesIO()
+    while data.tell() < _MAX_LOG and (piece := stream.read(_PIECE)):
+        check()
+        data.write(piece)
+    return data.getvalue()
 
 
 def _test_result(name: str, outcome: Outcome) -> TestResult:
