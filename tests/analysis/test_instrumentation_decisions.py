@@ -1,7 +1,6 @@
 """Sources whose decisions ask a switchboard do what they did, and go the other way where that is asked for."""
 # ruff: noqa: E501 - programs of one line each, as a table
 
-import asyncio
 import sys
 import traceback
 
@@ -10,7 +9,6 @@ import pytest
 from suspectra_recorder.experiments.decisions import instrument
 from suspectra_recorder.experiments.switchboard import EVERY, StepsSpent, Switchboard
 from suspectra_recorder.instrumentation.cells import with_cells
-from suspectra_recorder.instrumentation.source import parse
 
 NAME = "__suspectra_board__"
 
@@ -209,9 +207,3 @@ def test_guards_are_known():
     source = "def f(x):\n    if x:\n        raise ValueError\n    if x and not x:\n        y = 1\n    else:\n        raise KeyError\n    if x:\n        x = 1"
     _, board = loaded(source)
     assert [site.guard for site in board.sources[0].sites] == [True, True, True, True, False]
-
-
-def test_python_itself_can_compile_it():
-    source = "".join(f"def f{n}(x):\n    {text[0]!r}\n" for n, text in enumerate(SAME.values()))
-    parse(source.encode(), "program.py")
-    assert asyncio.iscoroutinefunction(loaded(SAME["async"][0])[0]["g"])
