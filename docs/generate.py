@@ -151,10 +151,10 @@ works in any client that has the LSP feature in question:
 | LSP | what it shows |
 |---|---|
 | `textDocument/publishDiagnostics` | suspicious lines: `code` is the technique, `codeDescription` its page, `data` the counts; a warning up to average rank 5, information up to 10, a hint beyond; `relatedInformation` the failing tests that execute the line. A file with suspects that was changed before the server saw the text that ran gets one diagnostic with the code `changed-since-run` instead of marks on wrong lines. A report of subgraphs (SBBFL) is shown as regions: one diagnostic for each run of statements of a subgraph, `data` telling which part it is and `relatedInformation` where the others are |
-| `textDocument/hover` | why a line stands where it stands, on every line that a failing test executes, and how many steps a reader is expected to take there |
+| `textDocument/hover` | why a line stands where it stands, on every line that a failing test executes, and how many steps a reader is expected to take there; on tied lines what would tell them apart |
 | `textDocument/codeLens` | rank and score above the most suspicious functions, and where to look next |
 | `textDocument/inlayHint` | rank and score at the end of suspicious lines (off by default) |
-| `textDocument/codeAction` | explain, where to look next, mark as examined or innocent, next suspect, another technique |
+| `textDocument/codeAction` | explain, why not this line (also on lines that are not suspects, if asked for), what would tell tied lines apart, where to look next, mark as examined or innocent, next suspect, another technique |
 | `workspace/symbol` | the suspects |
 | `workspace/executeCommand` | the commands below |
 

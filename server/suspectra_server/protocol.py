@@ -138,6 +138,25 @@ COMMANDS = (
         icon="question",
     ),
     Command(
+        "whyNot",
+        "Why Not This Line?",
+        (_URI, _LINE),
+        "{markdown, headline, sentences: string[], location} | null",
+        "By what a line stands behind the first suspect, and which tests execute one of the two and not the other; of a"
+        " line that no failing test executes, how near they come. Null where nothing is measured on the line. A client"
+        " that does not take `suspectra/status` also gets the text as `window/showMessage`.",
+        icon="question",
+    ),
+    Command(
+        "tellApart",
+        "What Would Tell These Apart?",
+        (Field("uri?", "string", "The document."), Field("line?", "number", _LINE.text)),
+        "{markdown, headline, sentences: string[], location} | null",
+        "What would tell lines of one score apart: those that have the score of a line, or the first tie. Steps"
+        " come with their gain in bits. Null where there is no suspect. Shown like `suspectra.server.whyNot`.",
+        icon="split-horizontal",
+    ),
+    Command(
         "markExamined",
         "Mark as Examined",
         (_URI, _LINE),

@@ -73,6 +73,34 @@ def test_explain_gives_markdown_and_place(client, shop, find_line):
     assert not client.messages
 
 
+def test_what_tells_suspects_apart(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    first, tied, other = (
+        find_line(path, text) for text in ("off = off - amount", "return by_amount", "off = amount * percent")
+    )
+    answer = client.command("whyNot", path.as_uri(), tied)
+    assert answer["location"]["range"]["start"]["line"] == tied
+    assert answer["headline"] == "Why not shop/vouchers.py:7?"
+    assert answer["sentences"][0] == "vouchers.py:7 stands at rank 3; the first suspect is vouchers.py:17."
+    assert "1 passing test executes vouchers.py:7, and it does not execute vouchers.py:17." in answer["sentences"]
+    assert answer["sentences"][-2].endswith("That gains 1.00 of 1.00 bits.")
+    assert "vouchers" in answer["markdown"]
+    said = client.command("whyNot", path.as_uri(), first)["sentences"]
+    assert said[0] == "vouchers.py:17 is the first suspect, and vouchers.py:16 the next statement."
+    said = client.command("whyNot", path.as_uri(), other)["sentences"]
+    assert said[0].startswith("No failing test executes vouchers.py:11, and 3 passing tests execute it.")
+    assert client.command("whyNot", path.as_uri(), 1) is None, "no statement is there"
+    assert client.command("tellApart", path.as_uri(), other) is None, "it is no suspect"
+    for arguments in ([], [path.as_uri(), tied]):
+        answer = client.command("tellApart", *arguments)
+        assert answer["headline"] == "2 statements at ranks 3 to 4 have the same score."
+        assert answer["location"]["range"]["start"]["line"] == tied
+    with pytest.raises(client.Error) as caught:
+        client.command("whyNot")
+    assert caught.value.code == INVALID_PARAMS
+
+
 def test_a_client_without_a_view_is_told_in_messages(client, shop):
     client.start(shop, capabilities={})
     client.command("explain")

@@ -157,6 +157,20 @@ def test_a_hover_explains_in_words_and_numbers(client, shop, find_line):
     assert hover("def by_amount") is None
 
 
+def test_a_hover_ends_with_the_best_step_where_lines_are_tied(client, shop, find_line):
+    client.start(shop)
+    path = shop / "shop/vouchers.py"
+    uri = client.open(path)
+
+    def last(text):
+        asked = {"textDocument": {"uri": uri}, "position": {"line": find_line(path, text), "character": 9}}
+        return client.request("textDocument/hover", asked)["contents"]["value"].split("\n\n")[-1]
+
+    step = "If possible, add a test that calls `by_amount` directly: it has 1 of these 2 statements."
+    assert client.ask_until(lambda: last("return by_amount") == step)
+    assert "If possible" not in last("off = off - amount"), "it has its score alone"
+
+
 def test_a_client_without_markdown_gets_plain_text(client, shop, capable, find_line):
     del capable["textDocument"]["hover"]
     client.initialize(shop, capabilities=capable)
@@ -228,6 +242,7 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
     offered = actions(line, diagnostics=client.diagnostics[uri][:1])
     assert [action["command"]["command"].removeprefix("suspectra.server.") for action in offered] == [
         "explain",
+        "whyNot",
         "jump",
         "markExamined",
         "markInnocent",
@@ -237,7 +252,14 @@ def test_code_actions_offer_what_a_reader_may_want(client, shop, find_line):
     assert offered[0]["diagnostics"][0]["source"] == "suspectra"
     assert actions(line, only=["refactor"]) == []
     assert actions(0) == []
-    step = offered[4]["command"]
+    assert [action["title"] for action in actions(find_line(path, "return by_amount"))][1:3] == [
+        "Why not this line?",
+        "What would tell these apart?",
+    ]
+    unsuspected = find_line(path, "off = amount * percent")
+    assert [action["title"] for action in actions(unsuspected)] == ["Why not this line?"]
+    assert actions(unsuspected, triggerKind=2) == [], "no light on lines that nobody asked about"
+    step = offered[5]["command"]
     assert client.request("workspace/executeCommand", step)["range"]["start"]["line"] == find_line(
         path, "if off > amount"
     )

@@ -39,12 +39,12 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       }
     };
   const about =
-    (command: string): Run =>
+    (command: string, otherwise = t('This line is not a suspect')): Run =>
     async (suspect, argument) => {
       const location: [string, number] =
         isLocation(argument) && !suspect ? [argument.uri, argument.line] : locationOf(suspect);
       if (!(await server.command(command, ...location))) {
-        showStatus(t('This line is not a suspect'));
+        showStatus(otherwise);
       }
     };
   const commands: Record<string, Run> = {
@@ -56,6 +56,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     firstSuspect: step(serverCommands.firstSuspect),
     back: step(serverCommands.back),
     explain: about(serverCommands.explain),
+    whyNot: about(serverCommands.whyNot, t('Nothing is measured on this line')),
+    tellApart: about(serverCommands.tellApart),
     markExamined: about(serverCommands.markExamined),
     markInnocent: about(serverCommands.markInnocent),
     clearExamined: () => server.command(serverCommands.clearExamined),

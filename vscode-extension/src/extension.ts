@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 
+import { Answers } from './answers';
 import { Chains } from './chains';
 import { Server } from './client';
 import { registerCommands } from './commands';
@@ -41,6 +42,7 @@ export function activate(context: vscode.ExtensionContext): void {
     view,
     chains,
     new Explanations(started, model),
+    new Answers(started),
     new Decorations(model),
     new Testing(started, model),
     registerCommands({ server: started, model, view, status, chains }),

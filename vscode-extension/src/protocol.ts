@@ -115,6 +115,14 @@ export interface Explanation {
   location: Location;
 }
 
+/** Result of the commands `suspectra.server.whyNot` and `suspectra.server.tellApart`. */
+export interface Answer {
+  markdown: string;
+  headline: string;
+  sentences: string[];
+  location: Location | null;
+}
+
 /** Result of the command `suspectra.server.jump`. */
 export interface Jump {
   origin: CodeLocation;
@@ -227,6 +235,8 @@ export const serverCommands = {
   previousSuspect: 'suspectra.server.previousSuspect',
   firstSuspect: 'suspectra.server.firstSuspect',
   explain: 'suspectra.server.explain',
+  whyNot: 'suspectra.server.whyNot',
+  tellApart: 'suspectra.server.tellApart',
   markExamined: 'suspectra.server.markExamined',
   markInnocent: 'suspectra.server.markInnocent',
   clearExamined: 'suspectra.server.clearExamined',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { answer } from '../src/answerPage';
 import { chainPage, noChain } from '../src/chainPage';
 import { explanation, noLongerSuspect } from '../src/explanationPage';
 import { html, page } from '../src/html';
@@ -45,6 +46,19 @@ const reasons: Reasons = {
   examined: false,
   innocent: false,
 };
+
+describe('what tells suspects apart', () => {
+  it('is a headline and sentences, with names of tests as text', () => {
+    const told = { markdown: '', headline: 'Why not a.py:3?', sentences: ['test_<x> passes.'], location: null };
+    const { text } = answer(told);
+    expect(text).toContain('<h1>Why not a.py:3?</h1>');
+    expect(text).toContain('<p>test_&#60;x&#62; passes.</p>');
+    expect(text).not.toContain('data-action');
+    expect(answer({ ...told, location: { uri: location.uri, range: location.range } }).text).toContain(
+      'data-action="location"',
+    );
+  });
+});
 
 describe('html', () => {
   it('escapes everything but HTML', () => {

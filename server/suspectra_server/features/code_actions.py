@@ -30,22 +30,35 @@ def register(session: Session) -> None:
             if not mark.examined and mark.first <= params.range.end.line and params.range.start.line <= mark.last
         ]
         if not marks:
-            return []
+            line = params.range.start.line
+            asked = params.context.trigger_kind is not lsp.CodeActionTriggerKind.Automatic  # no light on every line
+            there = asked and folder.current().marks and folder.current().element_at(path, line) is not None
+            return _actions(session, params, [("Why not this line?", "whyNot", [uri, line])]) if there else []
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
+        tied = folder.current().ranking.shares_score(mark.suspect)
         wanted: list[tuple[str, str, list[Any]]] = [
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
+            ("Why not this line?", "whyNot", [uri, mark.first]),
+            *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),
             ("Look around from this suspect…", "jump", [cursor]),
             ("Mark suspect as examined", "markExamined", [uri, mark.first]),
             ("Mark suspect as innocent", "markInnocent", [uri, mark.first]),
             ("Go to the next suspect", "nextSuspect", [cursor]),
             ("Rank suspects with another technique…", "selectTechnique", []),
         ]
-        commands = [lsp.Command(title, COMMAND_IDS[name], arguments=arguments) for title, name, arguments in wanted]
-        if not session.can("text_document.code_action.code_action_literal_support"):
-            return list(commands)
-        own = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == SOURCE]
-        return [
-            lsp.CodeAction(command.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=own or None, command=command)
-            for command in commands
-        ]
+        return _actions(session, params, wanted)
+
+
+def _actions(
+    session: Session, params: lsp.CodeActionParams, wanted: list[tuple[str, str, list[Any]]]
+) -> list[lsp.CodeAction | lsp.Command]:
+    """Commands by title, name and arguments, in the form that the client takes."""
+    commands = [lsp.Command(title, COMMAND_IDS[name], arguments=arguments) for title, name, arguments in wanted]
+    if not session.can("text_document.code_action.code_action_literal_support"):
+        return list(commands)
+    own = [diagnostic for diagnostic in params.context.diagnostics if diagnostic.source == SOURCE]
+    return [
+        lsp.CodeAction(command.title, kind=lsp.CodeActionKind.QuickFix, diagnostics=own or None, command=command)
+        for command in commands
+    ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.arguments import are_names, checked, parse_cursor, parse_jump_options, parse_location
+from suspectra_server.features.distinctions import Answer, tell_apart, why_not
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
@@ -141,6 +143,35 @@ class Commands:
             text = lsp.ShowMessageParams(lsp.MessageType.Info, as_text(folder.snapshot, suspect))
             self._session.window_show_message(text)
         return {"markdown": as_markdown(folder.snapshot, suspect), "location": where}
+
+    async def why_not(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
+        """Compare a line with the first suspect."""
+        found = self._statement_at(*parse_location(uri, line))
+        if found is None:
+            self._say("Nothing is measured on this line.")
+            return None
+        element = found.element
+        return self._answer(found, await found.folder.ask(lambda ranking: why_not(ranking, element)))
+
+    async def tell_apart(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
+        """Say what would tell the lines of a tie apart."""
+        found = self._first() if uri is None else self._statement_at(*parse_location(uri, line))
+        if found is None or not found.ranking.ranked.spectrum.counts.ef[found.element] or found.suspect is None:
+            self._say("There is no suspect here." if uri else "There are no suspects.")
+            return None
+        element = None if uri is None else found.element
+        return self._answer(found, await found.folder.ask(lambda ranking: tell_apart(ranking, element)))
+
+    def _answer(self, statement: Statement, answer: Answer | None) -> dict[str, Any] | None:
+        if answer is None:
+            return None
+        self._say(answer.text)
+        now = replace(statement, element=answer.element).now()
+        return {**answer.as_dict(), "location": current_location(self._session, now) if now else None}
+
+    def _say(self, text: str) -> None:
+        if not self._session.takes_status:
+            self._session.answer(text)
 
     def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
         """Mark the suspect on a line as examined."""

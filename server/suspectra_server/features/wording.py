@@ -83,6 +83,7 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     if suspect.failing_tests:
         parts.append("Failing tests that execute it:\n\n" + "\n".join(_tests(ranking, suspect)))
     parts.append(markdown(ranking.failed_in(suspect)))
+    parts.append(markdown(snapshot.next_steps.get(suspect.element, "")))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -92,6 +93,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     lines = [explanation.headline, *explanation.sentences, explanation.formula, explanation.substituted]
     lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MAX_TESTS]]
     lines.append(snapshot.ranking.failed_in(suspect))
+    lines.append(plain(snapshot.next_steps.get(suspect.element, "")))
     return "\n".join(line for line in lines if line)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeVar
 
 from suspectra.errors import Problem
 from suspectra.evidence.boundary import Boundary
@@ -19,6 +20,7 @@ from suspectra_server.session.improvement import Improvement
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.moved_lines import LineHistory, MovedLines
 from suspectra_server.session.navigation_service import NavigationService
+from suspectra_server.session.next_steps import NextSteps
 from suspectra_server.session.project_tests import test_arguments
 from suspectra_server.session.ranker import Ranked, Ranker, Wanted, with_technique
 from suspectra_server.session.reader_marks import ReaderMarks, Reason
@@ -32,6 +34,8 @@ from suspectra_server.state.navigation import NavigationBasis, NavigationModels
 from suspectra_server.state.ranking import Ranking, RecordedLine
 from suspectra_server.state.snapshot import Snapshot
 from suspectra_server.timing import EDIT_DEBOUNCE_S, RANKING_NOTICE_S
+
+Answer = TypeVar("Answer")
 
 
 class Folder:
@@ -113,6 +117,8 @@ class Folder:
         self.navigation = NavigationService(
             uri, long_jobs, NavigationModels(self._ranker.edged), self._basis, self._lay_out
         )
+        self._next_steps = NextSteps(uri, long_jobs, self._lay_out)
+        self._long_jobs = long_jobs
         self._improvement = Improvement(uri, long_jobs, self._ranker, self._show)
         self._marks = ReaderMarks(uri, marks, files, self._restored)
         self._edits = Debouncer(self._loop, self._lay_out)
@@ -195,6 +201,7 @@ class Folder:
         self._evidence.close()
         self._edits.stop()
         self.navigation.close()
+        self._next_steps.close()
         self._drop_rankings()
         self.sources.close()
 
@@ -332,7 +339,13 @@ class Folder:
     def _go_on(self) -> None:
         """Do what a ranking is followed by."""
         self.sources_changed()
+        self._next_steps.renew(self.snapshot.ranking)
         self.navigation.renew()
+
+    async def ask(self, question: Callable[[Ranking], Answer]) -> Answer | None:
+        """Ask something about the present ranking, where it keeps nobody waiting; None without one."""
+        ranking = self.snapshot.ranking
+        return await self._long_jobs.run(lambda: question(ranking)) if ranking.report is not None else None
 
     def _lay_out(self, ranking: Ranking | None = None) -> None:
         """Make the snapshot of this moment, and say so if it differs."""
@@ -353,7 +366,10 @@ class Folder:
             ErrorMark.for_error(error, self.texts.placement(Version.for_error(error)) if error.file else None)
             for error in ranking.collection_errors
         )
-        after = Snapshot(ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors)
+        steps = self._next_steps.of(ranking)
+        after = Snapshot(
+            ranking, placements, self._marks.examined, self._marks.innocent, navigation, by_steps, errors, steps
+        )
         if after.differs_from(before):
             self.snapshot = after
             self._changed(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -189,6 +190,20 @@ class Ranking:
         if self.report.level[element] < 0 or not self.report.spectrum.counts.ef[element]:
             return None
         return self.report.suspect_of(element)
+
+    def shares_score(self, suspect: Suspect) -> bool:
+        """Whether the tests leave another suspect equal to one, whatever else puts them in order."""
+        return suspect.element in self._tied
+
+    @cached_property
+    def _tied(self) -> frozenset[int]:
+        """The shown suspects whose score another shown one has."""
+        report, elements = self.report, [suspect.element for suspect in self.suspects]
+        if report is None:
+            return frozenset()
+        ties = report.tie_of_level[report.level[elements]].tolist()
+        size = Counter(ties)
+        return frozenset(element for element, tie in zip(elements, ties, strict=True) if size[tie] > 1)
 
     def explain(self, suspect: Suspect) -> Explanation:
         """Why a suspect stands where it stands."""

@@ -60,6 +60,8 @@ class Snapshot:
         Suspects stand in the order of expected steps, where these are known.
     errors : tuple of ErrorMark
         What kept tests from being collected.
+    next_steps : mapping of int to str
+        For suspects in a tie what would tell it apart, in one sentence, by element.
     """
 
     ranking: Ranking
@@ -69,11 +71,12 @@ class Snapshot:
     navigation: NavigationModel | None = None
     by_steps: bool = False
     errors: tuple[ErrorMark, ...] = ()
+    next_steps: Mapping[int, str] = field(default_factory=dict)
 
     def differs_from(self, other: Snapshot) -> bool:
         """Whether anything can be seen of the difference."""
         same = self.ranking is other.ranking and self.navigation is other.navigation
-        names = ("placements", "examined", "innocent", "by_steps", "errors")
+        names = ("placements", "examined", "innocent", "by_steps", "errors", "next_steps")
         return not (same and all(getattr(self, name) == getattr(other, name) for name in names))
 
     @cached_property

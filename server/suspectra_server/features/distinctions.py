@@ -1,0 +1,68 @@
+"""Why not a line, and what would tell the lines of a tie apart: what the two commands say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from suspectra.distinctions.comparison import Comparison
+from suspectra.distinctions.tie import advise
+from suspectra.output.distinctions import heading, sentences
+from suspectra_server.state.ranking import Ranking
+from suspectra_server.text import markdown, plain
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A headline and some sentences, which hold names of tests.
+
+    Parameters
+    ----------
+    headline : str
+    sentences : tuple of str
+        Most important first.
+    element : int
+        The statement that it is about.
+    """
+
+    headline: str
+    sentences: tuple[str, ...]
+    element: int
+
+    @property
+    def text(self) -> str:
+        """For clients that show no Markdown."""
+        return "\n".join(plain(part) for part in (self.headline, *self.sentences))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For the client."""
+        parts = [f"**{markdown(self.headline)}**", *(markdown(sentence) for sentence in self.sentences)]
+        return {
+            "markdown": "\n\n".join(parts),
+            "headline": plain(self.headline),
+            "sentences": [plain(sentence) for sentence in self.sentences],
+        }
+
+
+def why_not(ranking: Ranking, element: int) -> Answer:
+    """A statement against the first suspect; in a worker thread."""
+    report, evidence = ranking.ranked, ranking.evidence
+    location = report.spectrum.elements.location(element)
+    if report.level[element] < 0:
+        return Answer(f"{location}", ("It is test code, which is not suspected.",), element)
+    program = evidence.program if evidence is not None else None
+    at_import = evidence.at_import if evidence is not None else None
+    comparison = Comparison.from_report(report, element, program, at_import)
+    said = list(comparison.sentences)
+    if comparison.tie is not None:
+        advice = advise(report, program, element)
+        said += [heading(advice), *sentences(advice)]
+    return Answer(f"Why not {location}?", tuple(said), element)
+
+
+def tell_apart(ranking: Ranking, element: int | None) -> Answer:
+    """The tie of a suspect, or the first one; in a worker thread."""
+    evidence = ranking.evidence
+    advice = advise(ranking.ranked, evidence.program if evidence is not None else None, element)
+    first = int(advice.tie.members[0]) if element is None else element
+    return Answer(heading(advice), tuple(sentences(advice)), first)
