@@ -6,8 +6,8 @@
 ;;; Commentary:
 
 ;; Commands for the Suspectra language server under eglot: run the tests, step through the suspects, choose where to
-;; look next.  Nothing here is needed for diagnostics and hovers.  `suspectra-map' holds them all; how to start the
-;; server and bind the map is in docs/editors/emacs.md.
+;; look next.  Diagnostics and hovers work without them.  `suspectra-map' has all of them; docs/editors/emacs.md says
+;; how to start the server and bind the map.
 
 ;;; Code:
 
@@ -25,28 +25,28 @@
                       `(:command ,(concat "suspectra.server." name) :arguments ,(vconcat arguments))))
 
 (defun suspectra--cursor ()
-  "Point, as the server's commands take it."
-  (let ((here (eglot--TextDocumentPositionParams)))
-    `(:uri ,(plist-get (plist-get here :textDocument) :uri) :position ,(plist-get here :position))))
+  "Point, in the form of the server's commands."
+  (let ((params (eglot--TextDocumentPositionParams)))
+    `(:uri ,(plist-get (plist-get params :textDocument) :uri) :position ,(plist-get params :position))))
 
 (defun suspectra--line ()
-  "The document and the line of point, as the server's commands take them."
+  "The document and the line of point, in the form of the server's commands."
   (let ((cursor (suspectra--cursor)))
     (list (plist-get cursor :uri) (plist-get (plist-get cursor :position) :line))))
 
-(defun suspectra--visit (place)
-  "Go to PLACE, if there is one, leaving a mark for xref; say whether there was."
-  (when place
-    (let ((path (url-filename (url-generic-parse-url (plist-get place :uri)))))
+(defun suspectra--visit (location)
+  "Go to LOCATION and push a mark for xref.  Return nil if LOCATION is nil."
+  (when location
+    (let ((path (url-filename (url-generic-parse-url (plist-get location :uri)))))
       (xref-push-marker-stack)
       (find-file (decode-coding-string (url-unhex-string path) 'utf-8))
       (goto-char (point-min))
-      (forward-line (plist-get (plist-get (plist-get place :range) :start) :line))
+      (forward-line (plist-get (plist-get (plist-get location :range) :start) :line))
       (back-to-indentation)
       t)))
 
 (defun suspectra--choose (prompt things name)
-  "Let the user choose one of THINGS, which NAME names, after PROMPT."
+  "Let the user choose one of THINGS at PROMPT; NAME returns the name of one."
   (let* ((named (mapcar (lambda (thing) (cons (funcall name thing) thing)) things))
          (table (lambda (text predicate action)
                   (if (eq action 'metadata)
@@ -54,13 +54,13 @@
                     (complete-with-action action named text predicate)))))
     (cdr (assoc (completing-read prompt table nil t) named))))
 
-(defun suspectra--where (place)
-  "PLACE in words."
-  (format "%s:%d" (plist-get place :file) (plist-get place :line)))
+(defun suspectra--where (location)
+  "LOCATION as file and line."
+  (format "%s:%d" (plist-get location :file) (plist-get location :line)))
 
 ;;;###autoload
 (defun suspectra-run-tests ()
-  "Run the tests and rank; the server says how it ended."
+  "Run the tests and rank; the server shows the outcome."
   (interactive)
   (suspectra--command "runTests")
   (message "The tests are running"))
@@ -87,7 +87,7 @@
   (suspectra--visit (suspectra--command "firstSuspect")))
 
 (defun suspectra-back ()
-  "Go back, step by step, to where the walk came from."
+  "Go back to the previous statement, step by step."
   (interactive)
   (or (suspectra--visit (suspectra--command "back"))
       (message "This is where you began")))
@@ -107,12 +107,12 @@
                   (plist-get suspect :function) (plist-get suspect :score))))))))
 
 (defun suspectra-jump ()
-  "Choose where to look next from point, likeliest first, and go there."
+  "Choose where to look next from point, most likely first, and go there."
   (interactive)
   (let* ((cursor (suspectra--cursor))
          (found (suspectra--command "jump" cursor '(:ask :json-false)))
          (move (if (seq-empty-p (plist-get found :moves))
-                   (message "Nothing leads on from here")
+                   (message "There is nowhere to go from here")
                  (suspectra--choose
                   "Where next? " (plist-get found :moves)
                   (lambda (move)
@@ -132,18 +132,18 @@
         (princ (plist-get (plist-get found :contents) :value))))))
 
 (defun suspectra-examined ()
-  "Take the suspect on the line of point off the marks."
+  "Mark the suspect on the line of point as examined."
   (interactive)
   (when (eq (apply #'suspectra--command "markExamined" (suspectra--line)) :json-false)
     (message "This line is not a suspect")))
 
 (defun suspectra-clear ()
-  "Bring all examined suspects back."
+  "Show all examined suspects again."
   (interactive)
   (suspectra--command "clearExamined"))
 
 (defun suspectra-technique ()
-  "Choose the technique that ranks, for this session."
+  "Choose the technique that ranks the suspects in this session."
   (interactive)
   (let ((chosen (suspectra--choose "Rank the suspects with: " (suspectra--request :suspectra/techniques nil)
                                    (lambda (technique) (plist-get technique :title)))))
@@ -165,7 +165,7 @@
     (define-key map "D" #'suspectra-clear)
     (define-key map "t" #'suspectra-technique)
     map)
-  "What can be done with suspects, to be bound to a prefix.")
+  "The commands on suspects, to be bound to a prefix key.")
 
 (provide 'suspectra)
 ;;; suspectra.el ends here

@@ -1,4 +1,4 @@
-"""Between Suspectra's nouns and LSP's: URIs and ranges."""
+"""Conversion between Suspectra's types and those of LSP: URIs, positions and ranges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def path_of(uri: str) -> Path | None:
 
 
 def range_of(mark: Mark, lines: Sequence[str], units: Units) -> lsp.Range:
-    """The whole statement."""
+    """The range of a whole statement."""
     return lsp.Range(
         position(mark.first, mark.start, lines, units),
         position(mark.last, mark.end, lines, units),
@@ -32,7 +32,7 @@ def range_of(mark: Mark, lines: Sequence[str], units: Units) -> lsp.Range:
 
 
 def first_line_of(mark: Mark, lines: Sequence[str], units: Units) -> lsp.Range:
-    """The first line of the statement."""
+    """The range of the first line of a statement."""
     return lsp.Range(
         position(mark.first, mark.start, lines, units),
         position(mark.first, mark.line_end, lines, units),
@@ -40,13 +40,13 @@ def first_line_of(mark: Mark, lines: Sequence[str], units: Units) -> lsp.Range:
 
 
 def position(line: int, column: int, lines: Sequence[str], units: Units) -> lsp.Position:
-    """A column of a line, both counted from 0 and the column in code points, in the client's units."""
+    """The LSP position of a line and a column, counted from 0 and in code points."""
     text = lines[line] if line < len(lines) else ""
     return lsp.Position(line, units.count(text[:column]))
 
 
 def whole_line(line: int) -> lsp.Range:
-    """A line from its start to the start of the next."""
+    """The range from the start of a line to the start of the next."""
     return lsp.Range(lsp.Position(line, 0), lsp.Position(line + 1, 0))
 
 

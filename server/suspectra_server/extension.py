@@ -1,7 +1,7 @@
 """What the VS Code extension contributes: the settings and commands of the server, and a few of its own.
 
 `docs/generate.py` writes this into the extension's manifest. Menus, views, key bindings and the walkthrough are VS
-Code's own business and stand in the manifest alone.
+Code's own concern, and only in the manifest.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from suspectra_server.settings import ADVANCED, GENERAL, SECTION, SETTINGS, Sett
 
 CATEGORY = "Suspectra"
 HEADINGS = {GENERAL: "", ADVANCED: "%configuration.advanced%"}
-"""The headings of the settings, and the keys of their titles. The extension's own name is not translated."""
+"""The headings of the settings, and the keys of their titles. The name of the extension is not translated."""
 
 
 @dataclass(frozen=True)
 class ExtensionCommand:
-    """A command that the extension carries out itself.
+    """A command that the extension executes itself.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ EXTENSION_SETTINGS = (
             "decorations",
             True,
             "Tint suspicious lines, and mark them in the gutter and in the overview ruler, by their score."
-            " `#suspectra.inlayHints#` says the same in words.",
+            " `#suspectra.inlayHints#` shows the same as text.",
         )
     ),
     Setting(
@@ -81,9 +81,9 @@ EXTENSION_SETTINGS = (
             "interpreter",
             (),
             "The Python that runs the Suspectra server, and any arguments for it. `${workspaceFolder}` and `~` are"
-            " filled in. Empty: the environment selected in the Python extension, the workspace's `.venv` or `venv`, or"
-            " the Python on the `PATH`, whichever first has Suspectra. If none has, the first is used to make a"
-            " private environment for the server.",
+            " replaced. Empty: the environment selected in the Python extension, the workspace's `.venv` or `venv`, or"
+            " the Python on the `PATH`; the first of them that has Suspectra. If none has it, the first one is used to"
+            " create a private environment for the server.",
         ),
         scope="machine-overridable",
         names="program",
@@ -92,10 +92,10 @@ EXTENSION_SETTINGS = (
         Option(
             "import_strategy",
             "fromEnvironment",
-            "Which Suspectra runs as the server. Your tests run with your own Python either way.",
+            "Which Suspectra runs as the server. Your tests always run with your own Python.",
             values={
-                "fromEnvironment": "The Suspectra of your environment, where there is one that goes with this"
-                " extension; else the one that comes with the extension, in a private environment.",
+                "fromEnvironment": "The Suspectra of your environment, if its version fits this extension; otherwise"
+                " the one that comes with the extension, in a private environment.",
                 "useBundled": "Always the Suspectra that comes with this extension, in a private environment.",
             },
         )
@@ -148,7 +148,7 @@ def configuration() -> list[dict[str, Any]]:
 
 
 def restricted() -> list[str]:
-    """The part ``restrictedConfigurations``: what would start a program that the workspace names."""
+    """The part ``restrictedConfigurations``: settings that name programs to start."""
     return [f"{SECTION}.{setting.name}" for setting in (*EXTENSION_SETTINGS, *SETTINGS) if setting.names == "program"]
 
 

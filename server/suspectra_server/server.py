@@ -1,4 +1,4 @@
-"""The language server: wires one client to its workspace folders and to the features."""
+"""The language server: connects one client with its workspace folders and the features."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ class SuspectraServer(LanguageServer):
     Parameters
     ----------
     trusting : bool
-        Whether the client's word counts that it trusts the workspace.
+        Whether the client may trust the workspace.
 
     Attributes
     ----------
     jobs : Jobs
         Where rankings are made.
     long_jobs : Jobs
-        Where models, and better rankings in place of quick ones, are made.
+        Where models are made, and better rankings that replace quick ones.
     """
 
     protocol: wire.Protocol
@@ -107,11 +107,11 @@ class SuspectraServer(LanguageServer):
         self._configuration: Configuration | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._changing = asyncio.Lock()
-        self._learning: asyncio.Task[None] | None = None  # asks for settings that have changed
-        self._outdated = False  # they have changed again since it asked
+        self._reading_settings: asyncio.Task[None] | None = None  # requests changed settings
+        self._outdated = False  # they have changed again since that request
         self._started = asyncio.Event()  # the folders are known
 
-    # what the client is
+    # capabilities of the client
 
     def can(self, capability: str) -> Any:
         """A client capability by its path, None where the client does not have it."""
@@ -119,20 +119,20 @@ class SuspectraServer(LanguageServer):
 
     @property
     def units(self) -> Units:
-        """The units of columns the client wants."""
+        """The units in which the client counts columns."""
         return Units.for_encoding(self.workspace.position_encoding)
 
     @property
-    def takes_status(self) -> bool:
-        """Whether the client shows `suspectra/status`, and so has a place of its own for what is going on."""
+    def supports_status(self) -> bool:
+        """Whether the client shows `suspectra/status`, so that it needs no messages about the state."""
         own = (self.client_capabilities.experimental or {}) if self._configuration else {}
         section = own.get("suspectra") if isinstance(own, Mapping) else None
         return isinstance(section, Mapping) and section.get("status") is True
 
-    # life
+    # start and end
 
     async def start(self, params: lsp.InitializeParams) -> None:
-        """Take the client's folders and options; called while `initialize` is answered."""
+        """Read the client's folders and options; called while `initialize` is answered."""
         options = params.initialization_options
         self.trust.read(options)
         self._configuration = Configuration(options, self.trust)
@@ -144,15 +144,15 @@ class SuspectraServer(LanguageServer):
             folders = [lsp.WorkspaceFolder(root, "")]
         self.protocol.keep_documents(Documents, root, folders)
         self.learned = await self.files.run(Learned)
-        alone = len(folders) == 1  # several were chosen with care
+        alone = len(folders) == 1  # of several, each was chosen by the user
         for folder in folders:
             await self._add(folder.uri, look_up=alone and self.trust.granted)
         self._started.set()
 
     async def begin(self) -> None:
-        """The client is ready: learn its settings, then rank."""
-        await self._started.wait()  # a client may say so before it has the answer to `initialize`
-        # files are watched by the server itself: clients' watchers are slow to follow a whole workspace
+        """The client is ready: read its settings, then rank."""
+        await self._started.wait()  # a client may send `initialized` before it has the answer to `initialize`
+        # the server watches files by itself: watchers of clients are slow in a large workspace
         if self.can("workspace.did_change_configuration.dynamic_registration"):
             options = lsp.DidChangeConfigurationRegistrationOptions(section=SECTION)
             wanted = lsp.Registration("suspectra-settings", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION, options)
@@ -160,18 +160,18 @@ class SuspectraServer(LanguageServer):
         try:
             await asyncio.wait_for(self.configure(), CONFIGURATION_TIMEOUT_S)
         except asyncio.TimeoutError:
-            log.warning("the client does not say its settings; going on without")
+            log.warning("the client does not send its settings; going on without")
         self.rank()
         self.send_status()
 
     async def save(self) -> None:
-        """Wait for marks that are still being written, but not for ever."""
+        """Wait a moment for marks that are still being written."""
         if any(folder.unsaved for folder in self.folders):
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self.files.run(lambda: None), SAVE_TIMEOUT_S)  # after all that waits before it
+                await asyncio.wait_for(self.files.run(lambda: None), SAVE_TIMEOUT_S)  # runs after all waiting jobs
 
     def stop_working(self) -> None:
-        """End everything that runs, but for what is still being written."""
+        """Stop everything except writing files."""
         self.test_run.cancel()
         for task in list(self._tasks):
             task.cancel()
@@ -182,7 +182,7 @@ class SuspectraServer(LanguageServer):
         self.long_jobs.stop()
 
     def stop(self) -> None:
-        """End everything that runs."""
+        """Stop everything."""
         self.stop_working()
         self.files.stop()
 
@@ -199,21 +199,21 @@ class SuspectraServer(LanguageServer):
     # settings
 
     def settings_changed(self, pushed: Any) -> None:
-        """Learn the settings anew; of all changes that come while the client is being asked, the newest counts."""
+        """Read the settings again. Of changes during a request for them, the newest counts."""
         if pushed is not None:
             self._configured.push(pushed)
         self._outdated = True
-        if self._learning is None or self._learning.done():
-            self._learning = asyncio.ensure_future(self._learn())
-            self.keep_running(self._learning)
+        if self._reading_settings is None or self._reading_settings.done():
+            self._reading_settings = asyncio.ensure_future(self._read_settings())
+            self.keep_running(self._reading_settings)
 
-    async def _learn(self) -> None:
+    async def _read_settings(self) -> None:
         while self._outdated:
             self._outdated = False
             await self.configure()
 
     async def configure(self) -> None:
-        """Learn the settings: ask where the client can be asked, else take what it pushed."""
+        """Read the settings: request them if the client supports that, otherwise use those that it sent."""
         configuration, folders = self._configured, list(self.folders)
         answers: list[Any] = [None] * len(folders)
         if self.can("workspace.configuration") and folders:
@@ -222,9 +222,9 @@ class SuspectraServer(LanguageServer):
             folder.configure(self._settings(answer))
 
     def _settings(self, answer: Any = None) -> Settings:
-        """The settings of a folder, given what the client answered for it; what is wrong with them is said."""
-        # a client without a place for our status learns of problems from messages alone
-        defaults = Settings() if self.takes_status else Settings(show_notifications="onWarning")
+        """The settings of a folder, given the client's answer for it. The user is notified of invalid ones."""
+        # a client without `suspectra/status` learns of problems only from messages
+        defaults = Settings() if self.supports_status else Settings(show_notifications="onWarning")
         settings, complaints = self._configured.settings(answer, defaults)
         for complaint in complaints:
             self.notices.notify(complaint, lsp.MessageType.Warning, settings)
@@ -232,7 +232,7 @@ class SuspectraServer(LanguageServer):
 
     @property
     def _configured(self) -> Configuration:
-        assert self._configuration is not None, "no message but `initialize` is handled before it"
+        assert self._configuration is not None, "only `initialize` is handled before it is set"
         return self._configuration
 
     # folders
@@ -265,7 +265,7 @@ class SuspectraServer(LanguageServer):
                 folder.opened(path, document)
 
     def _remove(self, uri: str) -> None:
-        """Close a folder, and take back what was said of it."""
+        """Close a folder, and remove its diagnostics and pending notifications."""
         if folder := self.folders.get(uri):
             self.folders.remove(uri)
             self.test_run.leave_out(folder)
@@ -276,7 +276,7 @@ class SuspectraServer(LanguageServer):
         """Folders were opened or closed."""
         for removed in event.removed:
             self._remove(removed.uri)
-        async with self._changing:  # each change is done before the next begins
+        async with self._changing:  # one change after another
             for added in event.added:
                 await self._add(added.uri)
         await self.configure()
@@ -294,7 +294,7 @@ class SuspectraServer(LanguageServer):
         """An open document."""
         return self.workspace.get_text_document(uri)  # type: ignore[return-value]
 
-    # what the client is told
+    # messages to the client
 
     def refresh(self, folder: Folder) -> None:
         """A folder has a new snapshot: publish what changed."""
@@ -317,7 +317,7 @@ class SuspectraServer(LanguageServer):
 
     def send_status(self) -> None:
         """Send `suspectra/status` where the client takes it."""
-        if self.takes_status and not self.protocol.finished.done():
+        if self.supports_status and not self.protocol.finished.done():
             self.protocol.notify(STATUS, self.status())
 
     def status(self) -> dict[str, Any]:
@@ -329,29 +329,29 @@ class SuspectraServer(LanguageServer):
         self.window_show_message(lsp.ShowMessageParams(kind, plain(text, MAX_TEXT)))
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Errors go to the log; nobody is served by a message box about a client's bad request."""
+        """Log errors: a message box about a client's bad request would help nobody."""
         log.warning("%s: %s", getattr(source, "__name__", source), error)
 
 
 def _resolved(opened: Path, look_up: bool) -> tuple[Path, Path]:
-    """The folder to serve for one that was opened, as it is named and with links followed; in a worker thread."""
+    """The folder to serve for an opened one, and its path with links resolved; called in a worker thread."""
     root = root_of(opened) if look_up else opened
     return root, Path(os.path.realpath(root))
 
 
 def make_server(*, trusting: bool = True) -> SuspectraServer:
-    """A server with all its features, and whether it takes its client's word that a workspace is trusted.
+    """A server with all its features; `trusting` says whether its client may trust a workspace.
 
     Needs a running loop.
     """
     server = SuspectraServer(trusting=trusting)
-    _register_life(server)
+    _register_lifecycle(server)
     for feature in FEATURES:
         feature.register(server)
     return server
 
 
-def _register_life(server: SuspectraServer) -> None:
+def _register_lifecycle(server: SuspectraServer) -> None:
     @server.feature(lsp.INITIALIZE)
     async def initialize(params: lsp.InitializeParams) -> None:
         await server.start(params)

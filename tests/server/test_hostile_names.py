@@ -143,7 +143,7 @@ def test_ten_thousand_files_changed_at_once_settle_in_one_ranking(client, shop, 
     rankings, loads, looks = [], [], []
     count(monkeypatch, Ranker, "rank", rankings, client)
     count(monkeypatch, Folder, "sources_changed", loads, client)
-    count(monkeypatch, Watcher, "_arrange", looks, client)  # the end of each look at all watched files
+    count(monkeypatch, Watcher, "_update_watches", looks, client)  # the end of each look at all watched files
     (log,) = (shop / ".suspectra/recording").glob("*.log")
     recorded = {log.relative_to(shop).as_posix(): log.read_bytes()}
     sources = {path.relative_to(shop).as_posix(): path.read_bytes() for path in shop.glob("shop/**/*.py")}

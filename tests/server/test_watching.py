@@ -187,7 +187,7 @@ class Watched:
         self.evidence = EvidenceFiles("folder", self.jobs, self.notified.watcher, self._rank)
 
     def _rank(self):
-        self.evidence.wait_no_more()
+        self.evidence.cancel_waiting()
         self.ranked.set()
 
     def states(self):

@@ -1,4 +1,4 @@
-/** The panel beside the code that shows the debugging model around where the reader is. */
+/** The panel beside the code that shows the debugging model around the reader's statement. */
 
 import * as vscode from 'vscode';
 
@@ -16,7 +16,7 @@ export class Chains implements vscode.Disposable {
   private readonly disposables: vscode.Disposable;
   private at: { uri: string; line: number } | undefined;
   private chain: Chain | null | undefined;
-  private asked = 0;
+  private requests = 0;
 
   constructor(
     private readonly server: Server,
@@ -25,9 +25,9 @@ export class Chains implements vscode.Disposable {
     this.disposables = vscode.Disposable.from(
       this.panel,
       server.onDidExecute((done) => {
-        const there = destination(done);
-        if (there && this.panel.open) {
-          this.at = { uri: there.uri, line: there.range.start.line };
+        const target = destination(done);
+        if (target && this.panel.open) {
+          this.at = { uri: target.uri, line: target.range.start.line };
           void this.refresh(false);
         }
       }),
@@ -50,9 +50,9 @@ export class Chains implements vscode.Disposable {
       return;
     }
     const { uri, line } = this.at;
-    const question = ++this.asked;
+    const request = ++this.requests;
     const chain = await this.server.request<Chain | null>(methods.chain, { uri, line }).catch(() => undefined);
-    if (question !== this.asked || chain === undefined) {
+    if (request !== this.requests || chain === undefined) {
       return;
     }
     this.chain = chain;

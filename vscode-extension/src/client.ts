@@ -19,7 +19,7 @@ const DOCUMENTS = ['python', 'c', 'cpp'].map((language) => ({ scheme: 'file', la
 type Library = typeof import('./library');
 let library: Library;
 
-/** Where the extension keeps what its server needs. */
+/** The folders of the extension. */
 export interface Home {
   /** The folder of the extension. Processes start there: in the workspace, files could shadow the server's modules. */
   folder: string;
@@ -41,7 +41,7 @@ export class Server implements vscode.Disposable {
   private readonly notified = new Set<string>();
   private queue: Promise<void> = Promise.resolve();
 
-  /** Fires with every status. The state may be the same as before: then the suspects changed. */
+  /** Fires with every status. If the state is the same as before, the suspects have changed. */
   readonly onDidChange = this.changed.event;
 
   /** Fires with the result of every server command, from the palette, a lens or a code action. */
@@ -59,7 +59,7 @@ export class Server implements vscode.Disposable {
     return this.restartClient();
   }
 
-  /** Cancel the installation of the server in a private environment, if one is under way. */
+  /** Cancel the installation of the server in a private environment, if there is one. */
   cancelInstallation(): void {
     this.installation?.abort();
   }
@@ -143,7 +143,7 @@ export class Server implements vscode.Disposable {
     } catch (error) {
       this.client = undefined;
       this.output.error(String(error));
-      this.fail(t('The server did not start'), t('See the output “Suspectra” for what it said'));
+      this.fail(t('The server did not start'), t('See the output “Suspectra” for the details'));
     }
   }
 
@@ -236,7 +236,7 @@ export class Server implements vscode.Disposable {
           },
         },
         executeCommand: (command, args: unknown[]) => {
-          // Without arguments, the server would ask with a plain message. The extension has lists for this.
+          // Without arguments, the server would ask with a plain message. The extension has better lists.
           if (command === serverCommands.selectTechnique && !args.length) {
             return vscode.commands.executeCommand('suspectra.selectTechnique');
           }
@@ -249,7 +249,7 @@ export class Server implements vscode.Disposable {
     };
   }
 
-  /** The connection was lost. A server that ran is restarted after a delay that grows, a few times only. */
+  /** The connection was lost. A server that was running is restarted a few times, after longer and longer delays. */
   private closed(): CloseHandlerResult {
     const handled = { action: library.CloseAction.DoNotRestart, handled: true };
     if (this.client?.state !== library.State.Running) {
@@ -272,7 +272,7 @@ export class Server implements vscode.Disposable {
   private fail(problem: string, cure: string): void {
     this.output.error(`${problem}. Fix: ${cure}`);
     this.changed.fire({ state: 'noServer', problem, cure });
-    // The user did not ask for anything, so each problem is shown once, and only if notifications are on.
+    // The user did not give a command, so each problem is shown once, and only if notifications are on.
     const wanted = vscode.workspace.getConfiguration('suspectra').get<string>('showNotifications', 'off');
     if (wanted !== 'off' && !this.notified.has(problem)) {
       this.notified.add(problem);

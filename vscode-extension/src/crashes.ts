@@ -1,4 +1,4 @@
-/** When a server that crashed is restarted, and when not any more. Knows nothing of VS Code. */
+/** When a server that crashed is restarted, and when no longer. Knows nothing of VS Code. */
 
 const RESTART_DELAYS_MS = [0, 1000, 3000, 9000];
 const WINDOW_MINUTES = 3;
@@ -8,10 +8,10 @@ export class Crashes {
 
   constructor(private readonly now: () => number = Date.now) {}
 
-  /** So many crashes are followed by a restart. */
+  /** The number of crashes after which the server is restarted. */
   static readonly max = RESTART_DELAYS_MS.length;
 
-  /** Crashes longer ago than this do not count. */
+  /** Older crashes do not count. */
   static readonly minutes = WINDOW_MINUTES;
 
   /** Count a crash. Returns the milliseconds to wait before the restart, or nothing after too many crashes. */

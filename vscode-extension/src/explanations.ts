@@ -1,4 +1,4 @@
-/** The panel beside the code that explains a suspect, and keeps up with the ranking and with edits. */
+/** The panel beside the code that explains a suspect. It follows the ranking and edits. */
 
 import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
@@ -20,7 +20,7 @@ export class Explanations implements vscode.Disposable {
   private readonly disposables: vscode.Disposable;
   private at: { uri: string; line: number } | undefined;
   private reasons: Reasons | undefined;
-  private asked = 0;
+  private requests = 0;
 
   /** Shows each answer to `suspectra.server.explain`. While the panel is open, it follows the steps of the reader. */
   constructor(
@@ -30,11 +30,11 @@ export class Explanations implements vscode.Disposable {
     this.disposables = vscode.Disposable.from(
       this.panel,
       server.onDidExecute((done) => {
-        const there = destination(done);
+        const target = destination(done);
         if (done.command === serverCommands.explain && done.result) {
           void this.show((done.result as Explanation).location, true);
-        } else if (there && this.panel.open) {
-          void this.show(there, false);
+        } else if (target && this.panel.open) {
+          void this.show(target, false);
         }
       }),
       model.onDidChange(() => this.panel.open && void this.refresh()),
@@ -60,20 +60,20 @@ export class Explanations implements vscode.Disposable {
       return;
     }
     const { at } = this;
-    const question = ++this.asked;
+    const request = ++this.requests;
     const reasons = await this.server
       .request<Reasons | null>(methods.explanation, { uri: at.uri, line: at.line })
       .catch(() => undefined); // no server: the status item says so
-    if (question !== this.asked) {
+    if (request !== this.requests) {
       return;
     }
-    const place = this.reasons ? locationText(this.reasons.location) : t('This line');
+    const location = this.reasons ? locationText(this.reasons.location) : t('This line');
     this.reasons = reasons ?? this.reasons;
     const content = reasons
       ? explanation(reasons)
       : 'technique' in this.model.condition
-        ? noLongerSuspect(place)
-        : serverNotRunning(place);
+        ? noLongerSuspect(location)
+        : serverNotRunning(location);
     if (reveal) {
       this.panel.show(content);
     } else {

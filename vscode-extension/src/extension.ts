@@ -47,9 +47,9 @@ export function activate(context: vscode.ExtensionContext): void {
     new Testing(started, model),
     registerCommands({ server: started, model, view, status, chains }),
     started.onDidExecute((done) => {
-      const there = destination(done);
-      if (there) {
-        view.reveal(there);
+      const target = destination(done);
+      if (target) {
+        view.reveal(target);
       }
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
@@ -65,7 +65,7 @@ export function activate(context: vscode.ExtensionContext): void {
       }
     }),
   );
-  // Starting Python takes a while: the editor is not kept waiting for it.
+  // Starting Python takes a while, so the editor does not wait for it.
   restart();
   void onDidChangeInterpreter(restart).then((listener) => listener && context.subscriptions.push(listener));
 }

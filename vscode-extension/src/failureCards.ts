@@ -8,9 +8,9 @@ export interface Card {
   key: string;
   label: string;
   description: string;
-  /** All of it. */
+  /** The full text. */
   tooltip: string;
-  /** The workspace folder whose tests were run, where it is known. */
+  /** The workspace folder whose tests were run, if it is known. */
   folder: string | undefined;
   /** Where the error is, the line counted from 0. */
   location: { uri: string; line: number; character: number } | undefined;

@@ -79,7 +79,7 @@ export function filtered(suspects: readonly Suspect[], filter: string): Suspect[
   });
 }
 
-/** What a grouping is called after “grouped”. */
+/** The name of a grouping, to be read after “grouped”. */
 export function groupingText(grouping: Grouping): string {
   return { none: '', file: t('by file'), function: t('by function'), test: t('by failing test') }[grouping];
 }

@@ -1,4 +1,4 @@
-/** How hot suspects are, on a scale of five: what bars, gutter marks and colours have in common. */
+/** How hot suspects are, on a scale of five that bars, gutter marks and colours share. */
 
 export const HEATS = [1, 2, 3, 4, 5] as const;
 export type Heat = (typeof HEATS)[number];
@@ -26,7 +26,7 @@ export function bar(heat: Heat): string {
   return '▰'.repeat(heat) + '▱'.repeat(5 - heat);
 }
 
-/** What marks are drawn with; the manifest's colours have the same hues. */
+/** The colours of marks; the colours in the manifest have the same hues. */
 export const GUTTER = {
   dark: { 1: '#8a8a8a', 2: '#c7a76c', 3: '#e2a03f', 4: '#f08a3c', 5: '#ff6b5e' },
   light: { 1: '#767676', 2: '#8a6d2f', 3: '#a35c00', 4: '#b84300', 5: '#c4162a' },

@@ -1,4 +1,4 @@
-/** HTML that holds any text safely. Knows nothing of VS Code. */
+/** HTML in which any text is safe. Knows nothing of VS Code. */
 
 export class Html {
   constructor(readonly text: string) {}
@@ -22,7 +22,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A whole page for a webview: no script but its own, and nothing from anywhere else. */
+/** A whole page for a webview. It runs its own script only, and loads nothing. */
 export function page(title: string, style: string, script: string, nonce: string): string {
   return html`<!DOCTYPE html>
 <html lang="en">

@@ -1,4 +1,4 @@
-/** The list of places to look at next, with probabilities and reasons. */
+/** The list of locations to look at next, with probabilities and reasons. */
 
 import * as vscode from 'vscode';
 
@@ -10,7 +10,7 @@ import { jumpTitle, moveText } from './messages';
 
 const MAX_MOVES = 20;
 
-/** Offer where to go from the cursor, and go there. Resolves to whether there was a place to go from. */
+/** Offer where to go from the cursor, and go there. Resolves to whether there was anything to offer. */
 export async function jump(
   server: Server,
   cursor: Cursor | undefined,
@@ -38,7 +38,7 @@ async function choose(offer: Jump, showChain: (from: Jump) => void): Promise<Mov
   };
   const pick = vscode.window.createQuickPick<vscode.QuickPickItem & { move: Move }>();
   pick.title = jumpTitle(offer);
-  pick.placeholder = t('The likeliest place first');
+  pick.placeholder = t('Most likely first');
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
   pick.buttons = [graph];

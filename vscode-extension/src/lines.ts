@@ -21,7 +21,7 @@ export function moved(line: number, changes: readonly Change[]): number {
       range.end.line === line &&
       range.end.character === 0
     ) {
-      shift += added; // lines put in above it
+      shift += added; // lines were inserted above it
     }
   }
   return line + shift;

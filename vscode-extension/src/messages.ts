@@ -90,7 +90,7 @@ export function reportText(report: Suspects): string {
   return t('{0} · {1} failed, {2} passed', technique, report.failed, report.passed);
 }
 
-/** The rank as people read it: ties share a span. */
+/** The rank; for a tie, its first and its last rank. */
 export function rankText(suspect: Pick<Suspect, 'rankBest' | 'rankWorst'>): string {
   const { rankBest, rankWorst } = suspect;
   return rankBest === rankWorst ? `${rankBest}` : `${rankBest}–${rankWorst}`;
@@ -126,15 +126,15 @@ export function rowTitle(suspect: Suspect): string {
   return suspect.examined ? struckThrough(title) : title;
 }
 
-/** The second text of a row: place, score, and why. */
+/** The second text of a row: location, score and reason. */
 export function rowDetail(suspect: Suspect): string {
   const line = suspectLocation(suspect).replace(/.*\//, '');
-  const place = suspect.folder ? `${suspect.folder} · ${line}` : line;
+  const location = suspect.folder ? `${suspect.folder} · ${line}` : line;
   const state = suspect.innocent ? `${t('innocent')} · ` : '';
-  return `${place} · ${scoreText(suspect.score)} · ${state}${reasonText(suspect)}`;
+  return `${location} · ${scoreText(suspect.score)} · ${state}${reasonText(suspect)}`;
 }
 
-/** Why, in a few words. */
+/** The reason for the score, in a few words. */
 export function reasonText({ ef, ep, nf, np }: Suspect): string {
   return t('{0} of {1} failing, {2} of {3} passing', ef, ef + nf, ep, ep + np);
 }
@@ -190,8 +190,8 @@ export function percentText(probability: number): string {
 }
 
 /** A location as `file:line`. */
-export function locationText(place: Pick<CodeLocation, 'file' | 'line'>): string {
-  return `${place.file}:${place.line}`;
+export function locationText(location: Pick<CodeLocation, 'file' | 'line'>): string {
+  return `${location.file}:${location.line}`;
 }
 
 /** A next location as an item of a list. */

@@ -82,11 +82,11 @@ export class Model implements vscode.Disposable {
         answered = this.fetchesWanted;
         const report = await this.server.request<Suspects>(methods.suspects, {});
         if ('technique' in this.condition) {
-          this.show(withFolders(report)); // unless the server went away meanwhile
+          this.show(withFolders(report)); // unless the server has ended meanwhile
         }
       }
     } catch (error) {
-      this.server.output.warn(String(error)); // the server went away; the next one says where it stands
+      this.server.output.warn(String(error)); // the server ended; the next one sends its state
     } finally {
       this.fetching = false;
     }

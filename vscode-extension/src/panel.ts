@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 
 import { type Html, page } from './html';
 
-/** Runs in the panel: shows each message as content, keeps open details open, reports clicks on `data-action`. */
+/** The script in the panel: it shows each message as content, keeps details open, and reports clicks on `data-action`. */
 const SCRIPT = `
 const editor = acquireVsCodeApi();
 const content = document.getElementById('content');
@@ -46,9 +46,7 @@ button:hover { text-decoration: underline; }
 button:focus-visible, summary:focus-visible, [tabindex]:focus-visible { outline: 1px solid var(--vscode-focusBorder); outline-offset: 2px; }
 .actions { display: flex; flex-wrap: wrap; gap: 0.5em; margin: 1em 0; }
 .actions button { background: var(--vscode-button-secondaryBackground); border: 1px solid var(--vscode-button-border, transparent); color: var(--vscode-button-secondaryForeground); padding: 0.2em 0.8em; }
-.actions code { overflow-wrap: anywhere; }
-button code { background: none; color: inherit; padding: 0; }
-button:hover { background: var(--vscode-button-secondaryHoverBackground); text-decoration: none; }
+.actions button:hover { background: var(--vscode-button-secondaryHoverBackground); text-decoration: none; }
 .notice { border-left: 3px solid var(--vscode-editorWarning-foreground); padding: 0.2em 0.8em; }
 summary { cursor: pointer; }
 `;
@@ -58,9 +56,9 @@ export class Panel implements vscode.Disposable {
   private content = '';
 
   /**
-   * @param type - What kind of panel, for VS Code.
+   * @param type - The type of the panel, for VS Code.
    * @param style - CSS after that of all panels.
-   * @param onAction - Called with the `data-action` of what was clicked. It is a word to look up, never trusted as more.
+   * @param onAction - Called with the `data-action` of what was clicked. It is only compared with known words.
    */
   constructor(
     private readonly type: string,

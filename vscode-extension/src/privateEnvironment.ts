@@ -1,9 +1,9 @@
 /**
- * The environment that the extension makes for its own server, out of the wheel it carries, where no environment of
- * the user's has Suspectra. Knows nothing of VS Code.
+ * The private environment for the server. It is made from the bundled wheels if no environment of the user has
+ * Suspectra. Knows nothing of VS Code.
  *
- * An environment is built under a temporary name and renamed when it is complete, so one that has its final name
- * works. It is kept as long as it is used, for every workspace whose Python is the same.
+ * An environment is built under a temporary name and renamed when it is complete, so one with a final name works.
+ * Workspaces with the same Python share it, and it is removed when it is no longer used.
  */
 
 import { execFile, spawn } from 'node:child_process';
@@ -16,22 +16,22 @@ import { t } from './l10n';
 import { ask, type Interpreter, type NotFound, shown } from './python';
 
 const MAX_UNUSED_DAYS = 30;
-const MAX_UNFINISHED_DAYS = 1; // as old as a folder must be that no installation can still be working on
+const MAX_UNFINISHED_DAYS = 1; // older ones are of installations that were killed
 const DAY = 24 * 60 * 60 * 1000;
 const PREFIX = 'server-';
 const UNFINISHED_PREFIX = 'unfinished-';
 
 export interface Installation {
   base: NonNullable<NotFound['base']>;
-  /** The server's; the other wheels in its folder are what it stands on. */
+  /** The wheel of the server; the other wheels in its folder are its dependencies. */
   wheel: string;
   /** The folder of all environments. */
   storage: string;
   /** Where processes are started. */
   cwd: string;
-  /** Ends it, leaving nothing behind. */
+  /** Cancels the installation, which leaves nothing behind. */
   signal: AbortSignal;
-  /** Takes every line that pip writes. */
+  /** Called with each line that pip prints. */
   log: (line: string) => void;
 }
 
@@ -52,7 +52,7 @@ export function wheelIn(folder: string): string | undefined {
   return name && path.join(folder, name);
 }
 
-/** All wheels that the extension was packaged with: none of them is looked for in an index. */
+/** All bundled wheels, which pip therefore does not download. */
 function bundledWith(wheel: string): string[] {
   const folder = path.dirname(wheel);
   const names = readdirSync(folder).filter((entry) => entry.endsWith('.whl'));
@@ -70,7 +70,7 @@ export async function findEnvironment(
   const interpreter = interpreterIn(folder);
   const answer = await ask(interpreter, installation.cwd);
   if (!('suspectra' in answer) || !answer.suspectra) {
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 }); // its Python is gone, or someone tidied in it
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }); // its Python is gone, or files in it were deleted
     return undefined;
   }
   const now = new Date();
@@ -78,7 +78,7 @@ export async function findEnvironment(
   return interpreter;
 }
 
-/** Make the environment. Fails with `InstallationError`, and with nothing left behind. */
+/** Make the environment. A failure is an `InstallationError`, and leaves nothing behind. */
 export async function createEnvironment(installation: Installation): Promise<Interpreter> {
   const { base, wheel, storage, cwd, signal, log } = installation;
   await mkdir(storage, { recursive: true });
@@ -86,7 +86,7 @@ export async function createEnvironment(installation: Installation): Promise<Int
   const folder = folderFor(base, wheel, storage);
   const building = await mkdtemp(path.join(storage, UNFINISHED_PREFIX));
   try {
-    // isolated: neither PYTHONPATH nor the workspace has a say in what is installed
+    // isolated: neither PYTHONPATH nor the workspace can affect what is installed
     const { command, args } = base.interpreter;
     await run(command, [...args, '-I', '-m', 'venv', building], cwd, signal, log).catch((error: unknown) => {
       throw installationError(signal, error, venvFailed(base.interpreter));
@@ -113,7 +113,7 @@ export async function createEnvironment(installation: Installation): Promise<Int
   }
 }
 
-/** Give a complete environment its name, unless another window was faster, or a broken one stands there. */
+/** Give a complete environment its final name. A broken one is replaced; one of another window is kept. */
 async function moveIntoPlace(building: string, folder: string): Promise<void> {
   if (existsSync(pythonIn(folder))) {
     return;
@@ -137,7 +137,7 @@ function folderFor(base: Installation['base'], wheel: string, storage: string): 
   return path.join(storage, PREFIX + names.join('-'));
 }
 
-/** Remove what was not used for long, and what an installation that was killed left. */
+/** Remove environments that were not used for long, and what killed installations left. */
 async function removeUnused(storage: string): Promise<void> {
   for (const name of await readdir(storage)) {
     const folder = path.join(storage, name);
@@ -179,7 +179,7 @@ function venvFailed(interpreter: Interpreter): Reason {
       ? t(
           'Install its venv module (on Debian and Ubuntu: apt install python3-venv), then run “Suspectra: Restart Server”',
         )
-      : t('See the output “Suspectra” for what it said, or set suspectra.interpreter to another Python'),
+      : t('See the output “Suspectra” for the details, or set suspectra.interpreter to another Python'),
   });
 }
 
@@ -201,7 +201,7 @@ function pipFailed(output: string, wheels: string[]) {
   }
   return {
     problem: t('pip could not install the server'),
-    cure: t('See the output “Suspectra” for what it said, then run “Suspectra: Restart Server”'),
+    cure: t('See the output “Suspectra” for the details, then run “Suspectra: Restart Server”'),
   };
 }
 
@@ -216,7 +216,7 @@ function brokenPackages(output: string, python: string) {
   };
 }
 
-/** Run a program to its end, handing out its lines. Fails with the last of them. */
+/** Run a program, and log its lines. A failure is an error with the last lines. */
 function run(
   command: string,
   args: string[],
@@ -230,7 +230,7 @@ function run(
       cwd,
       windowsHide: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32', // a group of its own, to be ended with all it started
+      detached: process.platform !== 'win32', // a process group, so that all its processes can be killed
     });
     const stop = () => killTree(child.pid);
     signal.addEventListener('abort', stop);
@@ -261,7 +261,7 @@ function run(
   });
 }
 
-/** End a program, and what it started. */
+/** Kill a program and all that it started. */
 function killTree(pid: number | undefined): void {
   if (pid === undefined) {
     return;

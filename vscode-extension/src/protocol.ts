@@ -69,7 +69,7 @@ export interface Problem {
 }
 
 export interface Suspect {
-  /** What the extension adds: the name of its workspace folder where there are several. */
+  /** The name of its workspace folder, which the extension adds if there are several. */
   folder?: string;
   uri: string;
   range: Range;
@@ -95,7 +95,7 @@ export interface Suspect {
   failingTests: string[];
   examined: boolean;
   innocent: boolean;
-  /** Expected steps from the top of the ranking; null while they are not known, or beyond any double. */
+  /** Expected steps from the top of the ranking; null while they are not known, and for infinity. */
   steps: number | null;
   band: 'high' | 'medium' | 'low';
 }
@@ -144,7 +144,7 @@ export interface CodeLocation {
   steps: number | null;
 }
 
-/** A place to look at next, with what leads there. */
+/** A location to look at next, with the reasons. */
 export interface Move extends CodeLocation {
   probability: number;
   reasons: string[];
@@ -226,8 +226,8 @@ export const methods = {
 } as const;
 
 /**
- * Commands the server executes. The client library registers each of them in VS Code, so the extension's own, which
- * people bind keys to, have other ids: `suspectra.nextSuspect`.
+ * Commands the server executes. The client library registers each of them in VS Code, so the commands of the
+ * extension have other ids, such as `suspectra.nextSuspect`.
  */
 export const serverCommands = {
   localize: 'suspectra.server.localize',
@@ -256,7 +256,7 @@ const STEPS: ReadonlySet<string> = new Set([
   serverCommands.back,
 ]);
 
-/** Where a command took the reader, if it is one that does. */
+/** The location that a command led the reader to, if any. */
 export function destination({ command, result }: { command: string; result: unknown }): Location | undefined {
   if (command === serverCommands.jump) {
     return (result as Jump | null)?.chosen ?? undefined;

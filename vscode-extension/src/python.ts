@@ -8,7 +8,7 @@ import { t } from './l10n';
 
 export const MINIMUM = [3, 10] as const;
 
-/** A way to start Python, and why it is worth trying. */
+/** A command that starts Python, and where it comes from. */
 export interface Interpreter {
   command: string;
   args: string[];
@@ -18,9 +18,9 @@ export interface Interpreter {
 /** The answer of an interpreter about itself. */
 export type Answer = { python: string; suspectra: string | undefined; executable?: string } | { failure: string };
 
-/** What the search is for. */
+/** What to search for. */
 export interface Wanted {
-  /** The version of Suspectra that the extension goes with. */
+  /** The version of Suspectra that fits the extension. */
   version: string;
   /** Whether an environment's own Suspectra may be used, rather than always the one that came with the extension. */
   fromEnvironment: boolean;
@@ -39,11 +39,11 @@ export interface NotFound {
 export interface InterpreterSearch {
   /** The setting `suspectra.interpreter`. */
   setting: readonly string[];
-  /** The interpreter selected in the Python extension, where that is installed. */
+  /** The interpreter selected in the Python extension, if that is installed. */
   active: string | undefined;
   /** Paths of the workspace folders. */
   folders: readonly string[];
-  /** In an untrusted workspace nothing that the workspace could have put there is started. */
+  /** Programs in an untrusted workspace are never started. */
   trusted: boolean;
   platform: NodeJS.Platform;
 }
@@ -57,11 +57,11 @@ export function interpreterSetting(value: unknown, warn: (problem: string) => vo
   if (Array.isArray(words) && words.every((word) => typeof word === 'string')) {
     return words.filter((word) => word.trim());
   }
-  warn('The setting suspectra.interpreter is not usable (it must be a list of strings), so it is passed over');
+  warn('The setting suspectra.interpreter is not usable (it must be a list of strings), so it is ignored');
   return [];
 }
 
-/** The interpreters to try, best first. A setting is an order: then nothing else is tried. */
+/** The interpreters to try, best first. If the setting is used, nothing else is tried. */
 export function candidates(basis: InterpreterSearch): Interpreter[] {
   const [command, ...args] = basis.setting.map((part) => fillIn(part, basis.folders[0]));
   if (command) {
@@ -122,7 +122,7 @@ export function ask(interpreter: Interpreter, cwd: string): Promise<Answer> {
   });
 }
 
-/** The first interpreter that is new enough and has Suspectra; if there is none, what to do about the nearest one. */
+/** The first interpreter that is new enough and has Suspectra; if there is none, the problem and its fix. */
 export async function search(
   interpreters: readonly Interpreter[],
   wanted: Wanted,
@@ -177,7 +177,7 @@ function verdict(answer: Answer): string {
   return `Python ${answer.python}${newEnough(answer.python) ? '' : ', too old'}, ${suspectra}`;
 }
 
-/** Whether two versions speak the same protocol: before 1.0 the second number counts too. */
+/** Whether two versions speak the same protocol: before 1.0 the second number counts, too. */
 export function compatible(one: string, other: string): boolean {
   const series = (version: string) =>
     version
@@ -192,7 +192,7 @@ function newEnough(version: string): boolean {
   return major > MINIMUM[0] || (major === MINIMUM[0] && minor >= MINIMUM[1]);
 }
 
-/** An interpreter as one would type it. */
+/** The command of an interpreter, as it would be typed. */
 export function shown(interpreter: Interpreter): string {
   return [interpreter.command, ...interpreter.args].map((part) => (/\s/.test(part) ? `"${part}"` : part)).join(' ');
 }

@@ -1,4 +1,4 @@
-/** The environment selected in Microsoft's Python extension, where that is installed. Nothing here needs it. */
+/** The environment selected in Microsoft's Python extension, if that is installed. The extension works without it. */
 
 import * as vscode from 'vscode';
 
@@ -31,6 +31,6 @@ async function pythonApi(): Promise<PythonApi | undefined> {
     const api = await extension?.activate();
     return api?.environments ? api : undefined;
   } catch {
-    return undefined; // it failed to start, and has said so itself
+    return undefined; // it failed to start, and has reported that itself
   }
 }

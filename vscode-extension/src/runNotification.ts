@@ -1,4 +1,4 @@
-/** The notification of a test run: how far it is, with a button that ends it. */
+/** The notification of a test run: its progress, and a button that cancels it. */
 
 import * as vscode from 'vscode';
 import type {

@@ -1,4 +1,4 @@
-/** The status bar item: what Suspectra is doing, one click from what can be done about it. */
+/** The status bar item: what Suspectra is doing. A click opens a menu of what the user can do. */
 
 import * as vscode from 'vscode';
 
@@ -54,7 +54,7 @@ export class StatusItem implements vscode.Disposable {
 function actions(condition: Condition, suspects: boolean, trusted: boolean): Action[] {
   const action = (icon: string, label: string, command: string): Action => ({
     label,
-    iconPath: new vscode.ThemeIcon(icon), // in the label, its name would be read out
+    iconPath: new vscode.ThemeIcon(icon), // a screen reader would read its name in the label
     command,
   });
   const output = action('output', t('Show Output'), 'suspectra.showOutput');

@@ -73,14 +73,14 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.refresh();
   }
 
-  /** Group the rows, now and in this workspace from now on. */
+  /** Group the rows, and remember the grouping for this workspace. */
   async group(grouping: Grouping): Promise<void> {
     this.grouping = grouping;
     this.refresh();
     await this.memento.update(GROUPING, grouping);
   }
 
-  /** Ask for a filter, which takes effect as it is typed; Escape brings the last one back. */
+  /** Ask for a filter. It takes effect as it is typed; Escape restores the previous one. */
   askForFilter(): void {
     const previous = this.filter;
     const input = vscode.window.createInputBox();
@@ -107,13 +107,13 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.refresh();
   }
 
-  /** List the suspects though all of them are examined. */
+  /** List the suspects even if all of them are examined. */
   showExamined(): void {
     this.showsExamined = true;
     this.refresh();
   }
 
-  /** Select the row of a place the reader went to. */
+  /** Select the row of a location that the reader went to. */
   reveal({ uri, range }: Location): void {
     this.follow(uri, range.start.line);
   }
@@ -148,10 +148,10 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return item;
   }
 
-  /** Rows of examined suspects are as pale as what is ignored. */
+  /** Rows of examined suspects are grayed out. */
   provideFileDecoration(uri: vscode.Uri): vscode.FileDecoration | undefined {
-    const pale = new vscode.ThemeColor('disabledForeground');
-    return uri.scheme === EXAMINED_SCHEME ? new vscode.FileDecoration(undefined, undefined, pale) : undefined;
+    const gray = new vscode.ThemeColor('disabledForeground');
+    return uri.scheme === EXAMINED_SCHEME ? new vscode.FileDecoration(undefined, undefined, gray) : undefined;
   }
 
   dispose(): void {
@@ -253,7 +253,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     }
   }
 
-  /** Select the row of the suspect on a line, where the view can be seen; the focus stays where it is. */
+  /** Select the row of the suspect on a line, if the view is visible. The focus does not move. */
   private follow(uri: string, line: number): void {
     clearTimeout(this.following);
     this.following = setTimeout(() => {
@@ -273,7 +273,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   }
 }
 
-/** What can be done about a run that failed. */
+/** The actions below a card. */
 function actions(parent: CardRow): ActionRow[] {
   const action = (label: string, icon: string, command: string): ActionRow => ({ parent, label, icon, command });
   return [
@@ -293,7 +293,7 @@ function actionItem({ parent, label, icon, command }: ActionRow): vscode.TreeIte
   return item;
 }
 
-/** Whether a command was given on a row of the view, and on which suspect's. */
+/** The suspect of the row on which a command was given, if there is one. */
 export function suspectOf(argument: unknown): Suspect | undefined {
   if (typeof argument !== 'object' || argument === null) {
     return undefined;

@@ -1,4 +1,4 @@
-/** The list of techniques. Moving through it shows each one's order at once: in the view, the lenses and the marks. */
+/** The list of techniques. Moving through it previews the order of each: in the view, the lenses and the marks. */
 
 import * as vscode from 'vscode';
 
@@ -7,7 +7,7 @@ import { t } from './l10n';
 import type { Model } from './model';
 import { methods, serverCommands, type Technique } from './protocol';
 
-/** A technique; without a word on clones it is as before, and matters to formulas only. */
+/** A technique. `cloneFailed` is for formulas; without it, that choice stays as it is. */
 interface Choice {
   name: string;
   cloneFailed?: boolean | undefined;

@@ -4,10 +4,10 @@ import type { Test } from './protocol';
 
 /** A file, a class or a test. */
 export interface TestNode {
-  /** Unlike that of any other node of the folder: of a test its name. */
+  /** Unique in the folder; for a test, its name. */
   id: string;
   label: string;
-  /** What is a test itself has one. */
+  /** The test, if the node is one. */
   test?: Test;
   uri: string | null;
   children: TestNode[];
@@ -35,7 +35,7 @@ export function treeOf(tests: readonly Test[]): TestNode[] {
   return roots;
 }
 
-/** The files and classes above a test, and its own name. A parameter may hold the separator too. */
+/** The files and classes above a test, and its own name. A parameter may contain the separator, too. */
 function partsOf(name: string): { above: string[]; label: string } {
   const bracket = name.indexOf('[');
   const plain = bracket < 0 ? name : name.slice(0, bracket);
@@ -44,21 +44,21 @@ function partsOf(name: string): { above: string[]; label: string } {
   return { above, label: own + name.slice(plain.length) };
 }
 
-/** As much of a `TestItem` as is needed to say what was chosen. */
+/** The part of a `TestItem` that is needed to find the chosen tests. */
 export interface Item<Self> {
   readonly id: string;
   readonly parent: Self | undefined;
   readonly children: Iterable<[string, Self]>;
 }
 
-/** The tests to run: `undefined` for all, also those that are not known yet. */
+/** The tests to run: `undefined` for all, including those that are not known yet. */
 export type Chosen = readonly string[] | undefined;
 
 /**
- * What a request is about, by folder.
+ * The tests that a request is about, by folder.
  *
  * @param roots - The items of the folders.
- * @param nameOf - The name of the test that an item is; nothing for files and classes.
+ * @param nameOf - Returns the name of a test; undefined for files and classes.
  */
 export function chosenTests<Self extends Item<Self>>(
   roots: readonly Self[],
@@ -66,14 +66,14 @@ export function chosenTests<Self extends Item<Self>>(
   include: readonly Self[] | undefined,
   exclude: readonly Self[] = [],
 ): Map<Self, Chosen> {
-  const left = new Set(exclude.map(({ id }) => id));
+  const excluded = new Set(exclude.map(({ id }) => id));
   const found = new Map<Self, Chosen>();
   for (const root of roots) {
     const own = (include ?? roots).filter((item) => rootOf(item).id === root.id);
-    if (!own.length || left.has(root.id)) {
+    if (!own.length || excluded.has(root.id)) {
       continue;
     }
-    const names = new Set(own.flatMap((item) => namesBelow(item, nameOf, left)));
+    const names = new Set(own.flatMap((item) => namesBelow(item, nameOf, excluded)));
     const whole = own.some((item) => item.id === root.id) && ![...exclude].some((item) => rootOf(item).id === root.id);
     if (whole || names.size) {
       found.set(root, whole ? undefined : [...names]);
@@ -89,11 +89,11 @@ function rootOf<Self extends Item<Self>>(item: Self): Self {
 function namesBelow<Self extends Item<Self>>(
   item: Self,
   nameOf: (item: Self) => string | undefined,
-  left: ReadonlySet<string>,
+  excluded: ReadonlySet<string>,
 ): string[] {
-  if (left.has(item.id)) {
+  if (excluded.has(item.id)) {
     return [];
   }
   const name = nameOf(item);
-  return name !== undefined ? [name] : [...item.children].flatMap(([, child]) => namesBelow(child, nameOf, left));
+  return name !== undefined ? [name] : [...item.children].flatMap(([, child]) => namesBelow(child, nameOf, excluded));
 }

@@ -142,7 +142,7 @@ export class Testing implements vscode.Disposable {
     }
   }
 
-  /** Publish the last recording once, if the setting says so. It may come from a terminal. */
+  /** Publish the last recording once, if the setting says so. It may have been made in a terminal. */
   private publishSoon(): void {
     clearTimeout(this.pending);
     const { state } = this.model.condition;

@@ -175,7 +175,7 @@ describe('a server that can not run', () => {
     expect(conditions.at(-1)).toEqual({
       state: 'noServer',
       problem: 'The server did not start',
-      cure: 'See the output “Suspectra” for what it said',
+      cure: 'See the output “Suspectra” for the details',
     });
     await expect(server.request(methods.suspects, {})).rejects.toThrow('The Suspectra server is not running.');
   });

@@ -85,7 +85,7 @@ class Commands:
 
     async def jump(self, cursor: Any = None, options: Any = None) -> dict[str, Any] | None:
         """List where to look next, and go there if a location is chosen."""
-        to, ask, limit = parse_jump_options(options, ask=not self._session.takes_status)
+        to, ask, limit = parse_jump_options(options, ask=not self._session.supports_status)
         current = self._at_reader(cursor) or self._first()
         if current is None:
             if ask:
@@ -135,11 +135,11 @@ class Commands:
         """Say why a line has its rank."""
         found = self._current() if uri is None else self._suspect_at(*parse_location(uri, line))
         if found is None:
-            if not self._session.takes_status:
+            if not self._session.supports_status:
                 self._session.answer("There is no suspect here." if uri else "There are no suspects.")
             return None
         folder, suspect, where = found
-        if not self._session.takes_status:
+        if not self._session.supports_status:
             text = lsp.ShowMessageParams(lsp.MessageType.Info, as_text(folder.snapshot, suspect))
             self._session.window_show_message(text)
         return {"markdown": as_markdown(folder.snapshot, suspect), "location": where}
@@ -170,7 +170,7 @@ class Commands:
         return {**answer.as_dict(), "location": current_location(self._session, now) if now else None}
 
     def _say(self, text: str) -> None:
-        if not self._session.takes_status:
+        if not self._session.supports_status:
             self._session.answer(text)
 
     def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
@@ -200,7 +200,7 @@ class Commands:
         learned = self._session.learned
         habit, prior = learned.habit, settings.p_jump
         low, high = habit.interval(prior)
-        if not self._session.takes_status:
+        if not self._session.supports_status:
             moves = f"{habit.jumps} of {habit.jumps + habit.returns} moves" if habit != JumpHabit() else "No moves"
             use = "" if settings.learn_jumps else " It is not used, as the setting learnJumps is off."
             self._session.answer(
@@ -222,7 +222,7 @@ class Commands:
         existed = await self._session.files.run(self._session.learned.reset)
         for folder in self._session.folders:
             folder.navigation.renew(after=0)
-        if not self._session.takes_status:
+        if not self._session.supports_status:
             self._session.answer(
                 "What was learned from your moves is forgotten." if existed else "Nothing was learned yet."
             )
@@ -436,7 +436,7 @@ class Commands:
     def _go_to(self, found: Found | None, current: Statement | None = None) -> lsp.Location | None:
         if found is not None:
             return self._visit(Statement.for_mark(*found), current)
-        if not self._session.takes_status:
+        if not self._session.supports_status:
             done = any(folder.snapshot.marks for folder in self._session.folders)
             self._session.answer("No other suspect is left." if done else self._session.status()["message"])
         return None
@@ -457,7 +457,7 @@ class Commands:
             start = location.range.start
             show = lsp.ShowDocumentParams(location.uri, take_focus=True, selection=lsp.Range(start, start))
             self._session.window_show_document(show)
-        elif not self._session.takes_status:
+        elif not self._session.supports_status:
             file, _ = statement.recorded_line
             suspect = statement.suspect
             why = f": {headline(statement.ranking, suspect)}" if suspect else ""

@@ -18,7 +18,7 @@ class Client(Protocol):
         """The units in which the client counts columns."""
 
     @property
-    def takes_status(self) -> bool:
+    def supports_status(self) -> bool:
         """Whether the client shows `suspectra/status`, so that it needs no messages about the state."""
 
     @property

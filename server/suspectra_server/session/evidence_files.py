@@ -1,4 +1,4 @@
-"""Deciding when changed evidence is complete enough to be ranked from. The files are looked at in a worker thread."""
+"""Decides when changed evidence is complete enough to be ranked. A worker thread accesses the files."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ States = Mapping[str, object]
 
 
 class EvidenceFiles:
-    """The files that one workspace folder is ranked from, and those that may be the next. Belongs to the loop.
+    """The evidence files of one workspace folder, and the paths at which others may appear. Belongs to the loop.
 
     Parameters
     ----------
     key : str
         What tells the folder's jobs and watches from those of others.
     files : Jobs
-        Where files are looked at.
+        Where files are accessed.
     watcher : Watcher
     rank : callable
         Called when there is something to rank.
     complete : callable
-        Called when a recording that still grew when it was ranked has ended without anything more to rank.
+        Called when a recording that was still growing has ended, if the last ranking has all of it.
     boundary : Boundary, optional
         Of the workspace folder.
     """
@@ -56,121 +56,121 @@ class EvidenceFiles:
         self._boundary = boundary
         self._loop = asyncio.get_running_loop()
         self._paths: frozenset[str] = frozenset()
-        self._known: States | None = None  # of these paths, when they were last looked at
-        self._unattended = False  # changes are not reported, as a timer says when to look
+        self._known: States | None = None  # the last known states of these paths
+        self._polled = False  # a timer checks the files, and changes are not reported
         self._ranked: States = MappingProxyType({})
         self._recorded = False
-        self._seen: States | None = None  # at the last look, while files settle
-        self._asked: States | None = None  # when the ranking that is on its way was asked for
-        self._growing = False  # when it was ranked
+        self._seen: States | None = None  # at the last check, while files change
+        self._requested: States | None = None  # when the ranking that is being made was requested
+        self._growing = False  # whether the ranked recording was still growing
         self._pace = Pace(self._loop.time)
         self._timer: asyncio.TimerHandle | None = None
-        self._resting: asyncio.TimerHandle | None = None
+        self._pause: asyncio.TimerHandle | None = None
 
     def watch(self, paths: Iterable[str], states: States | None = None) -> None:
-        """Watch these files, which were in these states when they were last looked at."""
+        """Watch these files, whose last known states are given."""
         self._paths, self._known = frozenset(paths), states
-        self._attend(growing=self._unattended)
+        self._update_watch(growing=self._polled)
 
-    def _attend(self, growing: bool) -> None:
-        """Watch for changes, but not while tests are being recorded: each is one, and only time says when to look."""
-        self._unattended = growing and bool(self._paths)
-        paths = () if self._unattended else self._paths
+    def _update_watch(self, growing: bool) -> None:
+        """Watch for changes; not while tests are being recorded, when each test is a change and a timer is enough."""
+        self._polled = growing and bool(self._paths)
+        paths = () if self._polled else self._paths
         self._watcher.watch(self._key, paths, self._known, self._boundary)
 
     def ranked(self, result: Ranked) -> None:
-        """A ranking was made; what to watch from now on follows."""
+        """A ranking was made. `watch` is called next."""
         self._pace.end()
-        self._asked = None
-        self._growing = self._unattended = result.growing
+        self._requested = None
+        self._growing = self._polled = result.growing
         self._recorded = bool(result.recorded_by)
         if result.states is not None:
             self._ranked = result.states
-        if self._growing and self._resting is None:
-            self._look_later()
+        if self._growing and self._pause is None:
+            self._check_later()
 
     def changed(self) -> None:
-        """Something happened to the files."""
-        if self._resting is None:
-            self._look(waited=False)
+        """A watched file changed."""
+        if self._pause is None:
+            self._check(waited=False)
 
-    async def behind(self) -> bool:
-        """Whether the files are others than those that were ranked from."""
+    async def is_outdated(self) -> bool:
+        """Whether the files have changed since they were ranked."""
         paths = self._paths
         return self._differ(await self._files.run(lambda: _states(paths, self._boundary)))
 
-    def wait_no_more(self) -> None:
-        """Forget what happened: a ranking is on its way, or nobody wants one."""
+    def cancel_waiting(self) -> None:
+        """Drop pending changes: a ranking is being made, or none is wanted."""
         self._pace.start()
         self._files.cancel(self._key)
         self._stop_timer()
-        if self._resting:
-            self._resting.cancel()
-        self._resting = self._seen = None
+        if self._pause:
+            self._pause.cancel()
+        self._pause = self._seen = None
 
     def close(self) -> None:
-        """Watch nothing any more."""
-        self.wait_no_more()
+        """Stop watching for good."""
+        self.cancel_waiting()
         self.watch(())
 
-    def _look(self, waited: bool) -> None:
+    def _check(self, waited: bool) -> None:
         self._stop_timer()
         paths = self._paths
         self._files.submit(
             self._key,
             lambda token: _states_growing(paths, self._boundary),
-            lambda found: self._looked(found, waited),
+            lambda found: self._checked(found, waited),
         )
 
-    def _look_later(self) -> None:
-        """Look again when a run may have ended; what happens until then waits."""
-        self._resting = self._loop.call_later(MAX_RANKING_PAUSE_S, self._look_again)
+    def _check_later(self) -> None:
+        """Check again when a run may have ended; changes until then wait."""
+        self._pause = self._loop.call_later(MAX_RANKING_PAUSE_S, self._check_after_pause)
 
-    def _look_again(self) -> None:
-        self._resting = None
-        self._look(waited=True)
+    def _check_after_pause(self) -> None:
+        self._pause = None
+        self._check(waited=True)
 
     def _stop_timer(self) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer = None
 
-    def _looked(self, found: tuple[States, bool] | Exception, waited: bool) -> None:
+    def _checked(self, found: tuple[States, bool] | Exception, waited: bool) -> None:
         if isinstance(found, Exception):
             self._seen = None
-            self._attend(growing=False)
+            self._update_watch(growing=False)
             return
         states, growing = found
-        if states == self._asked:
-            self._seen = None  # the ranking on its way reads them as they are
+        if states == self._requested:
+            self._seen = None  # the ranking that is being made reads these states
         elif not self._differ(states):
             self._seen = None
             if growing and self._growing:
-                self._look_later()
+                self._check_later()
                 return
-            self._attend(growing=False)
+            self._update_watch(growing=False)
             if self._growing:
                 self._growing = False
                 self._complete()
         elif self._grew(states) or (waited and states == self._seen):
             self._seen = None
-            self._attend(growing)
+            self._update_watch(growing)
             due = self._pace.due(growing)
             if due > self._loop.time() + MAX_RANKING_PAUSE_S:
-                self._look_later()
+                self._check_later()
             else:
-                self._asked = states
-                self._resting = self._loop.call_at(due, self._rank)
+                self._requested = states
+                self._pause = self._loop.call_at(due, self._rank)
         else:
             self._seen = states
             self._stop_timer()
-            self._timer = self._loop.call_later(EVIDENCE_DEBOUNCE_S, self._look, True)
+            self._timer = self._loop.call_later(EVIDENCE_DEBOUNCE_S, self._check, True)
 
     def _differ(self, states: States) -> bool:
         return any(self._ranked.get(path) != state for path, state in states.items())
 
     def _grew(self, states: States) -> bool:
-        """Whether records were added to a recording and nothing else: as records are whole, any moment will do."""
+        """Whether records were only added to a recording: each is complete, so it can be ranked at any moment."""
         return self._recorded and _inodes(self._ranked).items() <= _inodes(states).items()
 
 
@@ -185,7 +185,7 @@ def _states_growing(paths: Iterable[str], boundary: Boundary | None) -> tuple[St
 
 
 def _inodes(states: States) -> dict[str, int]:
-    """The inodes of all files, out of the states of files and of folders."""
+    """The inodes of all files, from the states of files and folders."""
     found: dict[str, tuple[int, ...]] = {}
     for path, state in states.items():
         if isinstance(state, tuple) and state:

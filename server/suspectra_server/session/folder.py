@@ -1,4 +1,4 @@
-"""The workspace folders: each with its evidence, its localizer and the snapshot that the features read."""
+"""A workspace folder: its evidence, its rankings, and the snapshot that the features read."""
 
 from __future__ import annotations
 
@@ -39,39 +39,39 @@ Answer = TypeVar("Answer")
 
 
 class Folder:
-    """One workspace folder. It belongs to the loop and touches no file.
+    """One workspace folder. It belongs to the loop and accesses no file.
 
     Parameters
     ----------
     uri : str
         As the client names it.
     root, real : Path
-        The folder, and where it is once links are followed.
+        The folder, and its path with links resolved.
     settings : Settings
     jobs : Jobs
         Where rankings are made.
     long_jobs : Jobs
-        Where what takes long is made, so that no ranking waits for it: models, and better rankings.
+        Where long work is done, so that no ranking waits for it: models, and better rankings.
     files : Jobs
-        Where files are looked at.
+        Where files are accessed.
     watcher : Watcher
     marks : MarksFile
         Where the reader's marks are kept.
     changed : callable
         Called with the folder when it has a new snapshot.
     working : callable
-        Called when a ranking takes long enough to be noticed.
+        Called when a ranking takes long enough to be shown in the status.
     habit : callable
-        What was learned of the reader so far.
+        Returns what was learned of the reader so far.
     lines_moved : callable
-        Called with the folder and a function that follows lines into the run whose ranking comes next.
+        Called with the folder, and with what follows lines into the run of the next ranking.
 
     Attributes
     ----------
-    guidance : NavigationService
+    navigation : NavigationService
         Where to look next.
     removed : bool
-        It is no part of the workspace any more: nothing that is still under way for it has any effect.
+        It is no longer part of the workspace: results that still arrive for it have no effect.
     """
 
     def __init__(
@@ -111,27 +111,27 @@ class Folder:
         disk = Disk(root)
         self._ranker = Ranker(root, disk)
         self.sources = SourceFiles(
-            uri, files, watcher, self._boundary, disk, self.texts, lambda: self.snapshot.ranking, self._lay_out
+            uri, files, watcher, self._boundary, disk, self.texts, lambda: self.snapshot.ranking, self._update_snapshot
         )
         self._history = LineHistory()
         self.navigation = NavigationService(
-            uri, long_jobs, NavigationModels(self._ranker.edged), self._basis, self._lay_out
+            uri, long_jobs, NavigationModels(self._ranker.edged), self._basis, self._update_snapshot
         )
-        self._next_steps = NextSteps(uri, long_jobs, self._lay_out)
+        self._next_steps = NextSteps(uri, long_jobs, self._update_snapshot)
         self._long_jobs = long_jobs
         self._improvement = Improvement(uri, long_jobs, self._ranker, self._show)
         self._marks = ReaderMarks(uri, marks, files, self._restored)
-        self._edits = Debouncer(self._loop, self._lay_out)
-        self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._go_on, self._boundary)
+        self._edits = Debouncer(self._loop, self._update_snapshot)
+        self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._after_ranking, self._boundary)
         self._evidence.watch(self._candidates())
 
     # evidence in
 
     def rank(self) -> None:
-        """Look at the evidence now and rank."""
+        """Read the evidence and rank now."""
         if self.removed:
             return
-        self._evidence.wait_no_more()
+        self._evidence.cancel_waiting()
         self.navigation.pause()
         settings = with_technique(self.settings, self.chosen)
         wanted = Wanted(settings, self._candidates(), self._texts_wanted())
@@ -147,9 +147,9 @@ class Folder:
         """Whether a ranking is being made."""
         return not self.removed and (self._jobs.busy(("rank", self.uri)) or self._improvement.busy)
 
-    async def unsettled(self) -> bool:
-        """Whether a run is still being recorded, or has ended and its ranking comes."""
-        return self.busy or await self._jobs.run(self._ranker.growing) or await self._evidence.behind()
+    async def is_incomplete(self) -> bool:
+        """Whether a run is still being recorded, or is not ranked yet."""
+        return self.busy or await self._jobs.run(self._ranker.growing) or await self._evidence.is_outdated()
 
     def evidence_changed(self) -> None:
         """A watched evidence file changed: rank when it is complete."""
@@ -157,21 +157,21 @@ class Folder:
             self._evidence.changed()
 
     def sources_changed(self) -> None:
-        """A source file changed on disk: read it again, and move the marks."""
+        """A source file changed on disk: read the files again, and update the marks."""
         if not self.removed:
             self.sources.load(self._texts_wanted())
 
     def _texts_wanted(self) -> tuple[str, ...]:
-        """Files whose texts are needed, suspects in them or not."""
+        """Files whose texts are needed even if there is no suspect in them."""
         return tuple(dict.fromkeys([*self.texts.open_paths(), *self._marks.files]))
 
     def configure(self, settings: Settings) -> None:
-        """Take new settings, and rank again where they matter to the ranking."""
+        """Use new settings, and rank again if they affect the ranking."""
         before, self.settings = self.settings, settings
         if (before.technique, before.clone_failed) != (settings.technique, settings.clone_failed):
             self.chosen = None
-        matters = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
-        if any(getattr(before, name) != getattr(settings, name) for name in matters):
+        affecting = ("technique", "clone_failed", "top", "include_tests", "coverage", "junit")
+        if any(getattr(before, name) != getattr(settings, name) for name in affecting):
             self._drop_rankings()
             self.rank()
         elif not self.removed:
@@ -180,19 +180,19 @@ class Folder:
             self._changed(self)
 
     def choose(self, technique: str, clone_failed: bool | None) -> None:
-        """Rank with another technique than the settings', until those change; without a word on clones as before."""
+        """Rank with another technique until the settings change. With None for clones, these are as before."""
         before = self.chosen[1] if self.chosen else self.settings.clone_failed
         self.chosen = (technique, before if clone_failed is None else clone_failed)
         self._drop_rankings()
         self.rank()
 
     def _drop_rankings(self) -> None:
-        """Nobody waits for those any more that are being made."""
+        """Cancel the rankings that are being made."""
         self._jobs.cancel(("rank", self.uri))
         self._improvement.cancel()
 
     def test_arguments(self, *, chosen: bool = False) -> Callable[[], tuple[str, ...]]:
-        """What finds, in a worker thread, what of the command line records the tests, or those that the user chose."""
+        """A function for a worker thread: the arguments of `suspectra` that record all tests, or chosen ones."""
         return partial(test_arguments, self.root, self.settings, self.recorded_by, chosen=chosen)
 
     def close(self) -> None:
@@ -208,7 +208,7 @@ class Folder:
     # documents and reading marks
 
     def path_in(self, uri: str) -> str | None:
-        """The path of a document relative to this folder, with forward slashes; None when it is outside."""
+        """The path of a document relative to this folder, with forward slashes; None if it is outside."""
         path = path_of(uri)
         if path is None:
             return None
@@ -221,7 +221,7 @@ class Folder:
         """A document of this folder was opened."""
         self.texts.opened(path, document)
         if self._shows(path):
-            self._lay_out()
+            self._update_snapshot()
             self.sources.load_one(path)
 
     def edited(self, path: str) -> None:
@@ -241,14 +241,14 @@ class Folder:
         return path in ranking.files or any(error.file == path for error in ranking.collection_errors)
 
     def current(self) -> Snapshot:
-        """The snapshot, after any edit that waits to be followed."""
+        """The snapshot, with all edits taken into account."""
         if self._edits.waiting:
             self._edits.stop()
-            self._lay_out()
+            self._update_snapshot()
         return self.snapshot
 
     def uri_of(self, path: str) -> str:
-        """The URI of a file: the client's own while it is open."""
+        """The URI of a file; the client's own if it is open."""
         document = self.texts.document(path)
         return document.uri if document else _uri_below(self.root, path)
 
@@ -261,43 +261,43 @@ class Folder:
         return self._history.follow(line, ranking, self.snapshot.ranking)
 
     def placement(self, path: str) -> Placement | None:
-        """Where the lines of a file stand, whether it holds suspects or not; None where its text was never seen."""
+        """Where the lines of a measured file are now; None if its text was never read."""
         file = self.snapshot.ranking.files.get(path)
         return self.texts.placement(file) if file else None
 
     def exclude(self, elements: Iterable[int], reason: Reason) -> None:
-        """Take statements of the present ranking off the marks: they were examined, or are known to be innocent."""
+        """Mark statements of the present ranking as examined or innocent."""
         ranking = self.snapshot.ranking
         self._marks.exclude(map(ranking.recorded_line, elements), reason, ranking, self.texts)
-        self._lay_out()
+        self._update_snapshot()
 
     def clear_exclusions(self) -> None:
-        """Bring all examined and innocent suspects back."""
+        """Remove all marks as examined and innocent."""
         self._marks.clear()
-        self._lay_out()
+        self._update_snapshot()
 
     @property
     def unsaved(self) -> bool:
-        """Whether there are marks that are not in their file yet."""
+        """Whether there are marks that are not in the file of marks yet."""
         return self._marks.unsaved
 
     def _restored(self) -> None:
-        """Marks of an earlier server are there: follow them through what was edited since."""
-        self._lay_out()
+        """Marks of an earlier server were read: follow them through later edits."""
+        self._update_snapshot()
         self.sources_changed()
 
     def _basis(self) -> NavigationBasis | None:
-        """What the navigation model follows from."""
+        """What the navigation model is computed from."""
         ranking, settings = self.snapshot.ranking, self.settings
         if ranking.report is None or ranking.preliminary:
             return None
-        done = (self.element_of(line) for line in self._marks.examined | self._marks.innocent)
+        excluded = (self.element_of(line) for line in self._marks.examined | self._marks.innocent)
         learned = round(self._habit().estimate(settings.p_jump), 2) if settings.learn_jumps else None
         return NavigationBasis(
-            ranking, frozenset(element for element in done if element is not None), settings.jump_model(learned)
+            ranking, frozenset(element for element in excluded if element is not None), settings.jump_model(learned)
         )
 
-    # back in the loop
+    # results of worker threads
 
     def _ranked(self, result: Ranked | Exception, wanted: Wanted) -> None:
         if self.removed:
@@ -326,34 +326,34 @@ class Folder:
         ranking = result.ranking
         last = self.snapshot.ranking
         if ranking.report is None and last.report is not None and ranking.state is not State.NO_FAILING_TESTS:
-            ranking = last.with_trouble(ranking)
+            ranking = last.with_state_of(ranking)
         self.texts.forget_except([*ranking.files.values(), *map(Version.for_error, ranking.collection_errors)])
         if result.reading is not None:
             self.sources.take(result.reading, ranking)
         self._remap_lines(ranking)
-        self._lay_out(ranking)
+        self._update_snapshot(ranking)
         self.navigation.follow()
-        if not result.growing:  # else the tests have the machine
-            self._go_on()
+        if not result.growing:  # otherwise that waits, so as not to slow the tests down
+            self._after_ranking()
 
-    def _go_on(self) -> None:
-        """Do what a ranking is followed by."""
+    def _after_ranking(self) -> None:
+        """Do what comes after a ranking: read sources, and make the navigation model."""
         self.sources_changed()
         self._next_steps.renew(self.snapshot.ranking)
         self.navigation.renew()
 
     async def ask(self, question: Callable[[Ranking], Answer]) -> Answer | None:
-        """Ask something about the present ranking, where it keeps nobody waiting; None without one."""
+        """Answer a question about the present ranking in the thread for long work; None without a ranking."""
         ranking = self.snapshot.ranking
         return await self._long_jobs.run(lambda: question(ranking)) if ranking.report is not None else None
 
-    def _lay_out(self, ranking: Ranking | None = None) -> None:
-        """Make the snapshot of this moment, and say so if it differs."""
+    def _update_snapshot(self, ranking: Ranking | None = None) -> None:
+        """Make a new snapshot, and call `changed` if it differs."""
         if self.removed:
             return
         before = self.snapshot
         ranking = ranking or before.ranking
-        if self._marks.settle(ranking, self.texts) and ranking is before.ranking:
+        if self._marks.update(ranking, self.texts) and ranking is before.ranking:
             self.navigation.renew(after=0)
         wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
         placements = {
@@ -375,13 +375,13 @@ class Folder:
             self._changed(self)
 
     def _remap_lines(self, ranking: Ranking) -> None:
-        """Follow lines into a new run, as they may have moved."""
+        """Follow lines into a new run, in which they may have moved."""
         moved = MovedLines(self.snapshot, ranking, self.texts)
         self._history.add(self.snapshot.ranking, ranking, moved)
         self._lines_moved(self, moved)
 
     def _candidates(self) -> frozenset[str]:
-        """Where evidence may appear."""
+        """The paths at which evidence may appear."""
         given = [path for path in (self.settings.coverage, self.settings.junit) if path]
         return frozenset(str(self.root / path) for path in given or (RECORDING, RECORDING_C / C_LOG, COVERAGE))
 

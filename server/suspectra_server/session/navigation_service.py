@@ -1,4 +1,4 @@
-"""Keeps a folder's navigation model current: makes it after each ranking, in the worker thread, in nobody's way."""
+"""Keeps the navigation model of a folder current: a worker thread makes it after each ranking."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Position(Protocol):
 
     @property
     def ranking(self) -> Ranking:
-        """Which gives the number its meaning."""
+        """The ranking that numbers the elements."""
 
     @property
     def element(self) -> int:
-        """Its number."""
+        """Its number in that ranking."""
 
     def now(self) -> Position | None:
         """The same statement in the present ranking; None where it is gone or was edited."""
@@ -40,7 +40,7 @@ class NavigationService:
     jobs : Jobs
     navigation_models : NavigationModels
     basis : callable
-        What a navigation model would follow from now; None where there is no ranking.
+        Returns what a navigation model would be computed from now; None without a ranking.
     changed : callable
         Called when there is another navigation model.
     """
@@ -66,24 +66,24 @@ class NavigationService:
         self._waiting: set[asyncio.Future[Any]] = set()
 
     def model_for(self, ranking: Ranking) -> NavigationModel | None:
-        """The navigation model of a ranking as far as it is known; it may not know yet what was examined just now."""
+        """The newest navigation model of a ranking, if there is one; it may lack the latest exclusions."""
         made = self._current_model
         return made if made and made.basis.ranking is ranking else None
 
     def pause(self) -> None:
-        """Make way for a ranking."""
+        """Stop all work, so that it does not delay a ranking."""
         self._cancel_timer()
         self._jobs.cancel(("navigation", self._key))
         self._jobs.cancel(("steps", self._key))
 
     def renew(self, after: float = NAVIGATION_DEBOUNCE_S) -> None:
-        """Make a new navigation model if anything it follows from has changed."""
+        """Make a new navigation model if anything it is computed from has changed."""
         self._cancel_timer()
         if not self._closed:
             self._timer = self._loop.call_later(after, self._make)
 
     def move_to(self, statement: Position | None) -> None:
-        """The reader is on this statement."""
+        """Remember that the reader is on a statement."""
         self._current = statement
         navigation = self._current_model
         if (
@@ -94,11 +94,11 @@ class NavigationService:
             self._take(navigation)
 
     def follow(self) -> None:
-        """There is another ranking: find in it where the reader is."""
+        """Find the reader's statement in a new ranking."""
         self._current = self._current.now() if self._current else None
 
     def close(self) -> None:
-        """Stop everything for good; who still asks gets no answer."""
+        """Stop for good; pending questions are answered with None."""
         self._closed = True
         self.pause()
         for answer in self._waiting:
@@ -108,22 +108,22 @@ class NavigationService:
     async def ask(
         self, ranking: Ranking, question: Callable[[NavigationModel, Token], Answer], *, of_steps: bool = False
     ) -> Answer | None:
-        """Have a question answered in the worker thread by the navigation model of a ranking.
+        """Answer a question from the navigation model of a ranking, in the worker thread.
 
-        Another ranking may be the present one when the answer is there: element numbers in it are those of `ranking`.
+        The present ranking may be another one when the answer arrives; element numbers in it are those of `ranking`.
 
         Parameters
         ----------
         ranking : Ranking
-            Whose elements the question speaks of.
+            The ranking whose elements the question refers to.
         question : callable
         of_steps : bool
-            The answer needs expected steps. Any other question does not wait until these are known.
+            Whether the answer needs expected steps. Other questions do not wait for these.
 
         Returns
         -------
         object
-            None where that is not the present ranking any more, or the question failed.
+            None if that is no longer the present ranking, or if the question failed.
         """
         basis = self._current_basis()
         if basis is None or basis.ranking is not ranking:
@@ -159,7 +159,7 @@ class NavigationService:
             self._take(navigation)
 
     def _take(self, navigation: NavigationModel) -> None:
-        """Use a navigation model, and have it work out the steps it does not know."""
+        """Use a navigation model, and compute the steps that it lacks."""
         if self._current_model is not None and self._current_model.basis == navigation.basis:
             navigation = self._current_model  # it may know more
         navigation = navigation.at(self._element_in(navigation))
@@ -177,7 +177,7 @@ class NavigationService:
         self._take(navigation)  # the reader may have moved on meanwhile
 
     def _element_in(self, navigation: NavigationModel) -> int | None:
-        """The element the reader is on, in the numbers of a navigation model."""
+        """The element that the reader is on, in the numbers of a navigation model."""
         current = self._current
         return current.element if current and current.ranking is navigation.basis.ranking else None
 

@@ -1,4 +1,4 @@
-"""Running programs of the workspace: no other module of the server has any run."""
+"""Running programs of the workspace; no other module of the server does that."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from suspectra.processes.events import Ended, Event
 from suspectra.processes.runner import LOOK_S, Program, run
 from suspectra_server.session.trust import Trust
 
-MAX_WAITING = 16  # events that the loop has not taken yet; then the program waits
+MAX_WAITING = 16  # events for the loop; then the program waits
 
 
 async def events_of(trust: Trust, program: Program, token: Token) -> AsyncGenerator[Event, None]:
-    """Run a program, in a thread of its own, and follow it.
+    """Run a program in a thread of its own, and yield its events.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class ProgressBar:
-    """The client's progress bar, or nothing where it has none."""
+    """The client's progress bar; does nothing if the client has none."""
 
     def __init__(self, client: Client, token: str | None):
         self._client = client
@@ -45,14 +45,14 @@ class ProgressBar:
         return cls(client, token)
 
     def report(self, message: str, percentage: int | None) -> None:
-        """Show how far it is, if that is news."""
+        """Show the progress, if it has changed."""
         if self._token and (message, percentage) != self._last:
             self._last = (message, percentage)
             report = lsp.WorkDoneProgressReport(cancellable=True, message=message, percentage=percentage)
             self._client.work_done_progress.report(self._token, report)
 
     def end(self, message: str) -> None:
-        """Take it away."""
+        """Remove it."""
         if self._token:
             self._client.work_done_progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
             self._client.work_done_progress.tokens.pop(self._token, None)

@@ -1,4 +1,4 @@
-"""From the evidence of a workspace folder to a ranking, in the worker threads of rankings and of long work."""
+"""Makes rankings from the evidence of a workspace folder, in the worker threads for rankings and for long work."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Wanted:
     settings : Settings
         With the technique to use.
     candidates : frozenset of str
-        Where evidence may appear.
+        The paths at which evidence may appear.
     texts : tuple of str
-        Files whose texts are needed besides those that hold suspects.
+        Files whose texts are needed in addition to those with suspects.
     """
 
     settings: Settings
@@ -57,9 +57,9 @@ class Ranked:
     watched : tuple of str
         The files of the evidence.
     states : mapping of str to object
-        Of these files and of all places where evidence may appear, before they were read.
+        The states of these files and of all paths at which evidence may appear, before they were read.
     recorded_by : str
-        The command whose recording it was; empty for what other tools left.
+        The command that made the recording; empty for evidence of other tools.
     reading : Reading, optional
         The texts that its marks need.
     growing : bool
@@ -78,7 +78,7 @@ class Ranked:
 
 
 class Ranker:
-    """Ranks one workspace folder, again and again, each time with all that can be taken over.
+    """Ranks one workspace folder repeatedly, and reuses what it can from the last time.
 
     Parameters
     ----------
@@ -137,17 +137,17 @@ class Ranker:
         return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing(), unfinished)
 
     def improve(self, ranked: Ranked, wanted: Wanted, job: Job) -> Ranked:
-        """Rank the same evidence by the stages that are left, in the thread for long work.
+        """Rank the same evidence by the other stages, in the thread for long work.
 
-        It has a localizer of its own, so that each thread keeps what its stages can take over. All stages but the last
-        are published.
+        It has a localizer of its own, so that each thread can reuse the results of its stages. The rankings of all
+        stages but the last are published.
 
         Parameters
         ----------
         ranked : Ranked
-            What `rank` made.
+            The result of `rank`.
         wanted : Wanted
-            From this.
+            The argument of `rank`.
         job : Job
 
         Raises
@@ -156,13 +156,13 @@ class Ranker:
         """
         technique, evidence = wanted.settings.make_technique(), ranked.ranking.evidence
         if evidence is None:
-            raise LookupError("what is unfinished was made from evidence")
+            raise LookupError("an unfinished ranking was made from evidence")
         if self._improver is None:
             self._improver = Localizer(technique)
         self._improver.technique = technique
         self._improver.include_tests = wanted.settings.include_tests
         reports = self._improver.improve(evidence)
-        next(reports)  # is what `rank` made
+        next(reports)  # the one that `rank` made
         for stage in technique.stages[1:]:
             ranking = self._ranking(self._improver, partial(next, reports), stage, evidence, wanted)
             job.check()
@@ -182,14 +182,14 @@ class Ranker:
         evidence: Evidence,
         wanted: Wanted,
     ) -> Ranking:
-        """The outcome of a stage."""
+        """The ranking of one stage, or why there is none."""
         inside = self._inside(evidence)
         try:
             report = localize()
         except NothingToRank as error:
             state = _state_without_ranking(evidence)
-            errors = evidence.collection_errors  # which are shown in places of their own
-            # that no test fails any more is what the reader was after: no problem to tell them
+            errors = evidence.collection_errors  # shown separately
+            # that no test fails any more is no problem
             own = () if state is State.NO_FAILING_TESTS or errors else (error.problem,)
             problems = (*own, *evidence.problems)
             cause = error.problem.cause
@@ -197,9 +197,9 @@ class Ranker:
         return Ranking.from_report(technique, evidence, report, localizer.problems(), wanted.settings.top, inside)
 
     def edged(self) -> EvidenceSource | None:
-        """The recording with its edges, read beside the ranking's own source so as not to delay rankings.
+        """The recording with its edges. It is read separately, so as not to delay rankings.
 
-        For the thread for long work, to which this source belongs.
+        Called in the thread for long work, to which this source belongs.
         """
         used = self._source
         if not isinstance(used, RecordingSource) or used.edges:
@@ -215,7 +215,7 @@ class Ranker:
         return isinstance(self._source, RecordingSource) and self._source.growing()
 
     def _find(self, settings: Settings, technique: TechniqueInfo) -> EvidenceSource:
-        """The source to read: the one in use, with all it remembers, as long as it is still the one to use."""
+        """The source to read. The present one is kept as long as possible, since it remembers what it has read."""
         coverage, junit = (Path(path) if path else None for path in (settings.coverage, settings.junit))
         found = find_source(self._root, coverage=coverage, junit=junit)
         used = self._source
@@ -228,9 +228,9 @@ class Ranker:
         return found
 
     def _read(self, source: EvidenceSource, watched: Iterable[str]) -> Evidence:
-        """The evidence; what was read before as long as its files are the same.
+        """The evidence. It is read again only if its files have changed.
 
-        Reading again could only mistake sources that were edited since for those that ran.
+        Reading it again could take sources that were edited since for those that ran.
         """
         state = [state_of(path, self._boundary) for path in watched]
         known = self._last_read
@@ -239,21 +239,21 @@ class Ranker:
         return known[2]
 
     def _inside(self, evidence: Evidence) -> frozenset[str]:
-        """The files with tests or collection errors that lie in the folder: links may lead out of it."""
+        """The files with tests or collection errors that are in the folder: links may lead out of it."""
         files = {test.location.file for test in evidence.tests if test.location}
         files |= {file for error in evidence.collection_errors for file in (error.file, error.home) if file}
         return self._boundary.below(files)
 
 
 def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:
-    """The files whose texts the marks of a ranking need, and what else is wanted of the measured ones."""
+    """The files whose texts the marks of a ranking need, and those of the others that were measured."""
     wanted = dict.fromkeys([*(suspect.location.file for suspect in ranking.suspects), *others])
     failed = dict.fromkeys(error.file for error in ranking.collection_errors if error.file)
     return list({**failed, **{path: None for path in wanted if path in ranking.files}})
 
 
 def texts_to_compare_with(ranking: Ranking) -> list[str]:
-    """The files that a failing test executes: later edits are followed by comparing with their texts."""
+    """The files that a failing test executes: their texts are needed to follow later edits."""
     if ranking.report is None:
         return []
     elements = ranking.report.spectrum.elements
@@ -262,16 +262,16 @@ def texts_to_compare_with(ranking: Ranking) -> list[str]:
 
 
 def with_technique(settings: Settings, chosen: tuple[str, bool] | None) -> Settings:
-    """The settings with a technique that was chosen instead of theirs."""
+    """The settings, with a chosen technique instead of theirs."""
     return settings if chosen is None else replace(settings, technique=chosen[0], clone_failed=chosen[1])
 
 
 def _state_without_ranking(evidence: Evidence) -> State:
-    """Why readable evidence gave no ranking."""
+    """The state of a folder whose evidence was read but gave no ranking."""
     if evidence.collection_errors:
         return State.ERROR
     if not evidence.tests:
         return State.NO_EVIDENCE
-    # with a failing test at hand it is the technique that wants more than the evidence holds
+    # if a test fails, the technique needs more than the evidence has
     failing = any(test.verdict.failing for test in evidence.tests)
     return State.ERROR if failing else State.NO_FAILING_TESTS

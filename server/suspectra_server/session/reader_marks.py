@@ -16,10 +16,10 @@ Reason = Literal["examined", "innocent"]  # why a line is excluded from the susp
 
 
 class ReaderMarks:
-    """The marks of one workspace folder. It belongs to the loop; the file is left to the files thread.
+    """The marks of one workspace folder. It belongs to the loop; the files thread reads and writes the file.
 
-    Marks are of the text that was run. When a ranking is of another text, they follow their lines into it as soon as
-    it was seen; until then they are kept and not shown.
+    Marks refer to the text that was run. When a ranking is of another text, they follow their lines into it as soon as
+    that text was read; until then they are kept and not shown.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ class ReaderMarks:
     jobs : Jobs
         Where the file is read and written.
     restored : callable
-        Called when the marks of an earlier server are there.
+        Called when the marks of an earlier server were read.
 
     Attributes
     ----------
     examined, innocent : frozenset of (file, line as run)
-        In the ranking that was last settled with.
+        In the ranking that was last passed to `update`.
     """
 
     def __init__(self, key: str, file: MarksFile, jobs: Jobs, restored: Callable[[], None]):
@@ -56,7 +56,7 @@ class ReaderMarks:
 
     @property
     def unsaved(self) -> bool:
-        """Whether the file does not have all marks yet."""
+        """Whether some marks are not in the file yet."""
         return bool(self._unsaved or self._cleared)
 
     def exclude(self, excluded: Iterable[RecordedLine], reason: Reason, ranking: Ranking, texts: Texts) -> None:
@@ -73,14 +73,14 @@ class ReaderMarks:
             self._put(path, marks)
 
     def clear(self) -> None:
-        """Remove all marks, those of other servers in the file too."""
+        """Remove all marks, including those of other servers in the file."""
         self._files.clear()
         self._unsaved.clear()
         self._cleared = True
         self._save()
 
-    def settle(self, ranking: Ranking, texts: Texts) -> bool:
-        """Bring the marks to the texts that a ranking is of; True if other lines are marked then."""
+    def update(self, ranking: Ranking, texts: Texts) -> bool:
+        """Move the marks to the texts that a ranking is of; True if other lines are marked afterwards."""
         shown: list[tuple[str, FileMarks]] = []
         for path, marks in list(self._files.items()):
             file = ranking.files.get(path)
@@ -116,12 +116,12 @@ class ReaderMarks:
             self._restored()
 
     def _save(self) -> None:
-        """Have the file take the changes, together with those it does not have yet."""
+        """Write the changes to the file, together with those of failed attempts."""
         changes, cleared = dict(self._unsaved), self._cleared
 
         def saved(done: object) -> None:
             if done is not True:
-                return  # the next change brings these along
+                return  # they are written with the next change
             for path, marks in changes.items():
                 if path in self._unsaved and self._unsaved[path] is marks:
                     del self._unsaved[path]
@@ -132,6 +132,6 @@ class ReaderMarks:
 
 
 def _fingerprint(file: MeasuredFile, texts: Texts) -> Fingerprint:
-    """Of a file as it was run; without lines where its text was never seen."""
+    """The fingerprint of a file as it was run; without lines if its text was never read."""
     source = texts.source(file)
     return Fingerprint(file.digest or (source.digest if source else ""), source)

@@ -1,4 +1,4 @@
-"""What the features may use of a session with one client: a Protocol, so that no feature knows the server."""
+"""What features may use of the server: a Protocol, so that no feature imports it."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Session(Client, Protocol):
     ----------
     folders : Folders
     files : Jobs
-        Where files are looked at: the loop itself touches none, as one may be on a slow disk.
+        Where files are accessed: the loop accesses none, as they may be on a slow disk.
     trail : Trail
-        Where the reader was.
+        The statements that the reader visited.
     learned : Learned
-        What is known of the reader's moves.
+        What was learned from the reader's moves.
     test_run : TestRun
     trust : Trust
         Whether code of the workspace may be executed.
@@ -42,22 +42,22 @@ class Session(Client, Protocol):
     trust: Trust
 
     def feature(self, name: str, options: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register what answers a method."""
+        """Register the handler of a method."""
 
     def command(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register what does a command."""
+        """Register the handler of a command."""
 
     def rank(self) -> None:
         """Rank every folder now."""
 
     def status(self) -> dict[str, Any]:
-        """What is going on, over all folders."""
+        """The params of `suspectra/status`, over all folders."""
 
     def keep_running(self, task: asyncio.Task[None]) -> None:
         """Keep a task alive, and log when it fails."""
 
     def window_show_document(self, params: lsp.ShowDocumentParams, /) -> object:
-        """Have the client show a place."""
+        """Let the client open a document at a location."""
 
     async def window_show_message_request_async(
         self, params: lsp.ShowMessageRequestParams, /
@@ -65,7 +65,7 @@ class Session(Client, Protocol):
         """Ask the user to choose."""
 
     def workspace_code_lens_refresh(self, params: None, /) -> object:
-        """Have the client ask for code lenses again."""
+        """Let the client request code lenses again."""
 
     def workspace_inlay_hint_refresh(self, params: None, /) -> object:
-        """Have the client ask for inlay hints again."""
+        """Let the client request inlay hints again."""

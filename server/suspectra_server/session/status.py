@@ -1,4 +1,4 @@
-"""What is going on, over all folders: the content of `suspectra/status`."""
+"""The params of `suspectra/status`, over all folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_URGENT_FIRST = (
 
 
 def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
-    """What is going on: the most urgent state of a folder, and sums over all of them."""
+    """The most urgent state of a folder, and sums over all folders."""
     states = {folder: state_of(folder, run) for folder in folders}
     state = next((state for state in _MOST_URGENT_FIRST if state in states.values()), State.NO_EVIDENCE)
     urgent = next((folder for folder in folders if states[folder] is state), None)
@@ -46,7 +46,7 @@ def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
 
 
 def state_of(folder: Folder, run: TestRun) -> State:
-    """What a folder is doing, or how its ranking stands."""
+    """What a folder is doing, or the state of its ranking."""
     if run.runs(folder):
         return State.RUNNING_TESTS
     return State.RANKING if folder.busy else folder.snapshot.state

@@ -1,4 +1,4 @@
-"""Running the tests at the user's word, with a progress bar that can stop them."""
+"""Running the tests when the user asks for it, with a progress bar that can cancel them."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ from suspectra_server.session.trust import Trust
 
 log = logging.getLogger(__name__)
 
-# -m and -c put the current folder first, where a project's suspectra.py or json.py would be taken for the real one
+# -m and -c put the current folder first on the path: a suspectra.py or json.py of the project would be imported
 _SUSPECTRA = "import sys; sys.path[:1] = filter(None, sys.path[:1]); from suspectra.__main__ import main; main()"
-_USAGE = 2  # from here on pytest's exit status says that no tests were run to their end
+_USAGE = 2  # the first exit status of pytest that says that not all tests were run
 
 
 class TestRun:
-    """At most one run of the tests at a time, folder after folder.
+    """Runs the tests of folders, one folder after another, and one run at a time.
 
     Parameters
     ----------
     client : Client
     trust : Trust
     files : Jobs
-        Where files are looked at.
+        Where files are accessed.
     keep_running : callable
         Keeps a task alive.
 
     Attributes
     ----------
     progress : TestProgress
-        How far the run of the present folder is.
+        The progress of the run in the present folder.
     failures : dict of str to str
-        Why the last run of a folder, by its URI, was not one that tests can be ranked from.
+        Why the last run of a folder failed, by the URI of the folder.
     """
 
     def __init__(self, client: Client, trust: Trust, files: Jobs, keep_running: Callable[[asyncio.Task[None]], None]):
@@ -67,7 +67,7 @@ class TestRun:
         self._tests: Mapping[str, Sequence[str]] = {}
         self.progress = TestProgress()
         self.failures: dict[str, str] = {}
-        self._unranked: set[Folder] = set()  # whose tests have run, but whose ranking is not there yet
+        self._unranked: set[Folder] = set()  # whose tests have run, but are not ranked yet
 
     @property
     def running(self) -> bool:
@@ -75,17 +75,17 @@ class TestRun:
         return bool(self._folders)
 
     def runs(self, folder: Folder) -> bool:
-        """Whether the tests of a folder are running, or wait for others to end."""
+        """Whether the tests of a folder are running, or waiting for those of others."""
         return folder in self._folders
 
     async def start(self, folders: list[Folder], tests: Mapping[str, Sequence[str]]) -> None:
-        """Start, and come back while it runs.
+        """Start the tests, and return while they run.
 
         Parameters
         ----------
         folders : list of Folder
         tests : mapping of str to sequence of str
-            Which tests to run of a folder, by its URI, where not all are.
+            Which tests to run of a folder, by its URI; all of them by default.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class TestRun:
         self._token.cancelled = True
 
     def leave_out(self, folder: Folder) -> None:
-        """The folder was removed: end its run, or don't begin it."""
+        """A folder was removed: end its run, or don't begin it."""
         self._unranked.discard(folder)
         if self._folders and self._folders[0] is folder:
             self._token.cancelled = True
@@ -116,12 +116,12 @@ class TestRun:
             self._folders.remove(folder)
 
     def ranked(self, folder: Folder) -> None:
-        """Tell the user who ran the tests how it ended, where the client does not show it by itself."""
+        """Show the outcome of a run, if the client does not show it by itself."""
         if folder not in self._unranked or folder.busy:
             return
         self._unranked.discard(folder)
         snapshot = folder.snapshot
-        if not self._client.takes_status and snapshot.state is not State.ERROR:
+        if not self._client.supports_status and snapshot.state is not State.ERROR:
             suspects = f": {many(len(snapshot.marks), 'suspect')}" if snapshot.marks else ""
             self._client.answer(f"{folder.root.name}: {snapshot.message}{suspects}")
 
@@ -140,7 +140,7 @@ class TestRun:
             self._client.send_status()
 
     async def _record(self, folder: Folder, progress: ProgressBar) -> bool:
-        """Run the tests of a folder; whether they came to their end."""
+        """Run the tests of a folder, and return whether all were run."""
         with tempfile.TemporaryDirectory(prefix="suspectra-") as scratch:
             tests = self._tests.get(folder.uri)
             show, find = folder.test_arguments(), folder.test_arguments(chosen=tests is not None)
@@ -185,7 +185,7 @@ class TestRun:
 
 
 def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, scratch: Path) -> Program:
-    """What records the tests; in a worker thread."""
+    """The program that records the tests; called in a worker thread."""
     progress = scratch / "progress"
     progress.touch()
     kind, *rest = command
@@ -201,8 +201,8 @@ def _program(command: Sequence[str], tests: Sequence[str] | None, root: Path, sc
 def environment() -> dict[str, str]:
     """The server's environment, with output as it comes.
 
-    The programs of its interpreter come first if pytest is one of them. If it is not, then this environment is the
-    server's alone, and its Python must not stand before the user's.
+    The programs of its interpreter come first on the path if pytest is one of them. Otherwise this environment is only
+    for the server, and its Python must not hide the user's.
     """
     path = os.environ.get("PATH", os.defpath)
     if find_spec("pytest"):

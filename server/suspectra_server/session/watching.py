@@ -1,8 +1,7 @@
-"""Noticing that files change: at once where the system tells, within a moment everywhere else.
+"""Watching files for changes: by events of the file system, and by polling where there are none.
 
-Events come from watchdog. A slow look at every watched path stands beside them, because events are lost where a
-file system sends none (network mounts, some containers), where the system's limit of watches is reached, and where
-the folder of a file does not exist yet.
+Events come from watchdog. All watched paths are also polled slowly, because some file systems send no events (network
+mounts, some containers), because the number of watches is limited, and because the folder of a file may not exist yet.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from suspectra_server.timing import WATCH_POLL_S
 
 log = logging.getLogger(__name__)
 
-MAX_ENTRIES = 10_000  # of a watched folder that are looked at
-_READING = {"opened", "closed_no_write"}  # what our own reading causes
+MAX_ENTRIES = 10_000  # of a watched folder that are compared
+_READING = {"opened", "closed_no_write"}  # events that our own reading causes
 
 
 def state_of(path: str, boundary: Boundary | None = None) -> object:
-    """What tells one state of a file, or of the files in a folder, from another.
+    """A value that differs between two states of a file, or of the files in a folder.
 
     Parameters
     ----------
     path : str
     boundary : Boundary, optional
-        Of the workspace that the path may be in. What leads out of it is not looked at, and is taken as not there.
+        Of the workspace that the path may be in. A path that leads out of it is not accessed, and counts as missing.
 
     Returns
     -------
     object
-        None when it is not there.
+        None for a missing file.
     """
     if boundary is not None and not boundary.may_look(path):
         return None
@@ -62,7 +61,7 @@ def _state_of_entry(entry: os.DirEntry[str]) -> Signature | tuple[()]:
 
 
 class Watcher:
-    """Watches sets of paths, and says in the loop which set changed.
+    """Watches sets of paths, and reports to the loop which set changed.
 
     Parameters
     ----------
@@ -74,15 +73,15 @@ class Watcher:
     def __init__(self, loop: asyncio.AbstractEventLoop, changed: Callable[[Hashable], None]):
         self._loop = loop
         self._changed = changed
-        self._lock = threading.Lock()  # over the next three, and never held while a file is looked at
-        self._sets: Mapping[Hashable, frozenset[str]] = {}  # replaced, not changed: who iterates holds the old one
+        self._lock = threading.Lock()  # of the next three; never held while a file is accessed
+        self._sets: Mapping[Hashable, frozenset[str]] = {}  # replaced, not changed, so that others can iterate over it
         self._boundaries: Mapping[str, Boundary | None] = {}  # of each watched path
         self._known: Mapping[str, object] = {}  # the last state of each watched path
-        self._folders: dict[str, ObservedWatch] = {}  # these two belong to the thread that looks
+        self._folders: dict[str, ObservedWatch] = {}  # this and the next belong to the polling thread
         self._observer: BaseObserver | None = None
         self._end = threading.Event()
-        self._look_now = threading.Event()
-        self._looker: threading.Thread | None = None
+        self._poll_now = threading.Event()
+        self._poller: threading.Thread | None = None
 
     def watch(
         self,
@@ -98,10 +97,9 @@ class Watcher:
         key : hashable
         paths : iterable of str
         states : mapping of str to object, optional
-            What the caller knows of the paths, from `state_of`: every later state is reported as a change.
+            The last states that the caller knows, from `state_of`: any other state is reported as a change.
         boundary : Boundary, optional
-            Of the workspace that the paths may be in; neither is anything watched that leads out of it, nor a folder
-            above it.
+            Of the workspace that the paths may be in. Paths that lead out of it and folders above it are not watched.
         """
         wanted = frozenset(os.path.abspath(path) for path in paths)
         given = {os.path.abspath(path): state for path, state in (states or {}).items()}
@@ -113,22 +111,22 @@ class Watcher:
             others = {other: watched for other, watched in self._sets.items() if other != key}
             self._sets = {**others, key: wanted} if wanted else others
             self._boundaries = {**self._boundaries, **dict.fromkeys(wanted, boundary)}
-        self._look_now.set()
-        if self._looker is None:
-            self._looker = threading.Thread(target=self._look, name="suspectra-watch", daemon=True)
-            self._looker.start()
+        self._poll_now.set()
+        if self._poller is None:
+            self._poller = threading.Thread(target=self._poll, name="suspectra-watch", daemon=True)
+            self._poller.start()
 
     def stop(self) -> None:
         """End all watching."""
         self._end.set()
-        self._look_now.set()
+        self._poll_now.set()
         with self._lock:
             self._sets = {}
 
-    def _arrange(self) -> None:
-        """Bring the system's watches in line: each watched folder itself, and the folder of each watched file.
+    def _update_watches(self) -> None:
+        """Watch exactly the folders that are needed: each watched folder, and the folder of each watched file.
 
-        Where there is none yet, the nearest folder above it, in which it will appear.
+        For a folder that does not exist yet, this is the nearest one above it, in which it will appear.
         """
         boundaries = self._boundaries
         watched = frozenset[str]().union(*self._sets.values())
@@ -145,8 +143,8 @@ class Watcher:
                 self._observer.daemon = True
                 self._observer.start()
             self._folders[folder] = self._observer.schedule(_Handler(self._event), folder)
-            self._look_now.set()  # what changed before the watch was in place sent no event
-        except Exception as error:  # no watches left, no permission, gone again: the slow look remains
+            self._poll_now.set()  # changes before the watch was in place sent no event
+        except Exception as error:  # no watches left, no permission, gone again: polling remains
             log.info("no file events for %s: %s", folder, error)
 
     def _unschedule(self, folder: str) -> None:
@@ -160,37 +158,37 @@ class Watcher:
     def _event(self, event: FileSystemEvent) -> None:
         if event.event_type in _READING:
             return
-        touched = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
+        changed = [os.fsdecode(path) for path in (event.src_path, event.dest_path) if path]
         for key, paths in self._sets.items():
-            if any(path in paths or not paths.isdisjoint(_parents(path)) for path in touched):
-                self._tell(key)
+            if any(path in paths or not paths.isdisjoint(_parents(path)) for path in changed):
+                self._report(key)
         if event.is_directory and event.event_type != "modified":
-            self._look_now.set()  # a watched path may have come or gone with it
+            self._poll_now.set()  # a watched path may have appeared or disappeared with it
 
-    def _look(self) -> None:
-        """Compare the state of every watched path with its last one, until the end."""
-        self._arrange()
+    def _poll(self) -> None:
+        """Compare the state of every watched path with its last one, again and again."""
+        self._update_watches()
         while not self._end.is_set():
-            self._look_now.wait(WATCH_POLL_S)
-            self._look_now.clear()
+            self._poll_now.wait(WATCH_POLL_S)
+            self._poll_now.clear()
             with self._lock:
                 known, sets, boundaries = self._known, self._sets, self._boundaries
             states = {path: state_of(path, boundaries.get(path)) for path in frozenset().union(*sets.values())}
             for key, paths in sets.items():
                 if any(states[path] != known.get(path, states[path]) for path in paths):
-                    self._tell(key)
+                    self._report(key)
             with self._lock:
                 watched = frozenset().union(*self._sets.values())
-                # what was given meanwhile is what the next look compares with
+                # states that were given meanwhile stay for the next comparison
                 seen = {path: state for path, state in states.items() if self._known.get(path) is known.get(path)}
                 now = {**self._known, **seen}
                 self._known = {path: state for path, state in now.items() if path in watched}
                 self._boundaries = {path: one for path, one in self._boundaries.items() if path in watched}
-            self._arrange()
+            self._update_watches()
         if self._observer is not None:
             self._observer.stop()
 
-    def _tell(self, key: Hashable) -> None:
+    def _report(self, key: Hashable) -> None:
         if self._end.is_set():
             return
         try:
@@ -208,7 +206,7 @@ class _Handler(FileSystemEventHandler):
 
 
 def _folder_of(path: str, boundary: Boundary | None) -> str | None:
-    """The folder to watch for a path: itself or the nearest above it, but none above the workspace."""
+    """The folder to watch for a path: itself or the nearest one above it, but none above the workspace."""
     within = boundary is not None and boundary.names(path)
     for folder in (path, *_parents(path)):
         if boundary is not None and within and not boundary.names(folder):
@@ -226,7 +224,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 class Debouncer:
-    """Acts once nothing has happened for a while.
+    """Calls a function once nothing has happened for a while.
 
     Parameters
     ----------
@@ -239,22 +237,22 @@ class Debouncer:
         self._act = act
         self._timer: asyncio.TimerHandle | None = None
 
-    def trigger(self, quiet: float) -> None:
-        """Something happened: act when nothing more has for `quiet` seconds."""
+    def trigger(self, delay: float) -> None:
+        """Something happened: act after `delay` seconds without another call."""
         self.stop()
-        self._timer = self._loop.call_later(quiet, self._settled)
+        self._timer = self._loop.call_later(delay, self._act_now)
 
     @property
     def waiting(self) -> bool:
-        """Whether something was touched and not acted upon yet."""
+        """Whether there is something to act upon."""
         return self._timer is not None
 
     def stop(self) -> None:
-        """Forget what was touched."""
+        """Act no more until the next call of `trigger`."""
         if self._timer:
             self._timer.cancel()
             self._timer = None
 
-    def _settled(self) -> None:
+    def _act_now(self) -> None:
         self._timer = None
         self._act()

@@ -1,1 +1,1 @@
-"""What the features read: the ranking, where it stands in the text, and where the reader is."""
+"""What the features read: rankings, where suspects are in the texts, and what the reader did."""

@@ -1,4 +1,4 @@
-"""Lines of source without comments and meaningless white space: by them it is seen whether a statement was edited."""
+"""Lines of source without comments and meaningless white space, to see whether a statement was edited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from suspectra.program.languages import is_python_or_cython
 
 _BLANKS = r"(?P<indent>^[ \t\f]+(?=\S))|(?P<gap>(?<=\w)[ \t\f]+(?=\w))|(?P<space>[ \t\f]+)"
-# each part ends at the end of the text if not before, so that nothing is ever tried twice
+# each alternative also ends at the end of the text, so that there is no backtracking
 _QUOTED = r""""(?:[^"\\\n]+|\\.|\\\Z)*"?"""
 _PYTHON = re.compile(
     r'''(?P<string>"""(?:[^"\\]+|\\.|\\\Z|"(?!""))*(?:"""|\Z)|\'\'\'(?:[^'\\]+|\\.|\\\Z|'(?!''))*(?:\'\'\'|\Z)'''
@@ -24,9 +24,9 @@ _C = re.compile(
 
 
 def code_lines(lines: Sequence[str], path: str) -> list[str]:
-    r"""Each line as far as it is code, in strings and in Python's indentation as it is; empty where it holds none.
+    r"""The code of each line, with strings and Python's indentation unchanged; empty for a line without code.
 
-    The text need not be complete: it is being edited.
+    The text need not be complete, as it may be being edited.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The texts of the sources: as they were run, as they stand on disk, as they are being edited.
+"""The texts of the sources: as they were run, on disk, and in the editor.
 
-Evidence names lines of a file as it was run and knows that text by its digest alone. The text itself is read here
-and kept from the first moment its digest fits, so that later edits can be followed by comparing the two.
+Evidence refers to lines of a file as it was run, and has only the digest of that text. The text itself is kept as soon
+as a file with that digest is read, so that later edits can be followed by comparing the two.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Lines = Sequence[str]  # without their ends
 
 @dataclass(frozen=True)
 class Units:
-    """Columns in the units client and server agreed on, against Python's code points."""
+    """Conversion between Python's code points and the units of columns that client and server have agreed on."""
 
     encoding: str
     width: int
@@ -48,11 +48,11 @@ class Units:
         return {"utf-8": cls("utf-8", 1), "utf-32": cls("utf-32-le", 4)}.get(agreed or "", cls("utf-16-le", 2))
 
     def count(self, text: str) -> int:
-        """How many units a text takes."""
+        """The length of a text in units."""
         return len(text) if text.isascii() else len(text.encode(self.encoding, "surrogatepass")) // self.width
 
     def code_points(self, line: str, units: int) -> int:
-        """The index in `line` that many units from its start, at most its length."""
+        """The index in `line` of a column in units, at most the length of the line."""
         if units <= 0 or line.isascii():
             return min(max(units, 0), len(line))
         data = line.encode(self.encoding, "surrogatepass")[: units * self.width]
@@ -60,7 +60,7 @@ class Units:
 
 
 class Document(TextDocument):
-    """An open document. Its lines are LSP's lines, and positions outside the text are taken as the nearest inside."""
+    """An open document. Its lines are those of LSP, and positions outside the text mean the nearest one inside."""
 
     @property
     def lines(self) -> Lines:
@@ -131,7 +131,7 @@ def moved_lines(old: Lines, new: Lines) -> list[int]:
 
 
 def moved_code(old: Lines, new: Lines, path: str) -> list[int]:
-    """The same as :func:`moved_lines` by what lines hold of code: a comment that comes or goes is not an edit."""
+    """The same as :func:`moved_lines`, but changes of comments and white space are not edits."""
     moved = moved_lines(old, new)
     if -1 not in moved:
         return moved
@@ -140,14 +140,14 @@ def moved_code(old: Lines, new: Lines, path: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where the lines of a file as it was run stand in its text now.
+    """Where the lines of a file as it was run are in its present text.
 
     Parameters
     ----------
     run, now : sequence of str
         The two texts.
     path : str
-        The file, whose name says the language.
+        The file; its name determines the language.
     """
 
     run: Lines
@@ -156,7 +156,7 @@ class Placement:
 
     @cached_property
     def changed(self) -> bool:
-        """Whether the text is another one now."""
+        """Whether the text has changed."""
         return self._forward is not None
 
     @cached_property
@@ -172,7 +172,7 @@ class Placement:
         return {line: i for i, line in enumerate(self._forward or ()) if line >= 0}
 
     def current_lines(self, location: Location) -> tuple[int, int] | None:
-        """First and last line now, counted from 0; None where a line was edited or code came in between."""
+        """First and last line now, counted from 0; None if a line was edited, or code was inserted between them."""
         first, last = location.line - 1, location.end_line - 1
         if last >= len(self.run):
             return None
@@ -218,12 +218,12 @@ class Version:
 
 @dataclass(frozen=True)
 class Reading:
-    """What was found on disk at one moment.
+    """The result of reading files.
 
     Parameters
     ----------
     number : int
-        A later reading has a greater one.
+        Later readings have greater numbers.
     found : mapping of str to SourceText or None
         By path; None for a file that can't be read.
     """
@@ -233,7 +233,7 @@ class Reading:
 
 
 class Disk:
-    """Reads the sources of one workspace folder. For worker threads, which take turns.
+    """Reads the sources of one workspace folder, for one worker thread at a time.
 
     Parameters
     ----------
@@ -246,12 +246,12 @@ class Disk:
         self._readings = itertools.count(1)
 
     def read(self, paths: Iterable[str], token: Token | None = None) -> Reading:
-        """Read files, each only if it is not as it was when last read.
+        """Read files, each only if it has changed since it was last read.
 
         Raises
         ------
         Cancelled
-            When nobody waits for it any more.
+            When the job was cancelled.
         """
         with self._lock:
             found: dict[str, SourceText | None] = {}
@@ -266,7 +266,7 @@ class Disk:
 
 
 class Texts:
-    """The texts of one workspace folder's files, as the server's loop knows them. No method touches the disk."""
+    """The texts of the files of one workspace folder. It belongs to the loop; no method accesses the disk."""
 
     def __init__(self) -> None:
         self._on_disk: dict[str, tuple[int, SourceText | None]] = {}
@@ -275,14 +275,14 @@ class Texts:
         self._placements: dict[tuple[str, str | None], Placement] = {}
 
     def take(self, files: Iterable[Version | MeasuredFile], reading: Reading) -> None:
-        """Take over what was read, and keep each text that is the one that was run.
+        """Store what was read, and keep each text that is the one that was run.
 
         Parameters
         ----------
         files : iterable of Version or MeasuredFile
-            What of the reading is wanted.
+            The files of the reading to store.
         reading : Reading
-            Where something newer is known of a file, that stays.
+            Files of which a later reading was stored are ignored.
         """
         for file in files:
             if file.path not in reading.found or self._on_disk.get(file.path, (0, None))[0] > reading.number:
@@ -290,7 +290,7 @@ class Texts:
             source = reading.found[file.path]
             self._on_disk[file.path] = reading.number, source
             known = self._as_run.get((file.path, file.digest))
-            # evidence without digests: the text met first is taken as the one that was run
+            # evidence without digests: the first text that is read counts as the one that was run
             first = file.digest is None and not (known and known[0] is file)
             if source is not None and (first or file.digest == source.digest):
                 self._as_run[file.path, file.digest] = file, source
@@ -305,7 +305,7 @@ class Texts:
             self._on_disk.pop(path, None)
 
     def opened(self, path: str, document: Document) -> None:
-        """Take a document's text as the present one of its file."""
+        """Use the text of a document as the present one of its file."""
         self._open[path] = document
 
     def closed(self, path: str) -> None:
@@ -321,28 +321,28 @@ class Texts:
         return list(self._open)
 
     def source(self, file: Version | MeasuredFile) -> SourceText | None:
-        """The file as it was run, None when that was never seen."""
+        """The file as it was run; None if that text was never read."""
         known = self._as_run.get((file.path, file.digest))
         return known[1] if known else None
 
     def as_run(self, file: Version | MeasuredFile) -> Lines | None:
-        """The text that was run, None when it was never seen."""
+        """The text that was run; None if it was never read."""
         source = self.source(file)
         return source.lines if source else None
 
     def on_disk(self, path: str) -> bool:
-        """Whether there was a file that could be read when it was last looked for."""
+        """Whether the file could be read the last time."""
         return self._on_disk.get(path, (0, None))[1] is not None
 
     def now(self, path: str) -> Lines | None:
-        """The text in the editor, else on disk, None when there is no such file."""
+        """The text in the editor, or else on disk; None if there is no such file."""
         if document := self._open.get(path):
             return document.lines
         source = self._on_disk.get(path, (0, None))[1]
         return source.lines if source else None
 
     def placement(self, file: Version | MeasuredFile) -> Placement | None:
-        """Where the file's lines stand now; None when that can't be known."""
+        """Where the lines of the file are now; None if a text is missing."""
         run, now = self.as_run(file), self.now(file.path)
         if run is None or now is None:
             return None

@@ -1,4 +1,4 @@
-"""Suspects and collection errors where they stand in the text now."""
+"""Suspects and collection errors at their lines in the present text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suspectra_server.state.ranking import Band, RecordedLine
 
 @dataclass(frozen=True)
 class Mark:
-    """A suspect where it stands in the text now.
+    """A suspect at its lines in the present text.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Mark:
     line_end : int
         The end of the first line.
     examined : bool
-        The reader is done with it, whether they looked at it or know it to be innocent.
+        Marked as examined or innocent.
     innocent : bool
     """
 
@@ -51,7 +51,7 @@ class Mark:
 
     @property
     def band(self) -> Band:
-        """How far up it stands."""
+        """How high it is ranked."""
         return Band.for_suspect(self.suspect)
 
     def holds(self, line: int) -> bool:
@@ -61,15 +61,15 @@ class Mark:
 
 @dataclass(frozen=True)
 class ErrorMark:
-    """Something that kept tests from being collected, where it stands in the text now.
+    """A collection error at its line in the present text.
 
     Parameters
     ----------
     error : CollectionError
     line : int or None
-        Counted from 0; None where the line was edited or its text was never seen.
+        Counted from 0; None if the line was edited, or if the text was never read.
     start, end : int
-        Columns in code points, without the blanks around the text of the line.
+        Columns in code points, without white space at the ends of the line.
     """
 
     error: CollectionError
@@ -79,7 +79,7 @@ class ErrorMark:
 
     @classmethod
     def for_error(cls, error: CollectionError, placement: Placement | None) -> ErrorMark:
-        """The mark of an error, given where the lines of its file stand."""
+        """The mark of an error, given the placement of its file."""
         lines = placement.current_lines(Location(error.file, error.line, error.line)) if placement else None
         if placement is None or lines is None:
             return cls(error)

@@ -27,10 +27,10 @@ log = logging.getLogger(__name__)
 NAME = "marks.json"
 VERSION = 1
 MAX_SIZE = 4 * 2**20  # bytes of the file
-MAX_FILES = 500  # with marks; those marked last are kept
+MAX_FILES = 500  # with marks; those marked last stay
 MAX_MARKS = 20_000
 MAX_LINES = 200_000  # of all these files
-_HASH = 4  # bytes; two lines are taken for the same by mistake once in four billion comparisons
+_HASH = 4  # bytes; two different lines have the same hash once in four billion comparisons
 _DIGITS = 2 * _HASH
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LINES = re.compile(rf"(?:[0-9a-f]{{{_DIGITS}}})*")
@@ -38,7 +38,7 @@ _LINES = re.compile(rf"(?:[0-9a-f]{{{_DIGITS}}})*")
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What tells a text from its later versions, line by line.
+    """The hashes of a text, to find its lines in later versions.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Fingerprint:
     source : SourceText, optional
         The text, where it is known.
     stored : tuple of str
-        What `lines` was when it was stored, where the text is not known.
+        The stored value of `lines`, if the text is not known.
     """
 
     digest: str
@@ -56,7 +56,7 @@ class Fingerprint:
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """A short hash of what each line holds of code, so that comments and white space don't matter."""
+        """A short hash of the code of each line, without comments and white space."""
         if self.source is None:
             return self.stored
         code = code_lines(self.source.lines, self.source.path)
@@ -95,17 +95,17 @@ class FileMarks:
 
 
 class MarksFile:
-    """``.suspectra/marks.json`` of a workspace. Every method touches the disk: for one worker thread.
+    """``.suspectra/marks.json`` of a workspace. All methods access the disk: for one worker thread.
 
-    Another server may use the same file, so each change is put into what is there at that moment: of two changes to the
-    marks of one source file the later one stays.
+    Another server may use the same file. So each change is merged into the present content; of two changes to the marks
+    of one source file the later one stays.
 
     Parameters
     ----------
     root : Path
         The workspace.
     writable : bool
-        Whether anything may be written.
+        Whether the file may be written.
     """
 
     def __init__(self, root: Path, *, writable: bool = True):
@@ -114,7 +114,7 @@ class MarksFile:
         self._complaints: set[str] = set()
 
     def load(self) -> dict[str, FileMarks]:
-        """What is kept, by path. Marks in files that were deleted are dropped."""
+        """The stored marks, by path. Those in deleted files are removed."""
         kept = self._read()
         if not self._writable:
             return kept
@@ -124,19 +124,19 @@ class MarksFile:
         return {path: marks for path, marks in kept.items() if path not in gone}
 
     def write(self, changes: Mapping[str, FileMarks | None], *, cleared: bool = False) -> bool:
-        """Keep changes.
+        """Store changes.
 
         Parameters
         ----------
         changes : mapping of str to FileMarks or None
-            By path; None where no mark is left.
+            By path; None if no mark is left in a file.
         cleared : bool
-            All that is there is removed first.
+            Whether to remove all stored marks first.
 
         Returns
         -------
         bool
-            False where that can't be done now.
+            False if the file can't be written.
         """
         if not self._writable:
             return True
@@ -144,7 +144,7 @@ class MarksFile:
             self._refuse_links()
             kept = {} if cleared else self._read()
             for path, marks in changes.items():
-                kept.pop(path, None)  # what is marked last stands last
+                kept.pop(path, None)  # the file that was marked last comes last
                 if marks:
                     kept[path] = marks
             if kept := self._within_limits(kept):
@@ -163,7 +163,7 @@ class MarksFile:
         return self._root / FOLDER / NAME
 
     def _read(self) -> dict[str, FileMarks]:
-        """What is in the file; nothing where it can't be understood."""
+        """The content of the file; empty if it can't be read."""
         try:
             self._refuse_links()
             return _parsed(read_regular(self._file, MAX_SIZE))
@@ -179,7 +179,7 @@ class MarksFile:
                 raise ValueError(f"{path.name} is a link, which may lead out of the workspace; remove the link")
 
     def _within_limits(self, kept: dict[str, FileMarks]) -> dict[str, FileMarks]:
-        """As many files as may be kept, those that were marked last."""
+        """As many files as are allowed, those that were marked last."""
         marks = lines = 0
         newest: list[str] = []
         for path, one in reversed(kept.items()):
@@ -192,7 +192,7 @@ class MarksFile:
         return {path: kept[path] for path in reversed(newest)}
 
     def _complain(self, what: str) -> None:
-        """Log a complaint, each once."""
+        """Log each complaint once."""
         if what not in self._complaints:
             self._complaints.add(what)
             log.warning("%s: %s", self._file, what)
@@ -217,7 +217,7 @@ def _parsed(data: bytes) -> dict[str, FileMarks]:
     Raises
     ------
     ValueError, RecursionError
-        When anything in it is not as it was written.
+        When it is damaged, or of another version.
     """
     content = json.loads(data)
     if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
@@ -262,8 +262,8 @@ def _marked(given: Any, lines: Sequence[str]) -> frozenset[int]:
 def _moved(old: Sequence[str], new: Sequence[str]) -> list[int]:
     """For each old line its index among the new ones, -1 where it was edited or removed.
 
-    Lines that are there once in both stand for themselves, in the longest order that both have; their neighbours are
-    followed from there. That takes n log n steps whatever the file holds, which others may have written.
+    Lines that are unique in both are matched first, as many as are in the same order in both. Equal neighbours of
+    matched lines are matched next. This takes n log n steps for any file, even one that others have written.
 
     Examples
     --------
@@ -291,9 +291,9 @@ def _moved(old: Sequence[str], new: Sequence[str]) -> list[int]:
 
 
 def _ascending(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of pairs, whose first numbers ascend, in which the second ones do, too."""
-    ends: list[int] = []  # the least second number that ends a part of each length
-    at: list[int] = []  # which pair that is
+    """The longest subsequence of pairs with ascending first numbers in which the second numbers ascend, too."""
+    ends: list[int] = []  # the least last number of a subsequence of each length
+    at: list[int] = []  # the index of its pair
     before: list[int] = []
     for index, (_, second) in enumerate(pairs):
         length = bisect_left(ends, second)

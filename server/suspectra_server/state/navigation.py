@@ -1,7 +1,7 @@
-"""Where to look next: the debugging model over a ranking, and what is kept of it for the features.
+"""Where to look next: the debugging model over a ranking, and the results that the features use.
 
-Everything here runs in the worker thread, but for reading a finished :class:`NavigationModel`. The model and the
-solvers under it are loaded with the first one: they take as long as the rest of the server's start.
+Everything runs in the worker thread, except reading a finished :class:`NavigationModel`. The debugging model and its
+solvers are imported when the first one is made: that takes as long as starting the rest of the server.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from suspectra.program.dynamic_flow import DynamicFlow
 
 MAX_ELEMENTS, MAX_HITS = 300_000, 20_000_000
-"""Statements, and executions of a statement by a test, up to which a navigation model is made: beyond, the control
-flow would take more memory than the ranking, and keep the worker thread from the next one."""
-MAX_FUNCTIONS = 100  # functions with suspects whose next moves are looked up ahead of any question
+"""The most statements, and executions of a statement by a test, for which a navigation model is made: with more, the
+control flow would take more memory than the ranking, and block the worker thread."""
+MAX_FUNCTIONS = 100  # functions with suspects whose next moves are computed in advance
 
 
 @dataclass(frozen=True)
 class NavigationBasis:
-    """What a navigation model follows from; where they are equal, so are the navigation models.
+    """What a navigation model is computed from; models with an equal basis are equal.
 
     Parameters
     ----------
     ranking : Ranking
     excluded : frozenset of int
-        Elements the reader is done with.
+        Elements that are examined or innocent.
     jumps : JumpModel
     """
 
@@ -51,20 +51,21 @@ class NavigationBasis:
 
 @dataclass(frozen=True, eq=False)
 class NavigationModel:
-    """The debugging model, and answers that were worked out ahead.
+    """The debugging model, and results that were computed in advance.
 
     Parameters
     ----------
     basis : NavigationBasis
     model : DebuggingModel or None
-        None when every suspect is excluded, or the suite is too large.
+        None if every suspect is excluded, or if the suite is too large.
     next : mapping of int to Move
-        The likeliest move from the best suspect of each function.
+        The most likely move from the best suspect of each function.
     steps : ndarray of float64, shape (elements,), optional
         Expected steps from the top of the ranking, once they are known.
     current : int, optional
-        The element the reader is on, and what follows are the steps from it.
+        The element that the reader is on.
     steps_from_current : ndarray of float64, shape (elements,), optional
+        Expected steps from that element.
     problem : Problem, optional
         Why there are no expected steps.
     """
@@ -79,7 +80,7 @@ class NavigationModel:
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing left to work out."""
+        """Whether all steps are computed, or can't be."""
         known = self.steps is not None and (self.current is None or self.steps_from_current is not None)
         return known or self.model is None or self.problem is not None
 
@@ -197,7 +198,7 @@ class NavigationModels:
         return self._knowledge
 
     def _with_edges(self, evidence: Evidence, spectrum: Spectrum) -> tuple[Evidence, Spectrum]:
-        """The evidence of a ranking with its edges, or as it is where those are not to be had."""
+        """The evidence of a ranking with its edges, or without if they can't be read."""
         source = self._edged_source() if evidence.edges is None else None
         if source is None:
             return evidence, spectrum
@@ -205,7 +206,7 @@ class NavigationModels:
             edged = source.read()
         except SuspectraError:
             return evidence, spectrum
-        if not _same(edged.elements, spectrum.elements):  # newer already: its own ranking is on the way
+        if not _same(edged.elements, spectrum.elements):  # it is newer, and is being ranked
             return evidence, spectrum
         self._edged = edged.spectrum(previous=self._edged)
         return edged, self._edged
@@ -225,7 +226,7 @@ def _same(one: Elements, other: Elements) -> bool:
 
 
 def _next(ranking: Ranking, model: DebuggingModel, token: Token) -> dict[int, Move]:
-    """The likeliest move from each function's best suspect that is left."""
+    """The most likely move from the best suspect of each function that is not excluded."""
     function = model.report.spectrum.elements.function
     seen: set[int] = set()
     found: dict[int, Move] = {}

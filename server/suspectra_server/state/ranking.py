@@ -1,4 +1,4 @@
-"""The outcome of one localization: suspects in the lines of the run, and how far up each stands."""
+"""The outcome of one localization: suspects in the lines of the run, and how high each is ranked."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
 
 
 class Band(str, Enum):
-    """How far up a suspect stands, by its average rank.
+    """How high a suspect is ranked, by its average rank.
 
     Absolute ranks, because they say how much a reader will look at: most programmers give up after five suspects
     and nearly all after ten (Kochhar, Xia, Lo & Li 2016, "Practitioners' expectations on automated fault
-    localization"). The mean over a tie, so that fifty lines that can't be told apart don't all shout.
+    localization"). The mean over a tie, so that fifty tied lines are not all high.
     """
 
     HIGH = "high"
@@ -70,7 +70,7 @@ class Ranking:
         top: int,
         inside: frozenset[str] = frozenset(),
     ) -> Ranking:
-        """The first `top` suspects of a report. A line that no failing test executes is none."""
+        """The first `top` suspects of a report; a line that no failing test executes is no suspect."""
         counts = report.spectrum.counts
         suspects = tuple(report.suspects_of(_executed(report, top)))
         message = f"{many(counts.failed, 'failing test')}, {many(counts.passed, 'passing test')}"
@@ -80,12 +80,12 @@ class Ranking:
         return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
 
     def until(self, technique: Technique) -> Ranking:
-        """The same ranking, shown until that of another technique is there."""
+        """The same ranking, to be shown until that of another technique is made."""
         message = f"{self.message}; by {self.technique.name} until {technique.name} is computed"
         return replace(self, message=message, preliminary=True)
 
-    def with_trouble(self, newer: Ranking) -> Ranking:
-        """The same ranking, kept as the last good one while newer evidence gives none."""
+    def with_state_of(self, newer: Ranking) -> Ranking:
+        """The same ranking as the last good one, with the state and problems of a newer one without suspects."""
         return replace(
             self,
             state=newer.state,
@@ -98,12 +98,12 @@ class Ranking:
 
     @property
     def ranked(self) -> RankedReport:
-        """The report, for those who have an element or a suspect of it.
+        """The report, for callers that have an element or a suspect of it.
 
         Raises
         ------
         LookupError
-            When nothing was ranked, so that there can be none.
+            When nothing was ranked.
         """
         if self.report is None:
             raise LookupError("nothing was ranked")
@@ -146,13 +146,13 @@ class Ranking:
         return plain(failure_sentence(self.evidence, self.ranked.spectrum, suspect.element), MAX_TEXT)
 
     def calls_of(self, test: str) -> list[str]:
-        """The calls that were under way when a test failed, the innermost first."""
+        """The calls that were active when a test failed, the innermost first."""
         stack = self.evidence.stacks.get(test) if self.evidence else None
         return [plain(str(frame)) for frame in reversed(stack.frames)] if stack is not None else []
 
     @cached_property
     def tied_beyond(self) -> int:
-        """How many lines that failing tests execute are left out here only because the list ends within their tie."""
+        """How many lines that failing tests execute are missing because the list ends within their tie."""
         if self.report is None or not self.suspects:
             return 0
         last = self.suspects[-1]
@@ -175,13 +175,13 @@ class Ranking:
         return self.report.spectrum.counts.failed if self.report is not None else 0
 
     def recorded_line(self, element: int) -> RecordedLine:
-        """Where an element stands, in the lines of the run."""
+        """The file and the line of an element, as it was run."""
         elements = self.elements
         return elements.files[elements.file[element]], int(elements.line[element])
 
-    def element_of(self, place: RecordedLine) -> int | None:
-        """The element at a place."""
-        return self.report.spectrum.elements.at(*place) if self.report is not None else None
+    def element_of(self, line: RecordedLine) -> int | None:
+        """The element on a line."""
+        return self.report.spectrum.elements.at(*line) if self.report is not None else None
 
     def suspect_at(self, file: str, line: int) -> Suspect | None:
         """The ranked statement that holds a line as it was run, if a failing test executes it."""
@@ -206,7 +206,7 @@ class Ranking:
         return frozenset(element for element, tie in zip(elements, ties, strict=True) if size[tie] > 1)
 
     def explain(self, suspect: Suspect) -> Explanation:
-        """Why a suspect stands where it stands."""
+        """Why a suspect has its rank."""
         return self.ranked.explain(self.ranked.position_of(suspect.element))
 
 

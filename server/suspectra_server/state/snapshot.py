@@ -1,4 +1,4 @@
-"""What the features read: a ranking, and where its suspects stand in the text. Immutable; a change makes a new one."""
+"""What the features read: a ranking, and where its suspects are in the present texts. Immutable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suspectra_server.state.ranking import Ranking, RecordedLine
 
 @dataclass(frozen=True)
 class Region:
-    """Statements one after the other that belong to one suspicious behaviour.
+    """Consecutive statements of one suspicious behaviour.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Region:
         Position of the subgraph in the report, counted from 1.
     subgraph : Subgraph
     part, parts : int
-        Which of its regions this is, counted from 1, and how many there are.
+        The number of this region in its behaviour, counted from 1, and the number of its regions.
     marks : tuple of Mark
         Of its statements, in the order of lines; none is examined.
     """
@@ -46,18 +46,18 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A ranking laid over the texts as they are at one moment.
+    """A ranking, and the present texts at one moment.
 
     Parameters
     ----------
     ranking : Ranking
     placements : mapping of str to Placement
-        Of each file that holds a suspect or is open, where its text as run and its text now are known.
+        Of each file that has a suspect or is open, if its text as run and its present text are known.
     examined, innocent : frozenset of (file, line as run)
     navigation : NavigationModel, optional
-        Where to look next, once that is known.
+        Where to look next, once that is computed.
     by_steps : bool
-        Suspects stand in the order of expected steps, where these are known.
+        Whether suspects are in the order of expected steps, where these are known.
     errors : tuple of ErrorMark
         What kept tests from being collected.
     next_steps : mapping of int to str
@@ -74,7 +74,7 @@ class Snapshot:
     next_steps: Mapping[int, str] = field(default_factory=dict)
 
     def differs_from(self, other: Snapshot) -> bool:
-        """Whether anything can be seen of the difference."""
+        """Whether there is any difference to show."""
         same = self.ranking is other.ranking and self.navigation is other.navigation
         names = ("placements", "examined", "innocent", "by_steps", "errors", "next_steps")
         return not (same and all(getattr(self, name) == getattr(other, name) for name in names))
@@ -88,7 +88,7 @@ class Snapshot:
         return tuple(marks)
 
     def sort_key(self, mark: Mark) -> tuple[float, int]:
-        """What suspects are sorted by: expected steps where they are asked for and known, then rank."""
+        """The key by which suspects are sorted: expected steps if the settings say so, then rank."""
         steps = self.steps(mark.suspect.element) if self.by_steps else None
         return (float("inf") if self.by_steps and steps is None else steps or 0.0), mark.suspect.rank_best
 
@@ -101,7 +101,7 @@ class Snapshot:
 
     @cached_property
     def regions(self) -> tuple[Region, ...]:
-        """The subgraphs that hold suspects, as regions of the text; a statement belongs to its best subgraph.
+        """The subgraphs with suspects, as regions of the text; a statement belongs to its best subgraph.
 
         Empty for a report without subgraphs.
         """
@@ -131,7 +131,7 @@ class Snapshot:
 
     @cached_property
     def unplaceable(self) -> Mapping[str, int]:
-        """Files whose text as run was never seen or that are gone, with their numbers of suspects."""
+        """Files that are gone or whose text as run was never read, with their numbers of suspects."""
         files: dict[str, int] = {}
         for suspect in self.ranking.suspects:
             if suspect.location.file not in self.placements:
@@ -140,13 +140,13 @@ class Snapshot:
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
-        """Files that hold suspects and are not as they were when the tests ran."""
+        """Files with suspects that have changed since the tests ran."""
         files = dict.fromkeys(suspect.location.file for suspect in self.ranking.suspects)
         return tuple(file for file in files if file not in self.placements or self.placements[file].changed)
 
     @property
     def state(self) -> State:
-        """The ranking's state, or that the sources have moved on since."""
+        """The state of the ranking, or `STALE` if sources have changed since."""
         return State.STALE if self.ranking.state is State.READY and self.changed else self.ranking.state
 
     @property
@@ -159,7 +159,7 @@ class Snapshot:
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the evidence, and which suspects can't be shown for it."""
+        """What is wrong with the evidence, and which suspects can't be shown."""
         lost = tuple(
             Problem(
                 file,
@@ -182,7 +182,7 @@ class Snapshot:
         return report.spectrum.elements.at(file, origin) if origin and report is not None else None
 
     def suspect_at(self, file: str, line: int) -> Suspect | None:
-        """The ranked statement on a line, counted from 0, marked or further down."""
+        """The ranked statement on a line, counted from 0, marked or further down in the ranking."""
         placement = self.placements.get(file)
         origin = placement.origin(line) if placement else None
         suspect = self.ranking.suspect_at(file, origin) if origin else None
@@ -202,7 +202,7 @@ class Snapshot:
 
 
 def _runs(marks: list[Mark]) -> list[list[Mark]]:
-    """Marks in the order of elements, parted where another statement stands between two."""
+    """Split marks in the order of elements into runs without another statement in between."""
     runs: list[list[Mark]] = []
     for mark in marks:
         before = runs[-1][-1] if runs else None

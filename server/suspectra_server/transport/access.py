@@ -1,7 +1,7 @@
-"""Who may speak to a server that listens on a socket.
+"""Who may connect to a server that listens on a socket.
 
 Every process of every user of the machine can connect to a port, and so can every page in a browser. A client must know
-a token that is made anew for each start, and a browser is turned away by what it can't help sending.
+a token that is new for each start, and browsers are refused by the headers that they always send.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _ENTROPY = 32  # bytes
 
 
 def make_token() -> str:
-    """A new token, of characters that stand in URLs as they are."""
+    """A new token, of characters that need no escaping in URLs."""
     return secrets.token_urlsafe(_ENTROPY)
 
 
 def admits(token: str, given: object) -> bool:
-    """Whether what a client gave is the token; how long that takes says nothing about it."""
+    """Whether a client gave the token; compared in constant time."""
     if not isinstance(given, str):
         return False
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), token.encode())
@@ -54,7 +54,7 @@ def why_foreign(origins: Sequence[str], hosts: Sequence[str], own: Sequence[str]
         The headers ``Origin`` and ``Host``. Browsers send the first with every WebSocket; the second is the name in a
         page's address, also where that name was made to lead to this machine (DNS rebinding).
     own : sequence of str
-        The names and addresses that the server listens on. Loopback addresses are always its own.
+        The names and addresses that the server listens on; loopback addresses need not be among them.
     """
     if origins:
         return "it comes from a page in a browser (it has the header Origin)"
@@ -86,7 +86,7 @@ def _is_loopback(name: str) -> bool:
 def token_file(path: Path, token: str) -> Iterator[None]:
     """Keep a token in a file that its owner alone can read, for as long as the server runs.
 
-    What was at the path is replaced, a link itself and not what it leads to.
+    An existing file is replaced; of a link, the link itself.
 
     Raises
     ------
@@ -107,14 +107,14 @@ def token_file(path: Path, token: str) -> Iterator[None]:
 
 
 def remove_own(path: Path, made: os.stat_result) -> None:
-    """Remove a file that was made before, unless another stands in its place."""
+    """Remove a file, unless it was replaced by another since."""
     with suppress(OSError):
         if os.path.samestat(os.lstat(path), made):
             os.unlink(path)
 
 
 def require_private(folder: Path) -> None:
-    """Make sure that nobody else can replace files in a folder.
+    """Check that nobody else can replace files in a folder.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The log on standard error, written by a thread: a client that does not read it must not hold up the loop."""
+"""The log on standard error, written by a thread: a client that does not read it must not block the loop."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MAX_LENGTH = 10_000  # characters of one line
 class BackgroundHandler(logging.Handler):
     """Hands log lines to a thread that writes them.
 
-    The thread writes to the file descriptor itself. It may hang in that for ever, and a lock of `sys.stderr` or of
-    another handler that it held would keep the program from ending.
+    The thread writes to the file descriptor directly. It may block for ever, and if it held a lock of `sys.stderr` or
+    of another handler then, the program could not end.
 
     Parameters
     ----------
@@ -33,14 +33,14 @@ class BackgroundHandler(logging.Handler):
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Leave a line to the thread, or count it where too many wait."""
+        """Queue a line for the thread, or count it as dropped if too many wait."""
         try:
             self._waiting.put_nowait(self.format(record)[:MAX_LENGTH])
         except queue.Full:
             self._dropped += 1
 
     def finish(self, timeout: float = 1.0) -> None:
-        """Let what waits be written, if anybody reads it.
+        """Wait until the queue is written, if anybody reads it.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class BackgroundHandler(logging.Handler):
                     rest = rest[os.write(self._descriptor, rest) :]
 
     def _take_dropped(self) -> int:
-        self.acquire()  # as whoever logs does; it is never held while anything is written
+        self.acquire()  # the handler's lock, as `emit` holds it; it is never held during a write
         dropped, self._dropped = self._dropped, 0
         self.release()
         return dropped

@@ -1,7 +1,7 @@
-"""Messages that wait until the client reads them.
+"""Messages to the client, in a queue until it reads them.
 
-A client that stops reading must neither hold up the loop nor have the server keep ever more for it. So messages wait
-here, one that a newer one makes void is dropped, and where too much waits nevertheless the connection is closed.
+A client that stops reading must neither block the loop nor make the server use more and more memory. So messages wait
+in this queue, those that a newer one replaces are dropped, and the connection is closed when too much is waiting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from suspectra_server.timing import FLUSH_TIMEOUT_S
 
 log = logging.getLogger(__name__)
 
-MAX_WAITING = 64 * 2**20  # bytes that wait behind the message that is being sent
+MAX_WAITING = 64 * 2**20  # bytes that wait while a message is being sent
 
 
 class Outbox:
@@ -28,8 +28,8 @@ class Outbox:
     Parameters
     ----------
     send : callable
-        Sends one message; a coroutine that ends when the next one may follow. It raises OSError or ValueError when the
-        client is gone.
+        A coroutine that sends one message, and ends when the next one may be sent. It raises OSError or ValueError
+        when the client is gone.
     abort : callable
         Closes the connection without waiting for the client. It is called only where the client does not read.
     gone : callable
@@ -51,7 +51,7 @@ class Outbox:
         self._task = asyncio.ensure_future(self._run())
 
     def put(self, message: bytes, subject: Hashable | None = None) -> None:
-        """Send a message after those that wait; one that still waits with the same subject is dropped."""
+        """Send a message after those that wait; a waiting one with the same subject is dropped."""
         if not self._open:
             return
         self._bytes -= len(self._waiting.pop(subject, b""))
@@ -67,7 +67,7 @@ class Outbox:
         self._some.set()
 
     async def flush(self) -> None:
-        """Give the last messages a moment to leave; none may follow."""
+        """Wait a moment until the last messages are sent; none may follow."""
         try:
             await asyncio.wait_for(self._empty.wait(), FLUSH_TIMEOUT_S)
         except asyncio.TimeoutError:
@@ -96,7 +96,7 @@ class Outbox:
 
 
 def subject_of(message: Any) -> Hashable | None:
-    """What a message is about, if a newer one about the same makes it void; None for all others."""
+    """What a message is about, if a newer one about the same replaces it; None for all others."""
     method: str | None = getattr(message, "method", None)
     params: Any = getattr(message, "params", None)
     if method == lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS:

@@ -1,7 +1,7 @@
 """Serving one client over a socket.
 
-A connection is pending until it has given the token. Pending connections are limited in number, time and bytes, and
-closing them changes nothing: only the client that was admitted ends the server by hanging up.
+A connection is pending until it has given the token. Pending connections are limited in number, time and bytes. When
+one of them is closed, the server goes on; it ends only when the admitted client disconnects.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAX_LINE = 2**16  # bytes
 _HEADER = re.compile(rb"content-(length|type)\s*:[^\r\n]*\r?\n", re.IGNORECASE)
 _HTTP = re.compile(rb"[A-Z]+ \S* HTTP/\d")
 
-Say = Callable[[str], None]
+PrintStatus = Callable[[str], None]
 
 
 class Refused(Exception):
@@ -45,7 +45,7 @@ class _Authenticator:
     """Admits one client, and limits the connections that have not given the token."""
 
     way = "initializationOptions.token"
-    """Where a client says the token."""
+    """Where a client gives the token."""
 
     def __init__(self, protocol: Protocol, token: str | None):
         self.protocol = protocol
@@ -62,7 +62,7 @@ class _Authenticator:
             self._abort(first)
 
     def abort_pending(self) -> None:
-        """The server ends, and waits for nobody."""
+        """Close all pending connections, as the server ends."""
         for transport in list(self._pending):
             self._abort(transport)
 
@@ -75,31 +75,31 @@ class _Authenticator:
         self._pending.pop(transport, None)  # type: ignore[arg-type]
 
     def check_token(self, given: object) -> None:
-        """Compare what a client gave with the token; a socket that is a file needs none."""
+        """Compare what a client gave with the token; Unix sockets need none."""
         if self.token is not None and not admits(self.token, given):
             raise Refused(f"the token that the server gave at its start is missing or wrong ({self.way})")
 
     def admit(self) -> None:
-        """Make a client that has given the token the one that is served."""
+        """Serve a client that has given the token."""
         if self._admitted:
             raise Refused("another client is being served")
         self._admitted = True
 
     def refuse(self, reason: object) -> None:
-        """Log each reason once: otherwise anybody could fill the disk with it."""
+        """Log each reason once: otherwise anybody could fill the disk."""
         if str(reason) not in self._logged and len(self._logged) < 100:
             self._logged.add(str(reason))
             log.warning("refused a connection: %s", reason)
 
 
-async def serve_tcp(protocol: Protocol, host: str, port: int, token: str, say: Say) -> int:
+async def serve_tcp(protocol: Protocol, host: str, port: int, token: str, print_status: PrintStatus) -> int:
     """Serve the first client on a TCP port that gives the token in its `initialize`, and end with it."""
     authenticator = _Authenticator(protocol, token)
     listener = await asyncio.start_server(_streams(authenticator), host, port, limit=_MAX_LINE)
-    return await _serve(protocol, listener, say, ", ".join(map(_spell, _addresses(listener))))
+    return await _serve(protocol, listener, print_status, ", ".join(map(_spell, _addresses(listener))))
 
 
-async def serve_unix(protocol: Protocol, path: Path, say: Say) -> int:
+async def serve_unix(protocol: Protocol, path: Path, print_status: PrintStatus) -> int:
     """Serve the first client on a Unix socket that only its owner can connect to, and end with it.
 
     Raises
@@ -110,11 +110,11 @@ async def serve_unix(protocol: Protocol, path: Path, say: Say) -> int:
     with _unix_socket(path) as own:
         authenticator = _Authenticator(protocol, None)
         listener = await asyncio.start_unix_server(_streams(authenticator), sock=own, limit=_MAX_LINE)
-        return await _serve(protocol, listener, say, str(path))
+        return await _serve(protocol, listener, print_status, str(path))
 
 
-async def _serve(protocol: Protocol, listener: asyncio.AbstractServer, say: Say, where: str) -> int:
-    say(f"listening on {where}")
+async def _serve(protocol: Protocol, listener: asyncio.AbstractServer, print_status: PrintStatus, where: str) -> int:
+    print_status(f"listening on {where}")
     try:
         return await protocol.finished
     finally:
@@ -123,7 +123,7 @@ async def _serve(protocol: Protocol, listener: asyncio.AbstractServer, say: Say,
 
 
 def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
-    """What happens to a connection that carries messages with headers."""
+    """The handler of connections whose messages have LSP's headers."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         authenticator.add_pending(writer.transport)
@@ -138,7 +138,7 @@ def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, a
             authenticator.remove_pending(writer.transport)
         protocol = authenticator.protocol
 
-        writer.transport.set_write_buffer_limits(0)  # so that what has been drained has left
+        writer.transport.set_write_buffer_limits(0)  # so that `drain` waits until everything is sent
 
         async def send(message: bytes) -> None:
             writer.write(message)
@@ -162,7 +162,7 @@ def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, a
 
 
 async def _first_message(reader: asyncio.StreamReader) -> bytes:
-    """The body of a connection's first message; only LSP's own headers may stand before it."""
+    """The body of a connection's first message; only LSP's own headers may come before it."""
     length = None
     for _ in range(_MAX_HEADERS):
         line = await reader.readline()
@@ -182,7 +182,7 @@ async def _first_message(reader: asyncio.StreamReader) -> bytes:
 
 
 def _authenticate(authenticator: _Authenticator, body: bytes, writer: asyncio.StreamWriter) -> None:
-    """Admit a client whose first message is `initialize` with the token; another gets an error that says why."""
+    """Admit a client whose first message is `initialize` with the token; any other gets an error with the reason."""
     try:
         message = json.loads(body)
     except (ValueError, RecursionError):
@@ -207,7 +207,7 @@ def _option(message: dict[str, Any], name: str) -> object:
 
 @contextmanager
 def _unix_socket(path: Path) -> Iterator[socket.socket]:
-    """A socket that its owner alone can connect to; one that nobody listens on any more is replaced."""
+    """A socket that only its owner can connect to; one without a listener is replaced."""
     if not hasattr(socket, "AF_UNIX"):
         raise UsageError(Problem(str(path), "", "this system has no Unix sockets", "use --tcp or --ws"))
     require_private(path.absolute().parent)
@@ -238,7 +238,9 @@ def _remove_stale(path: Path) -> None:
     raise UsageError(Problem(str(path), "", "another server listens there", "end it, or name another path"))
 
 
-async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, say: Say, *, secret: bool) -> int:
+async def serve_websocket(
+    protocol: Protocol, host: str, port: int, token: str, print_status: PrintStatus, *, secret: bool
+) -> int:
     """Serve the first client on a WebSocket whose request has the token, and end with it.
 
     Parameters
@@ -247,9 +249,9 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
     host : str
     port : int
     token : str
-    say : callable
+    print_status : callable
     secret : bool
-        Say the address without the token.
+        Print the address without the token.
     """
     from websockets.asyncio.server import ServerConnection, serve
     from websockets.exceptions import ConnectionClosed
@@ -303,7 +305,7 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
             log.info("the connection is broken: %s", error)
         protocol.hung_up()
 
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # they have tracebacks of what anybody sent
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # it logs tracebacks for whatever anybody sends
     async with serve(
         talk,
         host,
@@ -313,10 +315,10 @@ async def serve_websocket(protocol: Protocol, host: str, port: int, token: str, 
         open_timeout=TOKEN_TIMEOUT_S,
         close_timeout=CLOSE_TIMEOUT_S,
         max_size=MAX_MESSAGE,
-        write_limit=0,  # so that what has been sent has left
+        write_limit=0,  # so that `send` waits until everything is sent
     ) as listener:
         query = "" if secret else f"/?token={token}"
-        say("listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener)))
+        print_status("listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener)))
         status = await protocol.finished
         await protocol.flush()
         authenticator.abort_pending()
@@ -328,6 +330,6 @@ def _addresses(listener: Any) -> list[Sequence[Any]]:
 
 
 def _spell(address: Sequence[Any]) -> str:
-    """An address as URLs have it."""
+    """An address as in a URL."""
     host, port = address[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

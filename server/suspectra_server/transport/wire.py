@@ -1,7 +1,7 @@
-"""The connection: messages in and out, over standard streams; sockets have a module of their own.
+"""The connection: messages in both directions, over standard streams; the module `sockets` has the others.
 
-Nothing a client sends ends the server but `exit` and hanging up: what can't be understood is answered with an error
-where it asked for an answer, and logged otherwise.
+Only `exit` and the end of the connection end the server. A message that can't be understood is answered with an error
+if it is a request, and logged otherwise.
 """
 
 from __future__ import annotations
@@ -42,15 +42,16 @@ _LENGTH = re.compile(rb"content-length\s*:\s*(\d{1,18})\s*", re.IGNORECASE)
 _MAX_HEADER = 8192
 
 PARSE_ERROR, INVALID_REQUEST, NOT_INITIALIZED, REQUEST_FAILED = -32700, -32600, -32002, -32803
-MAX_PENDING = 1000  # messages of the client that are being handled
-_READ_AHEAD = 16  # messages that are read before they can be handled
+MAX_PENDING = 1000  # requests of the client at the same time
+_READ_AHEAD = 16  # messages that are read and not handled yet
 
 
 @cache
 def make_converter() -> Converter:
-    """The LSP converter, leaving parameters and results of methods that are not LSP's as plain JSON.
+    """The LSP converter, which leaves parameters and results of methods that are not LSP's as plain JSON.
 
-    It writes its functions as it meets the types, which takes longer than a short session: all servers share one.
+    It compiles a function for each type at its first use, which takes longer than a short session. So all servers share
+    one converter.
     """
     converter: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls declares no types there
     converter.register_structure_hook(
@@ -66,7 +67,7 @@ def make_converter() -> Converter:
 
 
 def _plain(message: Any) -> Any:
-    """A part of a message that JSON does not know, as something that it knows."""
+    """Convert a part of a message to types that JSON has."""
     if isinstance(message, Enum):
         return message.value
     return make_converter().unstructure(message) if hasattr(message, "__attrs_attrs__") else vars(message)
@@ -78,7 +79,7 @@ def _is_notification(method: str) -> bool:
 
 
 class Protocol(LanguageServerProtocol):
-    """pygls' protocol with an answer to everything."""
+    """The protocol of pygls, with an answer to every request."""
 
     _began = False
     _ending = False
@@ -91,21 +92,21 @@ class Protocol(LanguageServerProtocol):
         self._asked: set[str | int] = set()  # ids of our own requests that the client has not answered
 
     def send_to(self, outbox: Outbox, *, framed: bool = True) -> None:
-        """Send messages from now on through an outbox, with a header before each unless the transport frames them."""
+        """Send messages through an outbox from now on, each with a header unless the transport frames them."""
         self._outbox = outbox
         self._framed = framed
 
     async def flush(self) -> None:
-        """Let the last answers leave, and close the connection."""
+        """Send the last answers, and close the connection."""
         if self._outbox is not None:
             await self._outbox.flush()
 
     def _is_full(self) -> bool:
-        """Whether requests are refused. What cancels one, ends the server or answers its questions is still taken."""
+        """Whether requests are refused. Cancellations, `shutdown`, `exit` and answers are still handled."""
         return len(self._request_futures) - len(self._asked) >= MAX_PENDING
 
     def receive(self, body: bytes) -> None:
-        """Handle one message, whatever it is."""
+        """Handle one message, valid or not."""
         try:
             raw = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -128,8 +129,8 @@ class Protocol(LanguageServerProtocol):
             if self._out_of_order(method, msg_id):
                 return
         elif not ("result" in raw) ^ ("error" in raw) or msg_id not in self._asked:
-            self._forget_question(msg_id)
-            log.warning("ignoring an answer to a question that was not asked: %r", msg_id)
+            self._forget_request(msg_id)
+            log.warning("ignoring an answer to a request that was not sent: %r", msg_id)
             return
         try:
             message = self.structure_message(raw)
@@ -140,7 +141,7 @@ class Protocol(LanguageServerProtocol):
                 log.warning("ignoring a malformed message: %s", method or msg_id)
             return
         if "error" in raw:
-            self._forget_question(msg_id)
+            self._forget_request(msg_id)
         if "method" not in raw:
             self._asked.discard(msg_id)
         elif msg_id is not None and method != lsp.SHUTDOWN and self._is_full():
@@ -150,7 +151,7 @@ class Protocol(LanguageServerProtocol):
         self.handle_message(message)
 
     def _out_of_order(self, method: str, msg_id: Any) -> bool:
-        """Refuse what comes before `initialize`, a second one, and what comes after `shutdown`."""
+        """Refuse messages before `initialize`, a second `initialize`, and messages after `shutdown`."""
         if method == lsp.EXIT:
             return False
         if method == lsp.INITIALIZE:
@@ -173,8 +174,8 @@ class Protocol(LanguageServerProtocol):
         error = lsp.ResponseError(code=code, message=message)
         self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "error": error})
 
-    def _forget_question(self, msg_id: str | int | None) -> None:
-        """Drop what an answer would have been read as."""
+    def _forget_request(self, msg_id: str | int | None) -> None:
+        """Forget the result type of a request of ours."""
         if msg_id is not None:
             self._result_types.pop(msg_id, None)
 
@@ -186,7 +187,7 @@ class Protocol(LanguageServerProtocol):
         args: tuple[Any, ...] | None = None,
         kwargs: dict[str, Any] | None = None,
     ) -> None:
-        """Run a handler, and forget it when it is done: pygls keeps those of notifications for ever."""
+        """Run a handler, and forget its future afterwards: pygls keeps those of notifications for ever."""
 
         def done(future: Any) -> None:
             self._request_futures.pop(msg_id, None)
@@ -201,23 +202,23 @@ class Protocol(LanguageServerProtocol):
         super()._send_response(msg_id, result, error)
 
     def keep_documents(self, documents: type[Workspace], root: str | None, folders: list[lsp.WorkspaceFolder]) -> None:
-        """Keep open documents in a class of our own."""
+        """Use our own class for open documents."""
         encoding = self.workspace.position_encoding
         self._workspace = documents(root, lsp.TextDocumentSyncKind.Incremental, folders, encoding)
 
     @lsp_method(lsp.EXIT)
-    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # pygls' own yields to others before it ends
+    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # the one of pygls runs others before it ends
         """End the server: status 0 after `shutdown`, 1 without."""
         self.hung_up()
 
     def cancel_pending(self) -> None:
-        """Cancel what waits for an answer; at shutdown pygls would trip over futures that leave while it looks."""
+        """Cancel all requests; at shutdown pygls would iterate over futures while they are being removed."""
         for msg_id, future in list(self._request_futures.items()):
             if msg_id != self.msg_id:
                 future.cancel()
 
     def hung_up(self) -> None:
-        """The client said `exit`, or is gone."""
+        """The client sent `exit`, or is gone."""
         if not self.finished.done():
             self.finished.set_result(0 if self._ending else 1)
 
@@ -234,12 +235,12 @@ class Protocol(LanguageServerProtocol):
 
 
 class _Output:
-    """A stream that blocks while its reader does not read, so a thread writes it.
+    """A stream that is written by a thread, as it blocks while its reader does not read.
 
     Parameters
     ----------
     sink : binary stream
-        Without a buffer: one that the thread holds could not be flushed when the program ends.
+        Unbuffered: at the end of the program, a buffer that the thread holds could not be flushed.
     """
 
     def __init__(self, sink: BinaryIO):
@@ -290,7 +291,7 @@ def _settle(future: asyncio.Future[None], error: Exception | None) -> None:
 
 
 def guarded_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Standard input and output for the protocol alone: whoever prints now prints to standard error."""
+    """Standard input and output for the protocol alone; from now on `print` writes to standard error."""
     sys.stdout.flush()
     source, sink = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -338,7 +339,7 @@ def read_message(source: BinaryIO) -> bytes | None:
     Raises
     ------
     ValueError
-        When a message is announced that nobody could want to read.
+        When the message is longer than any that is accepted.
     """
     length = None
     while line := source.readline(_MAX_HEADER):
@@ -351,12 +352,12 @@ def read_message(source: BinaryIO) -> bytes | None:
 
 
 def content_length(line: bytes) -> int | None:
-    """The length that a header announces, None where it is another header.
+    """The length in a header; None for another header.
 
     Raises
     ------
     ValueError
-        When it is that of a message that nobody could want to read.
+        When the message is longer than any that is accepted.
     """
     match = _LENGTH.fullmatch(line.rstrip(b"\r\n"))
     if match is None:

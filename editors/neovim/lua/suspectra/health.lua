@@ -1,4 +1,4 @@
---- `:checkhealth suspectra`: what is there, what is missing, and what to do about it.
+--- `:checkhealth suspectra`: whether the program and the server work, and how to fix them.
 
 local M = {}
 
@@ -8,8 +8,8 @@ local ok = health.ok or health.report_ok
 local warn = health.warn or health.report_warn
 local fail = health.error or health.report_error
 
-local PATIENCE = 5000 -- milliseconds for an answer of the server
-local INSTALL = 'Activate the environment it is installed in before Neovim starts, or write its full path into `cmd`'
+local TIMEOUT_MS = 5000 -- for an answer of the server
+local INSTALL = 'Activate the environment it is installed in before you start Neovim, or use its full path in `cmd`'
 
 local function check_program()
   local found = vim.fn.exepath('suspectra')
@@ -26,9 +26,9 @@ end
 
 local function ask(client, method, params)
   if vim.fn.has('nvim-0.11') == 1 then
-    return client:request_sync(method, params, PATIENCE, 0)
+    return client:request_sync(method, params, TIMEOUT_MS, 0)
   end
-  return client.request_sync(method, params, PATIENCE, 0)
+  return client.request_sync(method, params, TIMEOUT_MS, 0)
 end
 
 local function check_server(client)
@@ -36,7 +36,7 @@ local function check_server(client)
   local answer = ask(client, 'suspectra/suspects', { limit = 1000 })
   local report = answer and answer.result
   if not report then
-    return fail('the server for ' .. root .. ' does not answer', { 'Its words are in ' .. vim.lsp.get_log_path() })
+    return fail('the server for ' .. root .. ' does not answer', { 'Its log is ' .. vim.lsp.get_log_path() })
   end
   if report.state == 'noEvidence' then
     return warn(root .. ': no test run is recorded', { ':Suspectra run', 'or in a terminal: suspectra record -- pytest' })
@@ -51,7 +51,7 @@ end
 function M.check()
   start('Suspectra')
   if vim.fn.has('nvim-0.7') == 0 then
-    return fail('Neovim is older than 0.7', { 'Take a newer one' })
+    return fail('Neovim is older than 0.7', { 'Install a newer one' })
   end
   check_program()
   local clients = require('suspectra').clients()

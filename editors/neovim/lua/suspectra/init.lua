@@ -1,12 +1,12 @@
 --- Suspectra for Neovim 0.7 and newer: signs with the ranks, a command, and lists to choose from.
 ---
---- It talks to the language server that runs under the name `suspectra`; how to start that is in docs/editors/neovim.md.
---- Nothing here is needed for diagnostics, hovers and code actions. `:help suspectra`, `:checkhealth suspectra`.
+--- It uses the language server that runs under the name `suspectra`; docs/editors/neovim.md says how to start it.
+--- Diagnostics, hovers and code actions work without this module. `:help suspectra`, `:checkhealth suspectra`.
 
 local M = {}
 
 local GROUP = 'suspectra'
-local QUIET = 100 -- milliseconds without new diagnostics after which the signs are drawn
+local REFRESH_DEBOUNCE_MS = 100 -- how long there must be no new diagnostics before the signs are drawn
 
 local bands = { high = 'SuspectraHigh', medium = 'SuspectraMedium', low = 'SuspectraLow' }
 
@@ -18,7 +18,7 @@ function M.clients()
   end, running)
 end
 
---- The server of the current buffer, else any.
+--- The server of the current buffer, or else any.
 local function client()
   local running = M.clients()
   for _, one in ipairs(running) do
@@ -29,7 +29,7 @@ local function client()
   return running[1]
 end
 
-local function say(text, level)
+local function notify(text, level)
   vim.notify('Suspectra: ' .. text, level or vim.log.levels.INFO)
 end
 
@@ -41,15 +41,15 @@ local function request(server, method, params, answered)
   end
 end
 
---- Ask the server; `done` gets its result. What goes wrong is told.
+--- Send a request; `done` is called with the result. Errors are shown.
 local function ask(method, params, done)
   local server = client()
   if not server then
-    return say('the server is not running here', vim.log.levels.WARN)
+    return notify('the server is not running here', vim.log.levels.WARN)
   end
   request(server, method, params, function(problem, result)
     if problem then
-      say(problem.message, vim.log.levels.ERROR)
+      notify(problem.message, vim.log.levels.ERROR)
     else
       done(result ~= vim.NIL and result or nil)
     end
@@ -62,18 +62,18 @@ end
 
 local function cursor()
   local server = client()
-  local here = vim.lsp.util.make_position_params(0, server and server.offset_encoding or 'utf-16')
-  return { uri = here.textDocument.uri, position = here.position }
+  local params = vim.lsp.util.make_position_params(0, server and server.offset_encoding or 'utf-16')
+  return { uri = params.textDocument.uri, position = params.position }
 end
 
---- Go to a place, leaving a mark in the jump list: CTRL-O leads back.
-local function go(place)
-  local file, line = vim.uri_to_fname(place.uri), place.range.start.line + 1
+--- Go to a location, and add the present one to the jump list: CTRL-O leads back.
+local function go(location)
+  local file, line = vim.uri_to_fname(location.uri), location.range.start.line + 1
   if vim.api.nvim_buf_get_name(0) == file and vim.api.nvim_win_get_cursor(0)[1] == line then
-    return -- where the server can ask Neovim to show a place, it has done so already
+    return -- the server has already asked Neovim to show it, where Neovim supports that
   end
   vim.cmd("normal! m'")
-  local buffer = vim.uri_to_bufnr(place.uri)
+  local buffer = vim.uri_to_bufnr(location.uri)
   vim.bo[buffer].buflisted = true
   vim.api.nvim_win_set_buf(0, buffer)
   vim.api.nvim_win_set_cursor(0, { math.min(line, vim.api.nvim_buf_line_count(buffer)), 0 })
@@ -81,8 +81,8 @@ local function go(place)
 end
 
 local function step(name, ...)
-  command(name, { ... }, function(place)
-    return place and go(place) -- where there is none the server says why
+  command(name, { ... }, function(location)
+    return location and go(location) -- if there is none, the server says why
   end)
 end
 
@@ -91,8 +91,8 @@ local function rank(suspect)
   return best == worst and tostring(best) or best .. '-' .. worst
 end
 
-local function where(place)
-  return place.file .. ':' .. place.line
+local function where(location)
+  return location.file .. ':' .. location.line
 end
 
 function M.next()
@@ -108,11 +108,11 @@ function M.first()
 end
 
 function M.back()
-  command('back', {}, function(place)
-    if place then
-      go(place)
+  command('back', {}, function(location)
+    if location then
+      go(location)
     else
-      say('this is where you began')
+      notify('this is where you began')
     end
   end)
 end
@@ -121,7 +121,7 @@ end
 function M.suspects()
   ask('suspectra/suspects', { limit = 1000 }, function(report)
     if #report.suspects == 0 then
-      return say('there are no suspects')
+      return notify('there are no suspects')
     end
     vim.ui.select(report.suspects, {
       prompt = report.technique .. ': ' .. report.failed .. ' failed, ' .. report.passed .. ' passed',
@@ -137,12 +137,12 @@ function M.suspects()
   end)
 end
 
---- Choose where to look next from here: by the debugging model, likeliest first.
+--- Choose where to look next, by the debugging model, most likely first.
 function M.jump()
-  local here = cursor()
-  command('jump', { here, { ask = false } }, function(found)
+  local current = cursor()
+  command('jump', { current, { ask = false } }, function(found)
     if not found or #found.moves == 0 then
-      return say('nothing leads on from here')
+      return notify('there is nowhere to go from here')
     end
     vim.ui.select(found.moves, {
       prompt = 'From ' .. where(found.origin) .. ' to',
@@ -154,7 +154,7 @@ function M.jump()
     }, function(move)
       if move then
         local to = { uri = move.uri, line = move.range.start.line }
-        command('jump', { here, { ask = false, to = to } }, function(result)
+        command('jump', { current, { ask = false, to = to } }, function(result)
           return result and result.chosen and go(result.chosen)
         end)
       end
@@ -162,7 +162,7 @@ function M.jump()
   end)
 end
 
---- Choose the technique that ranks.
+--- Choose the technique that ranks the suspects.
 function M.technique()
   ask('suspectra/techniques', vim.empty_dict(), function(techniques)
     vim.ui.select(techniques, {
@@ -179,21 +179,21 @@ end
 
 --- Why the line under the cursor is suspected, in a window beside it.
 function M.explain()
-  local here = cursor()
-  ask('textDocument/hover', { textDocument = { uri = here.uri }, position = here.position }, function(found)
+  local current = cursor()
+  ask('textDocument/hover', { textDocument = { uri = current.uri }, position = current.position }, function(found)
     if found then
       vim.lsp.util.open_floating_preview(vim.split(found.contents.value, '\n'), 'markdown', { focus_id = 'suspectra' })
     else
-      say('this line is not a suspect')
+      notify('this line is not a suspect')
     end
   end)
 end
 
 local function mark(name)
   return function()
-    local here = cursor()
-    command(name, { here.uri, here.position.line }, function(there)
-      return there or say('this line is not a suspect')
+    local current = cursor()
+    command(name, { current.uri, current.position.line }, function(marked)
+      return marked or notify('this line is not a suspect')
     end)
   end
 end
@@ -205,17 +205,17 @@ function M.clear()
   command('clearExamined', {})
 end
 
---- Run the tests and rank; the server says how it ended.
+--- Run the tests and rank; the server shows the outcome.
 function M.run()
   command('runTests', {}, function()
-    say('the tests are running')
+    notify('the tests are running')
   end)
 end
 
 --- Stop the tests.
 function M.cancel()
   command('cancelTests', {}, function(running)
-    return running or say('no tests are running')
+    return running or notify('no tests are running')
   end)
 end
 
@@ -267,7 +267,7 @@ local function refresh_lenses()
     return
   end
   local marks = vim.diagnostic.get(0, { namespace = vim.lsp.diagnostic.get_namespace(server.id) })
-  if #marks == 0 then -- Neovim leaves the last lenses where there are none any more
+  if #marks == 0 then -- Neovim does not remove the last lenses by itself
     vim.api.nvim_buf_clear_namespace(0, vim.api.nvim_create_namespace('vim_lsp_codelens:' .. server.id), 0, -1)
   end
   vim.lsp.codelens.refresh()
@@ -275,7 +275,7 @@ end
 
 local wanted = {}
 
---- Show what is wanted: signs, and lenses where Neovim does not keep them current by itself.
+--- Show signs and lenses, as far as they are set up; Neovim 0.12 refreshes lenses by itself.
 function M.refresh()
   if wanted.signs then
     M.draw()
@@ -295,7 +295,7 @@ local function refresh_soon()
   waiting = vim.defer_fn(function()
     waiting = nil
     M.refresh()
-  end, QUIET)
+  end, REFRESH_DEBOUNCE_MS)
 end
 
 local verbs = {
@@ -317,7 +317,7 @@ function M.setup(options)
     if vim.tbl_contains(verbs, given.args) then
       M[given.args]()
     else
-      say('there is no "' .. given.args .. '"; there are ' .. table.concat(verbs, ', '), vim.log.levels.ERROR)
+      notify('there is no "' .. given.args .. '"; there are ' .. table.concat(verbs, ', '), vim.log.levels.ERROR)
     end
   end, {
     nargs = 1,
