@@ -114,7 +114,12 @@ def test_a_bug_is_found_and_fixed(unrecorded, neovim, set_up, wait):
     neovim.nvim.input("]u")
     wait(lambda: here(neovim, unrecorded) == place(suspects[1]), "the second suspect")
     neovim.nvim.input("\\ue")
-    wait(lambda: "3 / sqrt(3 * (3 + 1)) = 0.866025" in beside(neovim), "the explanation")
+    wait(lambda: "K = 1 / 2 + 3 / (3 + 1) / 2 = 0.875" in beside(neovim), "the explanation")
+    for following in map(place, suspects[2:]):
+        if FAULT in neovim.nvim.current.line:
+            break
+        neovim.nvim.input("]u")
+        wait(lambda there=following: here(neovim, unrecorded) == there, "the next suspect")
 
     assert FAULT in neovim.nvim.current.line  # it is the fault: change what it ends with, save, and run again
     neovim.nvim.input("$i + date.resolution<Esc>")

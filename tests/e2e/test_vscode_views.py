@@ -268,7 +268,7 @@ def shows_the_marks(bench, picture, colors):
 
 @pytest.mark.long
 def test_suspicion_is_recognised_in_every_theme_and_without_colours(opened, wait, document, palette, look):
-    bench, fault = opened({"suspectra.inlayHints": True})
+    bench, fault = opened({"suspectra.inlayHints": True, "suspectra.technique": "ochiai"})
     row = next(row for row in bench.suspects() if f"line {fault}," in row)
     assert "score 0.866, high suspicion" in row
     for theme, name, kind in (
