@@ -92,16 +92,12 @@ class Commands:
                 self._session.answer("There are no suspects, so there is nowhere to jump to.")
             return None
         folder, ranking = current.folder, current.ranking
-        moves, reading = await folder.navigation.ask(
-            ranking, lambda navigation, token: _moves(current, navigation, limit)
-        ) or (
-            [],
-            None,
-        )
+        found = await folder.navigation.ask(ranking, lambda navigation, _: _moves(current, navigation, limit))
+        moves, reading = found or ([], None)
         if reading is not None:
             folder.sources.take(reading)
-        found = [(move, Statement(folder, ranking, move.element)) for move in moves]
-        offered = [(move, one, where) for move, one in found if (where := to_protocol(self._session, one))]
+        targets = [(move, Statement(folder, ranking, move.element)) for move in moves]
+        offered = [(move, one, where) for move, one in targets if (where := to_protocol(self._session, one))]
         target = None
         if to is not None:
             target = self._statement_at(*to)
