@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from suspectra.errors import NothingToRank, Problem
 from suspectra.evidence.evidence import Evidence
+from suspectra.evidence.failures import exception_names
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.ranking import GroupedRanking, rank_groups
 from suspectra.program import Program
@@ -16,8 +16,6 @@ from suspectra.spectrum import Counts, Spectrum
 from suspectra.technique_info import Need
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import summary
-
-_EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the beginning of a message
 
 
 class Localizer:
@@ -170,7 +168,7 @@ class Localizer:
             self.report,
             self.technique,
             self.evidence.program,
-            exceptions=_exceptions(self.evidence),
+            exceptions=exception_names(self.evidence),
             decisions=decisions,
             previous=self._groups,
         )
@@ -237,19 +235,6 @@ class Localizer:
 
 def _no_evidence() -> Problem:
     return Problem("", "", "there is no evidence yet", "run the tests with suspectra record")
-
-
-def _exceptions(evidence: Evidence) -> dict[str, str]:
-    """The name of the exception that ended each failing test, from its stack or else from its message."""
-    found = {}
-    for test in evidence.tests:
-        if not test.verdict.failing:
-            continue
-        stack = evidence.stacks.get(test.name)
-        named = _EXCEPTION.match(test.message)
-        if name := stack.exception if stack else named[1] if named else "":
-            found[test.name] = name
-    return found
 
 
 def require_suspects(report: RankedReport) -> None:

@@ -2,10 +2,45 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from suspectra.evidence.evidence import Evidence
 from suspectra.spectrum import Spectrum
+
+_EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the begin of a message
+
+
+def exception_names(evidence: Evidence) -> dict[str, str]:
+    """The exception that ended each failing test: from its stack, or else from its message.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With the failing tests.
+
+    Returns
+    -------
+    dict of str to str
+        By the names of the tests, without those of which it is not known.
+
+    Examples
+    --------
+    >>> from suspectra.evidence.evidence import TestResult, Verdict
+    >>> tests = (TestResult("test_all", Verdict.FAILED, "decimal.InvalidOperation: no number"),)
+    >>> exception_names(Evidence("by hand", tests, (), (np.zeros(0, np.int32),), np.zeros(0, np.int32)))
+    {'test_all': 'InvalidOperation'}
+    """
+    found = {}
+    for test in evidence.tests:
+        if not test.verdict.failing:
+            continue
+        stack = evidence.stacks.get(test.name)
+        named = _EXCEPTION.match(test.message)
+        if name := stack.exception if stack else named[1] if named else "":
+            found[test.name] = name
+    return found
 
 
 def failed_in(evidence: Evidence, spectrum: Spectrum, element: int) -> tuple[str, ...]:

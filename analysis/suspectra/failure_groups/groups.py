@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from suspectra.failure_groups.coverage import FailingCoverage
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.grouping import Partition, partition
@@ -23,8 +21,8 @@ class FailureGroup:
         From 1; the same in later runs.
     tests : tuple of str
         The failing tests, by name.
-    uncovered : int
-        How many of them executed no candidate. They are in this group because it is the largest.
+    uncovered : tuple of str
+        Those of them that executed no candidate. They are in this group because it is the largest.
     halves : tuple of int
         Where one statement or branch explains the tests hardly better than two, the passing tests that execute each of
         the two; else empty.
@@ -32,7 +30,7 @@ class FailureGroup:
 
     number: int
     tests: tuple[str, ...]
-    uncovered: int = 0
+    uncovered: tuple[str, ...] = ()
     halves: tuple[int, ...] = ()
 
 
@@ -120,7 +118,9 @@ class FailureGroups:
         names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
         numbers, next_number = _numbers(names, previous)
         groups = [
-            FailureGroup(number, tests, int(np.count_nonzero(~covered[list(part.tests)])), part.halves)
+            FailureGroup(
+                number, tests, tuple(coverage.tests[test] for test in part.tests if not covered[test]), part.halves
+            )
             for number, tests, part in zip(numbers, names, parts, strict=True)
         ]
         ended = _ended(previous.groups, groups) if previous else ()

@@ -10,7 +10,6 @@ from functools import cached_property, reduce
 import numpy as np
 
 from suspectra.arrays import Ints
-from suspectra.cancellation import checked
 from suspectra.errors import NothingToRank
 from suspectra.failure_groups.coverage import suspected_edges
 from suspectra.failure_groups.decisions import Decisions
@@ -22,28 +21,74 @@ from suspectra.report import RankedReport
 from suspectra.spectrum import EdgeKind, Spectrum, some_failing
 from suspectra.techniques.technique import Technique
 
+_NAMED = 3  # tests that a sentence names
 
-@dataclass(frozen=True, eq=False)
+
 class RankedGroup:
-    """A failure group with its ranking.
+    """A failure group with its ranking, which is made when it is first asked for.
 
     Parameters
     ----------
     group : FailureGroup
         Its failing tests.
-    title : str
-        The exception, and where it was raised; else the exception and the first suspect.
-    report : RankedReport
-        Its failing tests against all passing ones; the ranking over all failing tests where the group alone lacks what
-        the technique needs.
+    whole : RankedReport
+        The ranking over all failing tests.
+    technique : Technique
+        What ranks.
+    program : Program, optional
+        As for the technique.
+    exceptions : mapping of str to str, optional
+        The name of the exception that ended each failing test, where that is known.
+    alone : bool
+        Whether there is no other group: its ranking is that over all failing tests.
+    before : RankedReport, optional
+        The group's ranking before a change.
+
+    Attributes
+    ----------
+    group : FailureGroup
+        Its failing tests.
     sure : bool
         False for compiled programs, in which groups are less certain.
     """
 
-    group: FailureGroup
-    title: str
-    report: RankedReport
-    sure: bool = True
+    def __init__(
+        self,
+        group: FailureGroup,
+        whole: RankedReport,
+        technique: Technique,
+        program: Program | None = None,
+        *,
+        exceptions: Mapping[str, str] | None = None,
+        alone: bool = False,
+        before: RankedReport | None = None,
+    ):
+        self.group = group
+        self.sure = all(is_python_or_cython(path) for path in whole.spectrum.elements.files)
+        self._whole, self._technique, self._program = whole, technique, program
+        self._exceptions = exceptions or {}
+        self._alone = alone
+        self._before = before
+
+    @cached_property
+    def report(self) -> RankedReport:
+        """Its failing tests against all passing ones.
+
+        The ranking over all failing tests where the tests of this group alone lack what the technique needs.
+        """
+        report = self._whole if self._alone else self._ranked(self._before)
+        self._before = None  # nobody needs it any more
+        return report
+
+    @property
+    def last_report(self) -> RankedReport | None:
+        """The ranking, or that of the last state in which it was asked for; None where it never was."""
+        return self.report if "report" in vars(self) else self._before
+
+    @cached_property
+    def title(self) -> str:
+        """The exception, and where it was raised; else the exception and the first suspect."""
+        return self._raised() or self._first_suspect() or self.group.tests[0]
 
     @property
     def heading(self) -> str:
@@ -55,6 +100,32 @@ class RankedGroup:
         """What its tests have in common, in one or two sentences."""
         return _reason(self.group, self.report)
 
+    def _ranked(self, before: RankedReport | None) -> RankedReport:
+        view = some_failing(self._whole.spectrum, self.group.tests, before.spectrum if before else None)
+        if before is not None and view is before.spectrum and before.technique == self._technique:
+            return before
+        try:
+            return self._technique.localize(view, self._program, before or self._whole)
+        except NothingToRank:  # these tests alone lack what the technique needs
+            return self._whole
+
+    def _raised(self) -> str:
+        """The exception and where it was raised, if half of the tests have both."""
+        spectrum, where = self._whole.spectrum, Counter[tuple[str, int]]()
+        if spectrum.raised is not None:
+            for test in self.group.tests:
+                if (element := int(spectrum.raised[spectrum.test_index[test]])) >= 0:
+                    where[self._exceptions.get(test, ""), element] += 1
+        (name, element), count = min(where.items(), key=lambda one: (-one[1], one[0]), default=(("", -1), 0))
+        return _at(name, spectrum, element) if 2 * count >= len(self.group.tests) else ""
+
+    def _first_suspect(self) -> str:
+        """The commonest exception and the first suspect."""
+        names = Counter(name for test in self.group.tests if (name := self._exceptions.get(test, "")))
+        name = min(names, key=lambda name: (-names[name], name), default="")
+        element = int(np.argmax(self.report.level == 0)) if len(self.report) else -1
+        return _at(name, self._whole.spectrum, element)
+
 
 @dataclass(frozen=True, eq=False)
 class GroupedRanking:
@@ -63,7 +134,7 @@ class GroupedRanking:
     Parameters
     ----------
     groups : tuple of RankedGroup
-        The largest first, then the one whose best score is higher, then by title.
+        The largest first, then by number: this order needs no ranking, and is the same in later runs.
     state : FailureGroups
         What the groups were computed from, and the groups of the previous run that ended.
     """
@@ -96,7 +167,7 @@ def rank_groups(
     decisions: Decisions | None = None,
     previous: GroupedRanking | None = None,
 ) -> GroupedRanking:
-    """Group the failing tests of a ranking, and rank for each group.
+    """Group the failing tests of a ranking, each group with a ranking that is made when it is asked for.
 
     Parameters
     ----------
@@ -120,48 +191,24 @@ def rank_groups(
     """
     spectrum = report.spectrum
     state = FailureGroups.from_spectrum(spectrum, previous.state if previous else None, decisions)
-    before = {ranked.group.number: ranked for ranked in previous.groups} if previous else {}
-    sure = all(is_python_or_cython(path) for path in spectrum.elements.files)
-    ranked = []
-    for group in checked(state.groups):
-        old = before.get(group.number)
-        own = report if len(state.groups) == 1 else _report(group, report, technique, program, old)
-        ranked.append(RankedGroup(group, _title(group, spectrum, own, exceptions or {}), own, sure))
-    ranked.sort(key=lambda one: (-len(one.group.tests), -_best(one.report), one.title, one.group.number))
+    before = {ranked.group.number: ranked.last_report for ranked in previous.groups} if previous else {}
+    ranked = [
+        RankedGroup(
+            group,
+            report,
+            technique,
+            program,
+            exceptions=exceptions,
+            alone=len(state.groups) == 1,
+            before=before.get(group.number),
+        )
+        for group in state.groups
+    ]
     return GroupedRanking(tuple(ranked), state)
 
 
-def _report(
-    group: FailureGroup, whole: RankedReport, technique: Technique, program: Program | None, old: RankedGroup | None
-) -> RankedReport:
-    view = some_failing(whole.spectrum, group.tests, old.report.spectrum if old else None)
-    if old is not None and view is old.report.spectrum and old.report.technique is technique:
-        return old.report
-    try:
-        return technique.localize(view, program, old.report if old else whole)
-    except NothingToRank:  # the tests of this group alone lack what the technique needs
-        return whole
-
-
-def _best(report: RankedReport) -> float:
-    return float(report.level_score[0]) if len(report.level_score) else -np.inf
-
-
-def _title(group: FailureGroup, spectrum: Spectrum, report: RankedReport, exceptions: Mapping[str, str]) -> str:
-    """The exception and where it was raised, if half of the tests have both; else with the first suspect."""
-    names = Counter(exceptions.get(test, "") for test in group.tests)
-    where = Counter[tuple[str, int]]()
-    if spectrum.raised is not None:
-        for test in group.tests:
-            if (element := int(spectrum.raised[spectrum.test_index[test]])) >= 0:
-                where[exceptions.get(test, ""), element] += 1
-    (name, element), count = min(where.items(), key=lambda one: (-one[1], one[0]), default=(("", -1), 0))
-    if 2 * count < len(group.tests):
-        known = ((-count, name) for name, count in names.items() if name)
-        name = min(known, default=(0, ""))[1]
-        element = int(np.argmax(report.level == 0)) if len(report) else -1
-    place = _place(spectrum, element) if element >= 0 else ""
-    return " at ".join(part for part in (name, place) if part) or group.tests[0]
+def _at(exception: str, spectrum: Spectrum, element: int) -> str:
+    return " at ".join(part for part in (exception, _place(spectrum, element) if element >= 0 else "") if part)
 
 
 def _place(spectrum: Spectrum, element: int) -> str:
@@ -170,7 +217,7 @@ def _place(spectrum: Spectrum, element: int) -> str:
 
 
 def _reason(group: FailureGroup, report: RankedReport) -> str:
-    covered = len(group.tests) - group.uncovered
+    covered = len(group.tests) - len(group.uncovered)
     if not covered:
         return (
             "They execute nothing that may be a suspect."
@@ -179,12 +226,18 @@ def _reason(group: FailureGroup, report: RankedReport) -> str:
         )
     sentence = _shared(group, report, covered)
     if group.uncovered:
-        plural = group.uncovered > 1
+        plural = len(group.uncovered) > 1
         sentence += (
-            f" {group.uncovered} more, which {'execute' if plural else 'executes'} nothing that may be a suspect,"
-            f" {'are' if plural else 'is'} counted here because the group is the largest."
+            f" {len(group.uncovered)} more, which {'execute' if plural else 'executes'} nothing that may be a suspect,"
+            f" {'are' if plural else 'is'} counted here because the group is the largest: {_listed(group.uncovered)}."
         )
     return sentence
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    """The first few names."""
+    more = [f"and {len(names) - _NAMED} more"] if len(names) > _NAMED else []
+    return ", ".join([*names[:_NAMED], *more])
 
 
 def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:

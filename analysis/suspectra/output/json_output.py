@@ -76,6 +76,7 @@ def _write_group(ranked: RankedGroup, ranking: Listing, out: TextIO) -> None:
         "reason": ranked.reason,
         "sure": ranked.sure,
         "tests": ranked.group.tests,
+        "uncovered": ranked.group.uncovered,
     }
     out.write(json.dumps(head)[:-1])
     listed = replace(ranking, report=ranked.report, top=top)

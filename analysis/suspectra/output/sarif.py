@@ -103,6 +103,7 @@ def _group(ranked: RankedGroup) -> dict[str, object]:
         "reason": ranked.reason,
         "sure": ranked.sure,
         "tests": ranked.group.tests,
+        "uncovered": ranked.group.uncovered,
     }
 
 
