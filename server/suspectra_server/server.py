@@ -43,6 +43,7 @@ from suspectra_server.session.test_run import TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.session.watching import Watcher
 from suspectra_server.settings import SECTION, Settings
+from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Document, Documents, Units
 from suspectra_server.state.marks_file import MarksFile
 from suspectra_server.state.trail import Trail
@@ -254,6 +255,7 @@ class SuspectraServer(LanguageServer):
             self.files,
             self.watcher,
             MarksFile(root, writable=self.trust.granted),
+            DecisionsFile(root, writable=self.trust.granted),
             changed=self.refresh,
             working=self.send_status,
             habit=lambda: self.learned.habit,
@@ -304,6 +306,7 @@ class SuspectraServer(LanguageServer):
         code_lens.refresh(self)
         inlay_hints.refresh(self)
         self.notices.report_problems(folder)
+        self.notices.report_fixed(folder)
         self.test_run.ranked(folder)
         navigation = folder.snapshot.navigation
         if navigation is not None and navigation.problem and folder.settings.order == "steps":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -15,6 +16,7 @@ class Remembered(Generic[P, T]):
     """A function of one file, whose results are cached while rounds over all files request them.
 
     A cache of a fixed size would either be too small for a large workspace, or fill up with old versions of files.
+    Several threads may use it; two that request the same result at once may both compute it.
 
     Parameters
     ----------
@@ -37,11 +39,13 @@ class Remembered(Generic[P, T]):
         self._work = work
         self._round = 0
         self._known: dict[tuple[object, ...], tuple[int, T]] = {}
+        self._changing = Lock()
 
     def begin(self) -> None:
         """Begin a round over all files."""
-        self._round += 1
-        self._known = {key: known for key, known in self._known.items() if known[0] >= self._round - ROUNDS}
+        with self._changing:
+            self._round += 1
+            self._known = {key: known for key, known in self._known.items() if known[0] >= self._round - ROUNDS}
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> T:
         """The function's result for these arguments."""
@@ -75,7 +79,8 @@ class Remembered(Generic[P, T]):
         *arguments, **named : object
             Arguments of the function.
         """
-        self._known[_key(*arguments, **named)] = self._round, result
+        with self._changing:
+            self._known[_key(*arguments, **named)] = self._round, result
 
     def __len__(self) -> int:
         return len(self._known)

@@ -16,6 +16,7 @@ from suspectra.markov.learning import JumpHabit
 from suspectra_server.convert import path_of
 from suspectra_server.protocol import State
 from suspectra_server.session.evidence_files import EvidenceFiles
+from suspectra_server.session.grouping import Grouping
 from suspectra_server.session.improvement import Improvement
 from suspectra_server.session.jobs import Jobs
 from suspectra_server.session.moved_lines import LineHistory, MovedLines
@@ -27,6 +28,7 @@ from suspectra_server.session.reader_marks import ReaderMarks, Reason
 from suspectra_server.session.source_files import SourceFiles
 from suspectra_server.session.watching import Debouncer, Watcher
 from suspectra_server.settings import Settings
+from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Disk, Document, Placement, Texts, Version
 from suspectra_server.state.marks import ErrorMark
 from suspectra_server.state.marks_file import MarksFile
@@ -57,6 +59,8 @@ class Folder:
     watcher : Watcher
     marks : MarksFile
         Where the reader's marks are kept.
+    decisions : DecisionsFile
+        Where it is kept what the user decided about failure groups.
     changed : callable
         Called with the folder when it has a new snapshot.
     working : callable
@@ -70,6 +74,8 @@ class Folder:
     ----------
     navigation : NavigationService
         Where to look next.
+    grouping : Grouping
+        The failure groups, one of which is ranked at a time.
     removed : bool
         It is no longer part of the workspace: results that still arrive for it have no effect.
     """
@@ -85,6 +91,7 @@ class Folder:
         files: Jobs,
         watcher: Watcher,
         marks: MarksFile,
+        decisions: DecisionsFile,
         changed: Callable[[Folder], None],
         working: Callable[[], None],
         habit: Callable[[], JumpHabit],
@@ -119,7 +126,16 @@ class Folder:
         )
         self._next_steps = NextSteps(uri, long_jobs, self._update_snapshot)
         self._long_jobs = long_jobs
-        self._improvement = Improvement(uri, long_jobs, self._ranker, self._show)
+        self.grouping = Grouping(
+            uri,
+            long_jobs,
+            files,
+            decisions,
+            self._disk,
+            self._show,
+            lambda: (self.settings.top, self._texts_wanted()),
+        )
+        self._improvement = Improvement(uri, long_jobs, self._ranker, self.grouping.start)
         self._marks = ReaderMarks(uri, marks, files, self._restored)
         self._edits = Debouncer(self._loop, self._update_snapshot)
         self._evidence = EvidenceFiles(uri, files, watcher, self.rank, self._after_ranking, self._boundary)
@@ -190,6 +206,7 @@ class Folder:
         """Cancel the rankings that are being made."""
         self._jobs.cancel(("rank", self.uri))
         self._improvement.cancel()
+        self.grouping.cancel()
 
     def test_arguments(self, *, chosen: bool = False) -> Callable[[], tuple[str, ...]]:
         """A function for a worker thread: the arguments of `suspectra` that record all tests, or chosen ones."""
@@ -308,9 +325,10 @@ class Folder:
         self._evidence.ranked(ranked)
         self._evidence.watch({*ranked.watched, *self._candidates()}, ranked.states)
         if ranked.unfinished:
+            self.grouping.cancel()
             self._improvement.start(ranked, wanted)
         else:
-            self._show(ranked)
+            self.grouping.start(ranked)
 
     def _checked(self, result: Ranked | Exception) -> Ranked:
         if not isinstance(result, Exception):
@@ -347,6 +365,28 @@ class Folder:
         ranking = self.snapshot.ranking
         return await self._long_jobs.run(lambda: question(ranking)) if ranking.report is not None else None
 
+    async def snapshot_of_group(self, number: int) -> Snapshot | None:
+        """A failure group's ranking as it would be shown, whether the group is the current one or not."""
+        if (group := self.snapshot.ranking.group) is not None and group.number == number:
+            return self.current()
+        self.navigation.pause()
+        found = await self.grouping.ranking_of(number)
+        self.navigation.renew()
+        if found is None or self.removed:
+            return None
+        ranking, reading = found
+        self.sources.take(reading, ranking)
+        return Snapshot(ranking, self._placements(ranking), self._marks.examined, self._marks.innocent)
+
+    def _placements(self, ranking: Ranking) -> dict[str, Placement]:
+        """Where the lines of the files stand that hold a suspect or are open."""
+        wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
+        return {
+            path: placement
+            for path in wanted
+            if (file := ranking.files.get(path)) and (placement := self.texts.placement(file))
+        }
+
     def _update_snapshot(self, ranking: Ranking | None = None) -> None:
         """Make a new snapshot, and call `changed` if it differs."""
         if self.removed:
@@ -355,12 +395,7 @@ class Folder:
         ranking = ranking or before.ranking
         if self._marks.update(ranking, self.texts) and ranking is before.ranking:
             self.navigation.renew(after=0)
-        wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
-        placements = {
-            path: placement
-            for path in wanted
-            if (file := ranking.files.get(path)) and (placement := self.texts.placement(file))
-        }
+        placements = self._placements(ranking)
         navigation, by_steps = self.navigation.model_for(ranking), self.settings.order == "steps"
         errors = tuple(
             ErrorMark.for_error(error, self.texts.placement(Version.for_error(error)) if error.file else None)

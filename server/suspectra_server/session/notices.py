@@ -53,6 +53,11 @@ class Notices:
         else:
             self._client.window_log_message(lsp.LogMessageParams(kind, shown))
 
+    def report_fixed(self, folder: Folder) -> None:
+        """Say once which failure groups are gone, as all their tests pass. The status does not change for it."""
+        for title in folder.snapshot.ranking.fixed:
+            self.notify(f"Fixed: {title}", lsp.MessageType.Info, folder.settings)
+
     def report_problems(self, folder: Folder) -> None:
         """Notify of the problems of the evidence, each once.
 

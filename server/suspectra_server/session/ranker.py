@@ -253,11 +253,12 @@ def texts_of(ranking: Ranking, others: Iterable[str]) -> list[str]:
 
 
 def texts_to_compare_with(ranking: Ranking) -> list[str]:
-    """The files that a failing test executes: their texts are needed to follow later edits."""
+    """The files that a failing test of any group executes: their texts are needed to follow later edits."""
     if ranking.report is None:
         return []
-    elements = ranking.report.spectrum.elements
-    executed = set(elements.file[ranking.report.spectrum.counts.ef > 0].tolist())
+    spectrum = ranking.over_all.spectrum
+    elements = spectrum.elements
+    executed = set(elements.file[spectrum.counts.ef > 0].tolist())
     return [elements.files[index] for index in sorted(executed)[:MAX_TEXTS]]
 
 

@@ -20,6 +20,7 @@ from suspectra.spectrum import Elements
 from suspectra.techniques.technique import Technique
 from suspectra_recorder.log.collection import CollectionError
 from suspectra_server.protocol import State
+from suspectra_server.state.group import Group
 from suspectra_server.text import MAX_TEXT, plain
 
 RecordedLine = tuple[str, int]  # a file, and a line of it as it was run
@@ -59,6 +60,11 @@ class Ranking:
     collection_errors: tuple[CollectionError, ...] = ()
     inside: frozenset[str] = frozenset()  # files of tests and of collection errors that lie in the folder
     preliminary: bool = False  # a better one of the same evidence is being made
+    groups: tuple[Group, ...] = ()  # of failing tests, where there are several
+    group: Group | None = None  # the one that is ranked
+    reason: str = ""  # what its tests have in common
+    whole: RankedReport | None = None  # the ranking over all groups
+    fixed: tuple[str, ...] = ()  # the titles of groups whose tests have passed since the last run
 
     @classmethod
     def from_report(
@@ -71,13 +77,26 @@ class Ranking:
         inside: frozenset[str] = frozenset(),
     ) -> Ranking:
         """The first `top` suspects of a report; a line that no failing test executes is no suspect."""
-        counts = report.spectrum.counts
         suspects = tuple(report.suspects_of(_executed(report, top)))
-        message = f"{many(counts.failed, 'failing test')}, {many(counts.passed, 'passing test')}"
-        errors = evidence.collection_errors
-        if errors:
-            message += f", {many(len(errors), 'collection error')}"
+        errors, message = evidence.collection_errors, _message(report, evidence)
         return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
+
+    def for_group(
+        self, group: Group, groups: tuple[Group, ...], report: RankedReport, reason: str, top: int
+    ) -> Ranking:
+        """The ranking of one of several failure groups, instead of that over all failing tests."""
+        certainty = "" if group.sure else "perhaps "
+        among = f" in {certainty}{len(groups)} groups"
+        return replace(
+            self,
+            message=_message(self.ranked, self.evidence, among) if self.evidence else self.message,
+            report=report,
+            suspects=tuple(report.suspects_of(_executed(report, top))),
+            groups=groups,
+            group=group,
+            reason=reason,
+            whole=self.over_all,
+        )
 
     def until(self, technique: Technique) -> Ranking:
         """The same ranking, to be shown until that of another technique is made."""
@@ -108,6 +127,11 @@ class Ranking:
         if self.report is None:
             raise LookupError("nothing was ranked")
         return self.report
+
+    @property
+    def over_all(self) -> RankedReport:
+        """The report over all failing tests, under the same condition as `ranked`."""
+        return self.ranked if self.whole is None else self.whole
 
     @property
     def elements(self) -> Elements:
@@ -172,7 +196,7 @@ class Ranking:
     @property
     def failed(self) -> int:
         """How many tests failed."""
-        return self.report.spectrum.counts.failed if self.report is not None else 0
+        return self.over_all.spectrum.counts.failed if self.report is not None else 0
 
     def recorded_line(self, element: int) -> RecordedLine:
         """The file and the line of an element, as it was run."""
@@ -208,6 +232,12 @@ class Ranking:
     def explain(self, suspect: Suspect) -> Explanation:
         """Why a suspect has its rank."""
         return self.ranked.explain(self.ranked.position_of(suspect.element))
+
+
+def _message(report: RankedReport, evidence: Evidence, among: str = "") -> str:
+    counts, errors = report.spectrum.counts, len(evidence.collection_errors)
+    message = f"{many(counts.failed, 'failing test')}{among}, {many(counts.passed, 'passing test')}"
+    return message + (f", {many(errors, 'collection error')}" if errors else "")
 
 
 @lru_cache(maxsize=8)
