@@ -187,11 +187,22 @@ A `Suspect`:
 
 {_fields(protocol.SUSPECT)}
 
+A `Group`, failing tests that probably share a fault:
+
+{_fields(protocol.GROUP_OVERVIEW)}
+
 A `CollectionError`, something that keeps tests from being collected: a module that can't be imported, a class that pytest refuses,
 a mistake in pytest's configuration or on its command line. The line also has a diagnostic with the severity Error and the
 code `collection-error`.
 
 {_fields(protocol.COLLECTION_ERROR)}
+
+## `{protocol.GROUP}` (request)
+
+Params: `{{"folder": DocumentUri, "id": number, "limit"?: number}}`. The suspects of a failure group, whether it is the current one or not;
+null where there is none of that number.
+
+{_fields(protocol.GROUP_RESULT)}
 
 ## `{protocol.CHAIN}` (request)
 

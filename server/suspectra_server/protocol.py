@@ -17,6 +17,7 @@ EXPLANATION = "suspectra/explanation"
 TEST_RESULTS = "suspectra/testResults"
 COVERAGE = "suspectra/coverage"
 COMMAND_LINE = "suspectra/commandLine"
+GROUP = "suspectra/group"
 
 
 class State(str, Enum):
@@ -90,6 +91,8 @@ class Command:
 _CURSOR = Field("cursor?", "{uri, position}", "Where the reader is. If that is a suspect, the step starts from it.")
 _URI = Field("uri", "string", "The document.")
 _LINE = Field("line", "number", "A line of the document as it is in the editor, counted from 0.")
+_FOLDER = Field("folder?", "DocumentUri", "The workspace folder; the first with failure groups unless given.")
+_GROUP = Field("group?", "number", "The number of a failure group.")
 _STEP = "Location | null"
 
 COMMANDS = (
@@ -249,6 +252,45 @@ COMMANDS = (
         icon="beaker",
     ),
     Command(
+        "selectGroup",
+        "Select Failure Group…",
+        (_FOLDER, _GROUP),
+        "string | null",
+        "Show the suspects of another failure group: marks, lenses, hovers, the steps and the debugging model are those"
+        " of one group at a time. Without arguments the server asks (`window/showMessageRequest`). The heading of the"
+        " group that is shown now; null where there is none of that number.",
+        icon="target",
+        enablement="suspectra.hasGroups",
+    ),
+    Command(
+        "mergeGroups",
+        "Merge Failure Groups…",
+        (_FOLDER, Field("groups?", "number[]", "The numbers of the groups that are to be one.")),
+        "boolean",
+        "Decide that the failing tests of some groups share a fault. Without arguments the server asks which group to"
+        " merge with the current one. This holds for later runs, until `resetGroups`.",
+        icon="combine",
+        enablement="suspectra.hasGroups",
+    ),
+    Command(
+        "splitGroup",
+        "Split Failure Group…",
+        (_FOLDER, _GROUP, Field("tests?", "string[]", "The names of the tests that leave the group.")),
+        "boolean",
+        "Decide that some failing tests of a group do not share its fault. Without tests the server asks for one that"
+        " leaves the group, and without arguments at all of the current group. This holds for later runs, until"
+        " `resetGroups`.",
+        icon="split-horizontal",
+    ),
+    Command(
+        "resetGroups",
+        "Reset Failure Groups",
+        (),
+        "boolean",
+        "Forget what was merged and split. True if there was something.",
+        icon="discard",
+    ),
+    Command(
         "runTests",
         "Run Tests and Localize",
         (
@@ -302,7 +344,34 @@ SUSPECTS_RESULT = (
         "Test runs that `suspectra.server.runTests` started and that failed to run the tests, unless a collection"
         " error says why. They are listed until the next run.",
     ),
-    Field("suspects", "Suspect[]", "Best first, or fewest expected steps first (setting `order`); at most `limit`."),
+    Field(
+        "groups",
+        "Group[]",
+        "The failure groups of each folder that has several, the largest first. Empty where all failing tests probably"
+        " share a fault.",
+    ),
+    Field(
+        "suspects",
+        "Suspect[]",
+        "Best first, or fewest expected steps first (setting `order`); at most `limit`. In a folder"
+        " with several failure groups, those of the current one.",
+    ),
+)
+
+GROUP_OVERVIEW = (
+    Field("folder", "DocumentUri", "The workspace folder."),
+    Field("id", "number", "Its number, which stays over re-runs."),
+    Field("title", "string", "The exception and where it was raised, or the exception and the first suspect."),
+    Field("heading", "string", 'With the number of its tests: "✗ 3 tests: UnbalancedEntry at journal.py:41".'),
+    Field("sure", "boolean", 'False for C and C++, in which groups are less certain; the heading says "perhaps".'),
+    Field("tests", "string[]", "Its failing tests."),
+    Field("uncovered", "string[]", "Those of them that executed nothing that may be a suspect."),
+    Field("current", "boolean", "Whether it is the one whose suspects are shown."),
+)
+
+GROUP_RESULT = (
+    Field("reason", "string", "What its tests have in common, in a sentence or two."),
+    Field("suspects", "Suspect[]", "Best first; at most `limit`."),
 )
 
 SUSPECT = (
@@ -324,6 +393,7 @@ SUSPECT = (
     Field("ef, ep, nf, np", "number", "Failing and passing tests that execute it, and that do not."),
     Field("changed", "number", "How many of these failing tests passed before it changed, as far as that is known."),
     Field("failingTests", "string[]", "The failing tests that execute it."),
+    Field("group", "number | null", "The failure group in which it has this rank, where there are several."),
     Field("examined", "boolean", "Marked as examined, or innocent."),
     Field("innocent", "boolean", "Marked as innocent."),
     Field(
@@ -439,6 +509,7 @@ EXPLANATION_RESULT = (
     Field("score", "number", "As in `Suspect`."),
     Field("ef, ep, nf, np", "number", "As in `Suspect`."),
     Field("headline", "string", "One line: rank, score, technique."),
+    Field("group", "string", "The heading of its failure group; empty where there is one group."),
     Field("sentences", "string[]", "The reasons, most important first."),
     Field("formula, substituted", "string", "The formula as published, and with this statement's numbers in it."),
     Field(

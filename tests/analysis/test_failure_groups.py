@@ -175,6 +175,11 @@ APART = suite([[0, 1], [0, 1], [0, 2], [0, 2, 3]], executed={0: 60})  # t1 and t
 def test_what_somebody_merged_and_split_stays():
     merged = Decisions().merge(["t1", "t3"])
     assert names(FailureGroups.from_spectrum(APART, None, merged)) == [("t1", "t2", "t3", "t4")]
+    # a third group that shares more with the two together than with each is left alone
+    three = suite([[0, 1], [0, 2], [0, 3]], executed={0: 45})
+    assert len(FailureGroups.from_spectrum(three).groups) == 3
+    found = FailureGroups.from_spectrum(three, None, Decisions().merge(["t2", "t3"]))
+    assert names(found) == [("t1",), ("t2", "t3")]
     split = merged.split(["t2"], ["t1", "t3", "t4"])
     assert names(FailureGroups.from_spectrum(APART, None, split)) == [("t1", "t3", "t4"), ("t2",)]
     assert names(FailureGroups.from_spectrum(APART, None, split.merge(["t1", "t2"]))) == [("t1", "t2"), ("t3", "t4")]

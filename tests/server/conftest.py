@@ -283,6 +283,12 @@ def record():
     return record_tests
 
 
+@pytest.fixture(scope="session")
+def shared_record():
+    """Records for fixtures that tests share."""
+    return record_tests
+
+
 @pytest.fixture
 def capable():
     """The capabilities of a client that can do everything."""

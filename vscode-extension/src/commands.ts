@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { Chains } from './chains';
 import type { Server } from './client';
 import type { Card } from './failureCards';
+import { groupOf, mergeGroups, selectGroup, splitGroup } from './groupPicker';
 import { GROUPINGS } from './grouping';
 import { jump } from './jumpPicker';
 import { t } from './l10n';
@@ -85,6 +86,13 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       showStatus(there ? t('What was learned from your moves is forgotten') : t('Nothing was learned yet'));
     },
     selectTechnique: () => selectTechnique(server, model),
+    selectGroup: (_, row) => selectGroup(server, model, groupOf(row)),
+    mergeGroups: (_, row) => mergeGroups(server, model, groupOf(row)),
+    splitGroup: (_, row) => splitGroup(server, model, groupOf(row)),
+    resetGroups: async () => {
+      const there = await server.command(serverCommands.resetGroups);
+      showStatus(there ? t('The failure groups are as they were found') : t('No failure group was changed'));
+    },
     open: async (suspect) => suspect && open(suspect.uri, suspect.range.start.line, suspect.range.start.character),
     filter: () => view.askForFilter(),
     clearFilter: () => view.setFilter(''),
@@ -109,10 +117,22 @@ export function registerCommands(parts: Parts): vscode.Disposable {
   return vscode.Disposable.from(
     ...Object.entries(commands).map(([name, run]) =>
       vscode.commands.registerCommand(`suspectra.${name}`, (argument?: unknown) =>
-        withErrorMessage(() => run(suspectOf(argument), argument)),
+        withErrorMessage(async () => {
+          const suspect = suspectOf(argument);
+          await showGroupOf(suspect, parts);
+          return run(suspect, argument);
+        }),
       ),
     ),
   );
+}
+
+/** What is done with a suspect of another failure group begins with that group. */
+async function showGroupOf(suspect: Suspect | undefined, { server, model }: Parts): Promise<void> {
+  const group = suspect && model.groupOf(suspect);
+  if (group && !group.current) {
+    await selectGroup(server, model, group);
+  }
 }
 
 /** Show the error of a command that fails. */

@@ -21,6 +21,7 @@ export type Action = (typeof ACTIONS)[number];
 export function explanation(reasons: Reasons): Html {
   const { location, failing, passing, ef, ep, nf, np } = reasons;
   return html`<h1>${reasons.headline}</h1>
+${reasons.group ? html`<p class="bad">${reasons.group}</p>` : html``}
 <p><button data-action="location">${locationText(location)}</button> <span class="soft">${t('in {0}', suspectName(location))}</span></p>
 <pre>${location.source}</pre>
 ${state(reasons)}

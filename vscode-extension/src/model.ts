@@ -4,7 +4,8 @@ import * as vscode from 'vscode';
 
 import type { Server } from './client';
 import { type Heat, heats } from './heat';
-import { methods, type Suspect, type Suspects } from './protocol';
+import { groupKey } from './failureGroups';
+import { type FailureGroup, type GroupSuspects, methods, type Suspect, type Suspects } from './protocol';
 import type { Condition } from './messages';
 
 export class Model implements vscode.Disposable {
@@ -12,6 +13,8 @@ export class Model implements vscode.Disposable {
   private readonly progressed = new vscode.EventEmitter<void>();
   private readonly listener: vscode.Disposable;
   private readonly heat = new Map<Suspect, Heat>();
+  private readonly loaded = new Map<string, GroupSuspects>();
+  private readonly loading = new Set<string>();
   private fetching = false;
   private fetchesWanted = 0;
 
@@ -31,6 +34,64 @@ export class Model implements vscode.Disposable {
   /** Best first. */
   get suspects(): readonly Suspect[] {
     return this.report?.suspects ?? [];
+  }
+
+  /** The failure groups, where there are several. */
+  get groups(): readonly FailureGroup[] {
+    return this.report?.groups ?? [];
+  }
+
+  /** The group whose suspects are shown, of the first folder that has several. */
+  get currentGroup(): FailureGroup | undefined {
+    return this.groups.find(({ current }) => current);
+  }
+
+  /** The names of all failing tests that execute a suspect. */
+  get failingTests(): string[] {
+    return [...new Set(this.suspects.flatMap(({ failingTests }) => failingTests))].sort();
+  }
+
+  /** The suspects of a group as far as they are known: those of the current one, and of groups that were asked for. */
+  suspectsOf(group: FailureGroup): readonly Suspect[] {
+    return group.current
+      ? this.suspects.filter((suspect) => suspect.group === group.id && isBelow(group.folder, suspect.uri))
+      : (this.loaded.get(groupKey(group))?.suspects ?? []);
+  }
+
+  /** The failure group in which a suspect has its rank, where there are several. */
+  groupOf({ group, uri }: Suspect): FailureGroup | undefined {
+    return this.groups.find(({ folder, id }) => id === group && isBelow(folder, uri));
+  }
+
+  /** What the tests of a group have in common, once that was asked for. */
+  reasonOf(group: FailureGroup): string {
+    return this.loaded.get(groupKey(group))?.reason ?? '';
+  }
+
+  /** Have the suspects of a group ranked and fetched, unless that was done; the change is told when they are here. */
+  async load(group: FailureGroup): Promise<void> {
+    const { report } = this;
+    const key = groupKey(group);
+    if (this.loaded.has(key) || this.loading.has(key)) {
+      return;
+    }
+    this.loading.add(key);
+    try {
+      const found = await this.server.request<GroupSuspects | null>(methods.group, {
+        folder: group.folder,
+        id: group.id,
+      });
+      if (found && report && report === this.report) {
+        const suspects = withFolders({ ...report, suspects: found.suspects }).suspects;
+        this.loaded.set(key, { ...found, suspects });
+        this.heatUp(suspects);
+        this.changed.fire();
+      }
+    } catch (error) {
+      this.server.output.warn(String(error)); // the server went away; the next one says where it stands
+    } finally {
+      this.loading.delete(key);
+    }
   }
 
   /** How hot a suspect of the report is. */
@@ -94,11 +155,21 @@ export class Model implements vscode.Disposable {
 
   private show(report: Suspects | undefined): void {
     this.report = report;
+    this.loaded.clear();
+    this.loading.clear();
     this.heat.clear();
-    const heat = heats(this.suspects.map((suspect) => suspect.score));
-    this.suspects.forEach((suspect, index) => this.heat.set(suspect, heat[index] ?? 1));
+    this.heatUp(this.suspects);
     this.changed.fire();
   }
+
+  private heatUp(suspects: readonly Suspect[]): void {
+    const heat = heats(suspects.map((suspect) => suspect.score));
+    suspects.forEach((suspect, index) => this.heat.set(suspect, heat[index] ?? 1));
+  }
+}
+
+function isBelow(folder: string, uri: string): boolean {
+  return uri.startsWith(`${folder.replace(/\/$/, '')}/`);
 }
 
 /** The report with the folder of each suspect. Only if there are several folders, which may have files of the same name. */

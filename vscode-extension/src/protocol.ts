@@ -36,6 +36,32 @@ export interface Suspects {
   problems: Problem[];
   collectionErrors: CollectionError[];
   failedRuns: FailedRun[];
+  /** The failure groups, where there are several. */
+  groups: FailureGroup[];
+  suspects: Suspect[];
+}
+
+/** Failing tests that probably share a fault. */
+export interface FailureGroup {
+  /** The URI of the workspace folder. */
+  folder: string;
+  /** Stays over re-runs. */
+  id: number;
+  title: string;
+  /** The title, with a sign and the number of tests. */
+  heading: string;
+  sure: boolean;
+  tests: string[];
+  /** Those of them that executed nothing that may be a suspect. */
+  uncovered: string[];
+  /** Whether it is the one whose suspects are shown. */
+  current: boolean;
+}
+
+/** Result of the `suspectra/group` request. */
+export interface GroupSuspects {
+  /** What the tests have in common. */
+  reason: string;
   suspects: Suspect[];
 }
 
@@ -93,6 +119,8 @@ export interface Suspect {
   /** How many of the failing tests passed before it changed. */
   changed: number;
   failingTests: string[];
+  /** The failure group in which it has this rank, where there are several. */
+  group: number | null;
   examined: boolean;
   innocent: boolean;
   /** Expected steps from the top of the ranking; null while they are not known, and for infinity. */
@@ -171,6 +199,8 @@ export interface Reasons {
   nf: number;
   np: number;
   headline: string;
+  /** The heading of its failure group; empty where there is one group. */
+  group: string;
   sentences: string[];
   formula: string;
   substituted: string;
@@ -223,6 +253,7 @@ export const methods = {
   testResults: 'suspectra/testResults',
   coverage: 'suspectra/coverage',
   commandLine: 'suspectra/commandLine',
+  group: 'suspectra/group',
 } as const;
 
 /**
@@ -245,6 +276,10 @@ export const serverCommands = {
   showLearned: 'suspectra.server.showLearned',
   resetLearned: 'suspectra.server.resetLearned',
   selectTechnique: 'suspectra.server.selectTechnique',
+  selectGroup: 'suspectra.server.selectGroup',
+  mergeGroups: 'suspectra.server.mergeGroups',
+  splitGroup: 'suspectra.server.splitGroup',
+  resetGroups: 'suspectra.server.resetGroups',
   runTests: 'suspectra.server.runTests',
   cancelTests: 'suspectra.server.cancelTests',
 } as const;

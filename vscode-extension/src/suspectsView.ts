@@ -4,21 +4,29 @@ import * as vscode from 'vscode';
 import type { Location } from 'vscode-languageclient';
 
 import { type Card, cards } from './failureCards';
+import { groupDetails, groupKey, groupLabel } from './failureGroups';
 import { emptiness, filtered, type Group, grouped, type Grouping, GROUPINGS, groupingText } from './grouping';
 import { t } from './l10n';
 import { picture } from './pictures';
 import type { Model } from './model';
-import type { Suspect } from './protocol';
+import type { FailureGroup, Suspect } from './protocol';
 import { reportText, rowDetail, rowTitle, suspectDetails, suspectLabel } from './messages';
+
+/** Failing tests that probably share a fault. */
+export interface FailureRow {
+  failure: FailureGroup;
+  rows: (GroupRow | SuspectRow)[];
+}
 
 export interface GroupRow {
   group: Group;
   rows: SuspectRow[];
+  parent: FailureRow | undefined;
 }
 
 export interface SuspectRow {
   suspect: Suspect;
-  parent: GroupRow | undefined;
+  parent: GroupRow | FailureRow | undefined;
 }
 
 interface CardRow {
@@ -32,7 +40,7 @@ interface ActionRow {
   command: string;
 }
 
-type Row = GroupRow | SuspectRow | CardRow | ActionRow;
+type Row = FailureRow | GroupRow | SuspectRow | CardRow | ActionRow;
 
 const GROUPING = 'suspectra.grouping';
 const EXAMINED_SCHEME = 'suspectra-done';
@@ -44,6 +52,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private readonly view: vscode.TreeView<Row>;
   private readonly disposables: vscode.Disposable;
   private readonly rowsOf = new Map<Suspect, SuspectRow>();
+  private readonly open = new Set<string>();
   private rows: Row[] = [];
   private grouping: Grouping;
   private filter = '';
@@ -69,6 +78,8 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
         this.follow(document.uri.toString(), selections[0]?.active.line ?? 0);
       }),
       this.view.onDidChangeVisibility(() => this.followCursor()),
+      this.view.onDidExpandElement(({ element }) => this.opened(element, true)),
+      this.view.onDidCollapseElement(({ element }) => this.opened(element, false)),
     );
     this.refresh();
   }
@@ -122,7 +133,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     if (!parent) {
       return this.rows;
     }
-    return 'group' in parent ? parent.rows : 'card' in parent ? actions(parent) : [];
+    return 'rows' in parent ? parent.rows : 'card' in parent ? actions(parent) : [];
   }
 
   getParent(row: Row): Row | undefined {
@@ -136,10 +147,16 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     if ('icon' in row) {
       return actionItem(row);
     }
+    if ('failure' in row) {
+      return this.failureItem(row.failure);
+    }
     return 'group' in row ? this.groupItem(row) : this.suspectItem(row);
   }
 
   resolveTreeItem(item: vscode.TreeItem, row: Row): vscode.TreeItem {
+    if ('failure' in row) {
+      item.tooltip = new vscode.MarkdownString(groupDetails(row.failure, this.model.reasonOf(row.failure)));
+    }
     if ('suspect' in row) {
       item.tooltip = new vscode.MarkdownString(
         suspectDetails(row.suspect, this.model.report?.technique ?? '', this.model.heatOf(row.suspect)),
@@ -159,21 +176,27 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.disposables.dispose();
   }
 
+  /** Groups are ranked when they are opened. */
+  private opened(row: Row, open: boolean): void {
+    if ('failure' in row) {
+      this.open[open ? 'add' : 'delete'](groupKey(row.failure));
+      if (open) {
+        void this.model.load(row.failure);
+      }
+    }
+  }
+
   private refresh(): void {
-    const { suspects, report } = this.model;
+    const { suspects, report, groups } = this.model;
     const done = suspects.length > 0 && suspects.every((suspect) => suspect.examined);
     this.showsExamined &&= done;
     const shown = done && !this.showsExamined ? [] : filtered(suspects, this.filter);
     this.rowsOf.clear();
-    const suspectRows =
-      this.grouping === 'none'
-        ? shown.map((suspect) => this.row(suspect, undefined))
-        : grouped(shown, this.grouping).map((group) => {
-            const parent: GroupRow = { group, rows: [] };
-            parent.rows = group.suspects.map((suspect) => this.row(suspect, parent));
-            return parent;
-          });
-    this.rows = [...cards(report).map((card) => ({ card })), ...suspectRows];
+    this.rows = [
+      ...cards(report).map((card) => ({ card })),
+      ...groups.map((failure) => this.failureRow(failure)),
+      ...this.suspectRows(groups.length ? shown.filter(({ group }) => group === null) : shown, undefined),
+    ];
     this.view.description = groupingText(this.grouping);
     this.view.message = report && shown.length ? this.message(shown.length) : '';
     this.context('state', this.model.condition.state);
@@ -184,7 +207,29 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     this.context('empty', emptiness(report, shown.length, done));
     this.context('filtered', this.filter !== '');
     this.context('grouping', this.grouping);
+    this.context('hasGroups', groups.length > 0);
     this.changed.fire();
+    for (const failure of groups.filter((group) => this.open.has(groupKey(group)))) {
+      void this.model.load(failure);
+    }
+  }
+
+  private failureRow(failure: FailureGroup): FailureRow {
+    const row: FailureRow = { failure, rows: [] };
+    row.rows = this.suspectRows(filtered(this.model.suspectsOf(failure), this.filter), row);
+    return row;
+  }
+
+  /** The rows of suspects, grouped as the user wants it. */
+  private suspectRows(suspects: readonly Suspect[], parent: FailureRow | undefined): (GroupRow | SuspectRow)[] {
+    if (this.grouping === 'none') {
+      return suspects.map((suspect) => this.row(suspect, parent));
+    }
+    return grouped(suspects, this.grouping).map((group) => {
+      const row: GroupRow = { group, rows: [], parent };
+      row.rows = group.suspects.map((suspect) => this.row(suspect, row));
+      return row;
+    });
   }
 
   private message(shown: number): string {
@@ -193,7 +238,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return this.filter ? `${words}\n${t('{0} of {1} match “{2}”', shown, suspects.length, this.filter)}` : words;
   }
 
-  private row(suspect: Suspect, parent: GroupRow | undefined): SuspectRow {
+  private row(suspect: Suspect, parent: GroupRow | FailureRow | undefined): SuspectRow {
     const row = { suspect, parent };
     if (!this.rowsOf.has(suspect)) {
       this.rowsOf.set(suspect, row);
@@ -201,9 +246,24 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     return row;
   }
 
-  private groupItem({ group, rows }: GroupRow): vscode.TreeItem {
+  private failureItem(failure: FailureGroup): vscode.TreeItem {
+    const { Expanded, Collapsed } = vscode.TreeItemCollapsibleState;
+    const label = groupLabel(failure);
+    const item = new vscode.TreeItem(label, failure.current ? Expanded : Collapsed);
+    const current = failure.current ? t('current') : '';
+    item.id = `${groupKey(failure)} ${current}`; // another row once it is the current one, so that it opens
+    item.description = current;
+    item.contextValue = failure.current ? 'failureGroup.current' : 'failureGroup';
+    item.iconPath = failure.current
+      ? new vscode.ThemeIcon('target', new vscode.ThemeColor('list.errorForeground'))
+      : new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'));
+    item.accessibilityInformation = { label: [t('Failure group'), label, current].filter(Boolean).join(', ') };
+    return item;
+  }
+
+  private groupItem({ group, rows, parent }: GroupRow): vscode.TreeItem {
     const item = new vscode.TreeItem(group.label, vscode.TreeItemCollapsibleState.Expanded);
-    item.id = `${this.grouping} ${group.key}`;
+    item.id = [parent ? groupKey(parent.failure) : '', this.grouping, group.key].join(' ');
     item.description = [group.description, rows.length].filter(Boolean).join(' · ');
     item.tooltip = group.key;
     item.contextValue = 'group';
@@ -221,7 +281,13 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
   private suspectItem({ suspect, parent }: SuspectRow): vscode.TreeItem {
     const heat = this.model.heatOf(suspect);
     const item = new vscode.TreeItem(rowTitle(suspect));
-    item.id = [parent?.group.key, suspect.uri, suspect.line, suspect.endLine].join(' ');
+    item.id = [
+      suspect.group,
+      parent && 'group' in parent && parent.group.key,
+      suspect.uri,
+      suspect.line,
+      suspect.endLine,
+    ].join(' ');
     item.description = rowDetail(suspect);
     item.accessibilityInformation = { label: suspectLabel(suspect) };
     item.contextValue = suspect.examined ? 'suspect.examined' : 'suspect';

@@ -25,6 +25,7 @@ const report: Suspects = {
   problems: [],
   collectionErrors: [],
   failedRuns: [],
+  groups: [],
   suspects: [],
 };
 

@@ -25,6 +25,7 @@ describe('an empty list', () => {
     problems: [],
     collectionErrors: [],
     failedRuns: [],
+    groups: [],
   };
 
   it('means that nothing is suspected only once there is a ranking', () => {

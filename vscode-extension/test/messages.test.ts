@@ -78,6 +78,7 @@ describe('the line above the suspects', () => {
       elements: 9,
       collectionErrors: [],
       failedRuns: [],
+      groups: [],
     };
     expect(reportText({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
       'ochiai with cloning · 1 failed, 4 passed',

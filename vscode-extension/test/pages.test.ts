@@ -38,6 +38,7 @@ const reasons: Reasons = {
   nf: 1,
   np: 40,
   headline: 'Rank 1',
+  group: '',
   sentences: ['First.', 'Second.'],
   formula: 'ef / √(F·(ef + ep))',
   substituted: '3 / √(4·11)',

@@ -18,6 +18,7 @@ export const suspect: Suspect = {
   np: 42,
   changed: 0,
   failingTests: Array.from({ length: 10 }, (_, i) => `tests/test_cart.py::test_${i}`),
+  group: null,
   examined: false,
   innocent: false,
   steps: 12.34,
@@ -35,6 +36,7 @@ export const report: Suspects = {
   problems: [],
   collectionErrors: [],
   failedRuns: [],
+  groups: [],
   suspects: [suspect],
 };
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type * as vscode from 'vscode';
 
 import { Model } from '../src/model';
-import { methods, type Suspects } from '../src/protocol';
+import { type FailureGroup, type GroupSuspects, methods, type Suspects } from '../src/protocol';
 import { suspectOf, SuspectsView } from '../src/suspectsView';
 import { defined, report, suspect } from './samples';
 import { ScriptedServer, status } from './standins/server';
@@ -123,6 +123,57 @@ describe('the rows', () => {
       description: 'a.py:4',
       command: { command: 'suspectra.goToError' },
     });
+  });
+});
+
+describe('failure groups', () => {
+  const current: FailureGroup = {
+    ...{ folder: 'file:///project', id: 1, title: 'KeyError at cart.py:5', sure: true, current: true },
+    ...{ heading: '✗ 2 tests: KeyError at cart.py:5', tests: ['t1', 't2'], uncovered: ['t2'] },
+  };
+  const second = {
+    ...current,
+    id: 4,
+    heading: '✗ perhaps 1 test: OSError',
+    sure: false,
+    tests: ['t3'],
+    current: false,
+  };
+  const own = { ...suspect, group: 1 };
+  const found: GroupSuspects = { reason: 'It executes tax.py:3.', suspects: [{ ...other, group: 4 }] };
+  const show2 = () => show({ suspects: [own], groups: [current, second] });
+
+  it('come first, the current one with its suspects; another is ranked when it is opened', async () => {
+    server.answers[methods.group] = found;
+    await show2();
+    expect(rows()).toEqual([['2 tests: KeyError at cart.py:5', ['2–4  total']], 'perhaps 1 test: OSError']);
+    expect(server.calls).not.toContainEqual([methods.group, { folder: 'file:///project', id: 4 }]);
+    expect(workbench.context['suspectra.hasGroups']).toBe(true);
+    const row = defined(view.getChildren()[1]);
+    tree.expand(row);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(server.calls).toContainEqual([methods.group, { folder: 'file:///project', id: 4 }]);
+    expect(rows()[1]).toEqual(['perhaps 1 test: OSError', ['2–4  rate']]);
+    await show2(); // what is open stays so when there is another ranking
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rows()[1]).toEqual(['perhaps 1 test: OSError', ['2–4  rate']]);
+    tree.collapse(row);
+    await show2();
+    expect(rows()[1]).toBe('perhaps 1 test: OSError');
+  });
+
+  it('say which is current, and what their tests have in common', async () => {
+    await show2();
+    const [one, two] = view.getChildren().map((row) => view.resolveTreeItem(view.getTreeItem(row), row));
+    expect(one).toMatchObject({ description: 'current', contextValue: 'failureGroup.current' });
+    expect(two).toMatchObject({ description: '', contextValue: 'failureGroup' });
+    expect((defined(one).tooltip as vscode.MarkdownString).value).toContain('- `t2` (executes no suspect)');
+  });
+
+  it('are grouped further', async () => {
+    await show2();
+    await view.group('file');
+    expect(rows()[0]).toEqual(['2 tests: KeyError at cart.py:5', [['cart.py', ['2–4  total']]]]);
   });
 });
 

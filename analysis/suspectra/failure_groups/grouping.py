@@ -109,28 +109,48 @@ def partition(
     if len(tests) == 1:
         return Partition((Part((0,)),), coverage, decisions, 0)
     together, apart = (decisions or Decisions()).between(coverage.tests)
-    clusters = _decided(tests, together, apart)
+    decided = _decided(tests, together, apart)
     covered = coverage.covered
-    open_ = [cluster for cluster in clusters if covered[cluster].any()]
-    idle = [cluster for cluster in clusters if not covered[cluster].any()]
+    open_ = [tests[[test]] for test in np.flatnonzero(covered)]
     merging = _Merging(coverage, _equal(coverage.bits, open_, covered, apart), covered, apart)
     if len(merging.clusters) > MOST:
         merging.merge_all()
-    parts = merging.run(nats, share)
-    if idle and not parts:
-        parts, idle = [Part(tuple(idle[0].tolist()))], idle[1:]
-    for cluster in idle:
-        allowed = [i for i, part in enumerate(parts) if not apart[np.ix_(cluster, np.array(part.tests))].any()]
+    parts = _put_together(merging.run(nats, share), [cluster[covered[cluster]] for cluster in decided], apart)
+    for cluster in decided:
+        idle = cluster[~covered[cluster]]
+        if not len(idle):
+            continue
+        own = [i for i, part in enumerate(parts) if not set(cluster[covered[cluster]].tolist()).isdisjoint(part.tests)]
+        allowed = own or ([] if apart[cluster].any() else range(len(parts)))  # a test that was split off stays alone
         if allowed:
             largest = max(allowed, key=lambda i: (len(parts[i].tests), -i))
-            parts[largest] = Part(tuple(sorted({*parts[largest].tests, *cluster.tolist()})), parts[largest].halves)
+            parts[largest] = Part(tuple(sorted({*parts[largest].tests, *idle.tolist()})), parts[largest].halves)
         else:
-            parts.append(Part(tuple(cluster.tolist())))
+            parts.append(Part(tuple(idle.tolist())))
     return Partition(tuple(sorted(parts, key=lambda part: part.tests)), coverage, decisions, merging.words)
 
 
+def _put_together(parts: list[Part], decided: list[Ints], apart: Bools) -> list[Part]:
+    """Merge the parts that hold tests which the user put together; other parts stay as they were found.
+
+    Where the other tests of these parts belong apart, the tests that were put together leave them.
+    """
+    for cluster in (cluster.tolist() for cluster in decided if len(cluster) > 1):
+        touched = [part for part in parts if not set(cluster).isdisjoint(part.tests)]
+        if len(touched) == 1:
+            continue
+        parts = [part for part in parts if part not in touched]
+        union = sorted(test for part in touched for test in part.tests)
+        if apart[np.ix_(union, union)].any():
+            rest = (tuple(test for test in part.tests if test not in cluster) for part in touched)
+            parts += [Part(tests) for tests in rest if tests]
+            union = cluster
+        parts.append(Part(tuple(union)))
+    return parts
+
+
 def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> list[Ints]:
-    """Each test alone, except for those that the user put together."""
+    """Each test alone, except for those that the user put together. Then what is apart from one is from all of them."""
     cluster = tests.copy()
     for one, other in together:
         if cluster[one] == cluster[other]:
@@ -138,6 +158,9 @@ def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> 
         left, right = cluster == cluster[one], cluster == cluster[other]
         if not apart[np.ix_(left, right)].any():
             cluster[left | right] = min(cluster[one], cluster[other])
+            others = apart[left | right].any(axis=0)
+            apart[left | right] |= others
+            apart[:, left | right] |= others[:, None]
     return [np.flatnonzero(cluster == number) for number in np.unique(cluster).tolist()]
 
 

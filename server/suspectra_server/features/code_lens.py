@@ -82,6 +82,7 @@ def _title(snapshot: Snapshot, marks: list[Mark]) -> str:
     best = marks[0].suspect
     more = f" · {len(marks)} suspicious lines" if len(marks) > 1 else ""
     badge = f" · {best.badge}" if best.badge else ""
-    return (
-        f"Suspect {rank_words(best)} · {snapshot.ranking.technique.info.title} {score_words(best.score)}{badge}{more}"
-    )
+    ranking = snapshot.ranking
+    group = f" · {ranking.group.heading}" if ranking.group else ""
+    score = f"{ranking.technique.info.title} {score_words(best.score)}"
+    return f"Suspect {rank_words(best)} · {score}{badge}{more}{group}"

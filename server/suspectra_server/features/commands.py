@@ -20,6 +20,7 @@ from suspectra.techniques import make_technique, technique_infos
 from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.arguments import are_names, checked, parse_cursor, parse_jump_options, parse_location
 from suspectra_server.features.distinctions import Answer, tell_apart, why_not
+from suspectra_server.features.group_commands import GroupCommands
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
@@ -56,6 +57,7 @@ class Commands:
 
     def __init__(self, session: Session):
         self._session = session
+        self._groups = GroupCommands(session)
 
     def localize(self) -> None:
         """Read the evidence again and rank now."""
@@ -243,6 +245,22 @@ class Commands:
         for folder in self._session.folders:
             folder.choose(name, clone)
         return name
+
+    async def select_group(self, folder: Any = None, group: Any = None) -> str | None:
+        """Show the suspects of another failure group."""
+        return await self._groups.select(folder, group)
+
+    async def merge_groups(self, folder: Any = None, groups: Any = None) -> bool:
+        """Decide that the tests of some failure groups share a fault."""
+        return await self._groups.merge(folder, groups)
+
+    async def split_group(self, folder: Any = None, group: Any = None, tests: Any = None) -> bool:
+        """Decide that some tests of a failure group do not share its fault."""
+        return await self._groups.split(folder, group, tests)
+
+    async def reset_groups(self) -> bool:
+        """Forget what was merged and split."""
+        return await self._groups.reset()
 
     async def run_tests(self, uris: Any = None, tests: Any = None) -> bool:
         """Record all tests, or some, in each folder or in some."""

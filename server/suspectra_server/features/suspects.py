@@ -1,26 +1,29 @@
-"""The requests for the list of suspects and the list of techniques."""
+"""The requests for the list of suspects, for those of a failure group, and for the list of techniques."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from pygls.exceptions import JsonRpcInvalidParams
+
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
-from suspectra_server.protocol import SUSPECTS, TECHNIQUES
+from suspectra_server.protocol import GROUP, SUSPECTS, TECHNIQUES
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.state.marks import ErrorMark, Mark
-from suspectra_server.text import MAX_NAME, MAX_TEXT, plain
+from suspectra_server.state.snapshot import Snapshot
+from suspectra_server.text import MAX_NAME, MAX_TEXT, is_count, plain
 
 MAX_ERRORS = 100
 
 
 def register(session: Session) -> None:
-    """Answer `suspectra/suspects` and `suspectra/techniques`."""
+    """Answer `suspectra/suspects`, `suspectra/group` and `suspectra/techniques`."""
 
     @session.feature(SUSPECTS)
     def suspects(params: Any) -> dict[str, Any]:
@@ -49,7 +52,23 @@ def register(session: Session) -> None:
                 for folder in folders
                 if (why := session.test_run.failures.get(folder.uri)) and not folder.snapshot.errors
             ],
-            "suspects": [_suspect(session, folder, mark) for folder, mark in found[:limit]],
+            "groups": [group for folder in folders for group in overviews(folder)],
+            "suspects": [_suspect(session, folder, folder.snapshot, mark) for folder, mark in found[:limit]],
+        }
+
+    @session.feature(GROUP)
+    async def group(params: Any) -> dict[str, Any] | None:
+        given = params if isinstance(params, Mapping) else {}
+        uri, number, limit = given.get("folder"), given.get("id"), given.get("limit")
+        if not isinstance(uri, str) or not is_count(number) or not (limit is None or is_count(limit)):
+            raise JsonRpcInvalidParams("the params are {folder, id, limit?}")
+        folder = session.folders.get(uri)
+        snapshot = await folder.snapshot_of_group(number) if folder else None
+        if folder is None or snapshot is None:
+            return None
+        return {
+            "reason": snapshot.ranking.reason,
+            "suspects": [_suspect(session, folder, snapshot, mark) for mark in snapshot.marks[:limit]],
         }
 
     @session.feature(TECHNIQUES)
@@ -96,9 +115,27 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> dict
     }
 
 
-def _suspect(session: Session, folder: Folder, mark: Mark) -> dict[str, Any]:
-    suspect = mark.suspect
-    where = range_of(mark, folder.snapshot.placements[mark.file].now, session.units)
+def overviews(folder: Folder) -> list[dict[str, Any]]:
+    """The failure groups of a folder, where there are several."""
+    ranking = folder.snapshot.ranking
+    return [
+        {
+            "folder": folder.uri,
+            "id": group.number,
+            "title": group.title,
+            "heading": group.heading,
+            "sure": group.sure,
+            "tests": [plain(test) for test in group.tests],
+            "uncovered": [plain(test) for test in group.uncovered],
+            "current": ranking.group is not None and group.number == ranking.group.number,
+        }
+        for group in ranking.groups
+    ]
+
+
+def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -> dict[str, Any]:
+    suspect, group = mark.suspect, snapshot.ranking.group
+    where = range_of(mark, snapshot.placements[mark.file].now, session.units)
     return {
         "uri": folder.uri_of(mark.file),
         "range": where,
@@ -107,7 +144,8 @@ def _suspect(session: Session, folder: Folder, mark: Mark) -> dict[str, Any]:
         **figures(mark),
         "reason": plain(folder.snapshot.ranking.reason(suspect), MAX_TEXT),
         "failingTests": list(suspect.failing_tests),
+        "group": group.number if group else None,
         "examined": mark.examined,
         "innocent": mark.innocent,
-        "steps": folder.snapshot.steps(suspect.element),
+        "steps": snapshot.steps(suspect.element),
     }

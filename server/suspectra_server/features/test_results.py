@@ -80,6 +80,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         for names in (suspect.failing_tests, passing)
     )
     as_run = ranking.recorded_line(suspect.element)
+    sentences = (*explanation.sentences, ranking.reason, ranking.failed_in(suspect))
     return {
         "location": where,
         "technique": ranking.technique.info.title,
@@ -89,7 +90,8 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         "nf": suspect.nf,
         "np": suspect.np,
         "headline": plain(explanation.headline),
-        "sentences": [plain(sentence) for sentence in (*explanation.sentences, ranking.failed_in(suspect)) if sentence],
+        "group": ranking.group.heading if ranking.group else "",
+        "sentences": [plain(sentence) for sentence in sentences if sentence],
         "formula": plain(explanation.formula),
         "substituted": plain(explanation.substituted),
         "failing": _tests(folder, ranking, failing),

@@ -51,11 +51,12 @@ def figures(mark: Mark) -> dict[str, Any]:
 
 
 def headline(ranking: Ranking, suspect: Suspect) -> str:
-    """One line for lists: rank, technique, score and the first reason."""
+    """One line for lists: rank, technique, score, the first reason, and the failure group where there are several."""
     explanation = ranking.explain(suspect)
     cut = [f"and {ranking.tied_beyond} more of the same rank, not marked"] if ranking.is_cut(suspect) else []
+    group = [ranking.group.heading] if ranking.group else []
     badge = [suspect.badge] if suspect.badge else []
-    return " · ".join([explanation.headline, *badge, *explanation.sentences[:1], *cut])
+    return " · ".join([explanation.headline, *badge, *explanation.sentences[:1], *cut, *group])
 
 
 def behaviour(ranking: Ranking, region: Region) -> str:
@@ -76,7 +77,8 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
     """Why a suspect has its rank, in Markdown."""
     ranking = snapshot.ranking
     explanation = ranking.explain(suspect)
-    parts = [f"**{markdown(explanation.headline)}**", "\n\n".join(markdown(s) for s in explanation.sentences)]
+    sentences = "\n\n".join(markdown(sentence) for sentence in explanation.sentences)
+    parts = [f"**{markdown(explanation.headline)}**", markdown(_of_group(ranking)), sentences]
     if explanation.formula:
         info = ranking.technique.info
         parts.append(f"{markdown(info.title)}: {code(explanation.formula)}\n\n{code(explanation.substituted)}")
@@ -89,12 +91,24 @@ def as_markdown(snapshot: Snapshot, suspect: Suspect) -> str:
 
 def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
     """Why a suspect has its rank, for clients that show no Markdown."""
-    explanation = snapshot.ranking.explain(suspect)
-    lines = [explanation.headline, *explanation.sentences, explanation.formula, explanation.substituted]
+    ranking = snapshot.ranking
+    explanation = ranking.explain(suspect)
+    lines = [
+        explanation.headline,
+        _of_group(ranking),
+        *explanation.sentences,
+        explanation.formula,
+        explanation.substituted,
+    ]
     lines += [f"  {plain(name)}" for name in suspect.failing_tests[:MAX_TESTS]]
-    lines.append(snapshot.ranking.failed_in(suspect))
+    lines.append(ranking.failed_in(suspect))
     lines.append(plain(snapshot.next_steps.get(suspect.element, "")))
     return "\n".join(line for line in lines if line)
+
+
+def _of_group(ranking: Ranking) -> str:
+    """The failure group that is ranked, and what its tests have in common; empty where there is one group."""
+    return f"{ranking.group.heading}. {ranking.reason}" if ranking.group else ""
 
 
 def _tests(ranking: Ranking, suspect: Suspect) -> list[str]:

@@ -207,9 +207,21 @@ export class Tree {
   selection: unknown[] = [];
   readonly revealed: unknown[] = [];
   private readonly shown = new Emitter<unknown>();
+  private readonly expanded = new Emitter<{ element: unknown }>();
+  private readonly collapsed = new Emitter<{ element: unknown }>();
   readonly onDidChangeVisibility = this.shown.event;
+  readonly onDidExpandElement = this.expanded.event;
+  readonly onDidCollapseElement = this.collapsed.event;
 
   constructor(readonly provider: unknown) {}
+
+  expand(element: unknown): void {
+    this.expanded.fire({ element });
+  }
+
+  collapse(element: unknown): void {
+    this.collapsed.fire({ element });
+  }
 
   reveal(row: unknown): Promise<void> {
     this.revealed.push(row);

@@ -1,0 +1,242 @@
+"""Failure groups in the editor: one ranking at a time, and what a user decides about them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+FAULTS = {
+    "statements.py": ("    if first_month == 10:\n", "    if first_month == 7:\n"),
+    "discounts.py": ("if quantity < self.at_least", "if quantity <= self.at_least"),
+}  # the third one is the ledger's own, in tax.py
+PUBLISH = "textDocument/publishDiagnostics"
+UNCOVERED = "tests/test_nothing.py::test_without_coverage"
+
+
+@pytest.fixture(scope="module")
+def recorded_ledger(tmp_path_factory, shared_record):
+    """The ledger with three faults at once, recorded; to be copied, not changed."""
+    project = tmp_path_factory.mktemp("recorded") / "ledger"
+    shutil.copytree(ROOT / "examples" / "ledger", project, ignore=shutil.ignore_patterns(".*", "__pycache__"))
+    for name, (right, wrong) in FAULTS.items():
+        path = project / "src" / "ledger" / name
+        text = path.read_text("utf-8")
+        assert right in text
+        path.write_text(text.replace(right, wrong), "utf-8")
+    (project / "tests" / "test_nothing.py").write_text("def test_without_coverage():\n    raise OSError('no disk')\n")
+    shared_record(project)
+    return project
+
+
+@pytest.fixture
+def ledger(recorded_ledger, tmp_path):
+    root = tmp_path / "ledger"
+    shutil.copytree(recorded_ledger, root)
+    return root
+
+
+@pytest.fixture
+def grouped(client, ledger):
+    """A client that sees the three groups."""
+    client.initialize(ledger, options={"technique": "ochiai"})
+    wait_for_groups(client, 3)
+    return client
+
+
+def wait_for_groups(client, number):
+    client.wait(lambda: client.statuses and f" in {number} groups" in client.statuses[-1]["message"])
+
+
+def current(client):
+    return next(group for group in client.suspects()["groups"] if group["current"])
+
+
+def test_each_fault_is_first_in_its_group_and_the_command_line_agrees(grouped, ledger, capsys):
+    from suspectra.cli import run
+
+    answer = grouped.suspects()
+    groups = answer["groups"]
+    assert [len(group["tests"]) for group in groups] == [4, 3, 1]
+    assert [group["current"] for group in groups] == [True, False, False]
+    assert groups[1]["heading"] == "✗ 3 tests: UnbalancedEntry at journal.py:41"
+    assert groups[0]["uncovered"] == [UNCOVERED]
+    assert answer["failed"] == 8
+    lists = [grouped.request("suspectra/group", {"folder": ledger.as_uri(), "id": group["id"]}) for group in groups]
+    assert answer["suspects"] == lists[0]["suspects"]
+    first = [{suspect["file"] for suspect in found["suspects"][:2]} for found in lists]
+    assert first == [{f"src/ledger/{name}.py"} for name in ("discounts", "tax", "statements")]
+
+    assert run(["rank", "--workspace", str(ledger), "--format", "json", "--technique", "ochiai"]) == 0
+    printed = json.loads(capsys.readouterr().out)["groups"]
+    for shown, found, own in zip(groups, lists, printed, strict=True):
+        same = ("id", "title", "sure", "tests", "uncovered")
+        assert [shown[name] for name in same] == [own[name] for name in same]
+        assert found["reason"] == own["reason"]
+        places = [(suspect["file"], suspect["rank_best"]) for suspect in own["suspects"][: len(found["suspects"])]]
+        assert [(suspect["file"], suspect["rankBest"]) for suspect in found["suspects"]] == places
+
+
+def test_the_ranking_over_all_comes_first(grouped):
+    published = [
+        diagnostics
+        for message in grouped.received
+        if message.get("method") == PUBLISH and (diagnostics := message["params"]["diagnostics"])
+    ]
+    first, last = published[0][0]["message"], published[-1][0]["message"]
+    assert "of 8 failing" in first
+    assert "✗" not in first
+    assert last.endswith("· ✗ 4 tests: " + current(grouped)["title"])
+    assert grouped.statuses[-1]["message"] == "8 failing tests in 3 groups, 76 passing tests"
+
+
+def test_everything_in_the_editor_is_about_the_current_group(grouped, ledger):
+    heading = current(grouped)["heading"]
+    assert marks(grouped)
+    assert all(diagnostic["message"].endswith(heading) for diagnostic in marks(grouped))
+
+    second = grouped.suspects()["groups"][1]
+    assert grouped.command("selectGroup", ledger.as_uri(), second["id"]) == second["heading"]
+    assert current(grouped)["id"] == second["id"]
+    assert all(diagnostic["message"].endswith(second["heading"]) for diagnostic in marks(grouped))
+    where = grouped.command("firstSuspect")
+    assert where["uri"].endswith("/tax.py")
+    listed = [(one["uri"], one["range"]["start"]["line"]) for one in grouped.suspects()["suspects"]]
+    for _ in range(3):  # steps stay in the group
+        cursor = {"uri": where["uri"], "position": where["range"]["start"]}
+        where = grouped.command("nextSuspect", cursor)
+        assert (where["uri"], where["range"]["start"]["line"]) in listed
+    place = {"uri": listed[0][0], "line": listed[0][1]}
+    explanation = grouped.request("suspectra/explanation", place)
+    assert explanation["group"] == second["heading"]
+    assert "All 3 execute tax.py:55, with 1 passing test." in explanation["sentences"]
+    assert explanation["ef"] + explanation["nf"] == 3
+    path = ledger / "src/ledger/tax.py"
+    uri = grouped.open(path)
+    hover = grouped.request(
+        "textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": place["line"], "character": 8}}
+    )
+    assert "3 tests: UnbalancedEntry" in hover["contents"]["value"]
+    lenses = grouped.request("textDocument/codeLens", {"textDocument": {"uri": uri}})
+    assert any(lens["command"]["title"].endswith(second["heading"]) for lens in lenses)
+    jump = grouped.command("jump", {"uri": uri, "position": {"line": place["line"], "character": 0}})
+    assert jump["moves"]
+    assert {move["file"] for move in jump["moves"] if move["rankBest"]} <= {
+        suspect["file"] for suspect in grouped.suspects()["suspects"]
+    }
+    assert grouped.command("selectGroup", ledger.as_uri(), 77) is None
+
+
+def marks(client):
+    return [one for diagnostics in client.diagnostics.values() for one in diagnostics]
+
+
+def test_a_client_without_lists_of_its_own_is_asked(connect, ledger, capable):
+    capable["experimental"] = {}
+    client = connect()
+    asked = []
+
+    def choose(params):
+        asked.append([action["title"] for action in params["actions"]])
+        return params["actions"][-1]
+
+    client.answers["window/showMessageRequest"] = choose
+    client.initialize(ledger, capabilities=capable, options={"technique": "ochiai"})
+    client.wait(lambda: any("✗" in diagnostic["message"] for diagnostic in marks(client)))
+    assert client.command("selectGroup").startswith("✗ 1 test: ")
+    assert asked[-1][1] == "✗ 3 tests: UnbalancedEntry at journal.py:41 (group 2)"
+    assert client.command("mergeGroups") is True  # the current one and the last of the others
+    assert [len(group["tests"]) for group in client.suspects()["groups"]] == [5, 3]
+    assert client.command("splitGroup") is True
+    assert len(asked[-1]) == 5, "the tests of the current group"
+    assert len(client.suspects()["groups"]) == 3
+    assert client.command("resetGroups") is True
+    assert client.command("resetGroups") is False
+    assert client.messages[-1]["message"] == "No failure group was changed."
+
+
+def test_what_is_merged_and_split_survives_a_restart_and_can_be_undone(grouped, connect, ledger):
+    folder = ledger.as_uri()
+    numbers = [group["id"] for group in grouped.suspects()["groups"]]
+    assert grouped.command("mergeGroups", folder, numbers[1:]) is True
+    groups = grouped.suspects()["groups"]
+    assert [len(group["tests"]) for group in groups] == [5, 3], "what executes nothing is counted in the largest"
+    assert grouped.command("splitGroup", folder, groups[0]["id"], [UNCOVERED]) is True
+    split = [sorted(group["tests"]) for group in grouped.suspects()["groups"]]
+    assert [UNCOVERED] in split
+    assert grouped.command("splitGroup", folder, numbers[0], ["no such test"]) is False
+    with pytest.raises(grouped.Error, match="names of tests"):
+        grouped.command("splitGroup", folder, numbers[0], "a test")
+    grouped.request("shutdown")
+    grouped.notify("exit")
+    grouped.thread.join(30)
+
+    again = connect()
+    again.initialize(ledger, options={"technique": "ochiai"})
+    wait_for_groups(again, len(split))
+    assert sorted(sorted(group["tests"]) for group in again.suspects()["groups"]) == sorted(split)
+    assert again.command("resetGroups") is True
+    assert [len(group["tests"]) for group in again.suspects()["groups"]] == [4, 3, 1]
+    again.wait(lambda: not (ledger / ".suspectra/groups.json").exists())
+
+
+def test_a_group_keeps_its_number_and_it_is_said_once_when_it_is_fixed(grouped, ledger, record):
+    first, second, third = grouped.suspects()["groups"]
+    grouped.command("selectGroup", ledger.as_uri(), third["id"])
+    path = ledger / "src/ledger/discounts.py"
+    right, wrong = FAULTS["discounts.py"]
+    path.write_text(path.read_text("utf-8").replace(wrong, right), "utf-8")
+    (ledger / "tests/test_nothing.py").unlink()
+    record(ledger)
+    wait_for_groups(grouped, 2)
+    grouped.wait(lambda: any(line["message"] == f"Fixed: {first['title']}" for line in grouped.logged))
+    groups = grouped.suspects()["groups"]
+    assert [(group["id"], group["current"]) for group in groups] == [(second["id"], False), (third["id"], True)]
+    assert groups[0]["tests"] == second["tests"]
+    assert not grouped.messages, "it is said quietly"
+
+
+def test_one_failing_group_changes_nothing(client, shop):
+    client.start(shop)
+    answer = client.suspects()
+    assert answer["groups"] == []
+    assert {suspect["group"] for suspect in answer["suspects"]} == {None}
+    assert not any("✗" in diagnostic["message"] for diagnostic in marks(client))
+    assert client.command("selectGroup") is None
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"version": 1, "decisions": [{"together": 1}]}', b'{"version": 9}'])
+def test_a_damaged_file_of_decisions_is_not_used(tmp_path, content, caplog):
+    from suspectra.failure_groups.decisions import Decisions
+    from suspectra_server.state.decisions_file import DecisionsFile
+
+    (tmp_path / ".suspectra").mkdir()
+    (tmp_path / ".suspectra/groups.json").write_bytes(content)
+    assert DecisionsFile(tmp_path).load() == Decisions()
+    assert "what it says of failure groups is not used" in caplog.text
+
+
+def test_the_file_of_decisions_is_bounded_and_leads_nowhere_else(tmp_path):
+    from suspectra.failure_groups.decisions import Decisions
+    from suspectra_server.state.decisions_file import MAX_DECISIONS, DecisionsFile, within_limits
+
+    decisions = Decisions()
+    for number in range(MAX_DECISIONS + 5):
+        decisions = decisions.split([f"a{number}"], [f"b{number}"])
+    kept = within_limits(decisions)
+    assert kept.made == decisions.made[5:]
+    assert within_limits(Decisions().merge(f"t{number}" for number in range(20_000))).made == ()
+    file = DecisionsFile(tmp_path)
+    file.write(kept)
+    assert file.load() == kept
+    DecisionsFile(tmp_path, writable=False).write(Decisions())
+    assert file.load() == kept
+    (tmp_path / "elsewhere.json").write_bytes((tmp_path / ".suspectra/groups.json").read_bytes())
+    (tmp_path / ".suspectra/groups.json").unlink()
+    (tmp_path / ".suspectra/groups.json").symlink_to(tmp_path / "elsewhere.json")
+    assert file.load() == Decisions()
+    file.write(Decisions())
+    assert (tmp_path / "elsewhere.json").exists()
