@@ -142,6 +142,45 @@
   (interactive)
   (suspectra--command "clearExamined"))
 
+(defun suspectra--group (prompt &optional others)
+  "Choose a failure group with PROMPT; with OTHERS, one that is not current."
+  (let ((groups (seq-filter (lambda (group) (not (and others (eq (plist-get group :current) t))))
+                            (plist-get (suspectra--request :suspectra/suspects '(:limit 0)) :groups))))
+    (if (null groups)
+        (user-error "All failing tests probably share a fault")
+      (suspectra--choose prompt groups (lambda (group) (plist-get group :heading))))))
+
+(defun suspectra--current-group ()
+  "The failure group whose suspects are shown."
+  (seq-find (lambda (group) (eq (plist-get group :current) t))
+            (plist-get (suspectra--request :suspectra/suspects '(:limit 0)) :groups)))
+
+(defun suspectra-group ()
+  "Choose the failure group whose suspects are shown."
+  (interactive)
+  (let ((group (suspectra--group "Show the suspects of: ")))
+    (suspectra--command "selectGroup" (plist-get group :folder) (plist-get group :id))))
+
+(defun suspectra-merge-group ()
+  "Merge another failure group with the current one."
+  (interactive)
+  (let ((other (suspectra--group "Merge the current group with: " t)))
+    (suspectra--command "mergeGroups" (plist-get other :folder)
+                        (vector (plist-get (suspectra--current-group) :id) (plist-get other :id)))))
+
+(defun suspectra-split-group ()
+  "Split a test off the current failure group."
+  (interactive)
+  (let* ((group (or (suspectra--current-group) (user-error "There is one failure group")))
+         (test (suspectra--choose "The test that fails for another fault: " (plist-get group :tests) #'identity)))
+    (suspectra--command "splitGroup" (plist-get group :folder) (plist-get group :id) (vector test))))
+
+(defun suspectra-reset-groups ()
+  "Forget which failure groups were merged and split."
+  (interactive)
+  (when (eq (suspectra--command "resetGroups") :json-false)
+    (message "No failure group was changed")))
+
 (defun suspectra-technique ()
   "Choose the technique that ranks the suspects in this session."
   (interactive)
@@ -163,6 +202,10 @@
     (define-key map "e" #'suspectra-explain)
     (define-key map "d" #'suspectra-examined)
     (define-key map "D" #'suspectra-clear)
+    (define-key map "g" #'suspectra-group)
+    (define-key map "m" #'suspectra-merge-group)
+    (define-key map "s" #'suspectra-split-group)
+    (define-key map "u" #'suspectra-reset-groups)
     (define-key map "t" #'suspectra-technique)
     map)
   "The commands on suspects, to be bound to a prefix key.")

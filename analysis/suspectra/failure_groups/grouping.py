@@ -164,7 +164,7 @@ def _decided(tests: Ints, together: Sequence[tuple[int, int]], apart: Bools) -> 
     return [np.flatnonzero(cluster == number) for number in np.unique(cluster).tolist()]
 
 
-def _equal(bits: Bits, clusters: list[Ints], covered: Bools, apart: Bools) -> list[Ints]:
+def _equal(bits: Bits, clusters: Sequence[Ints], covered: Bools, apart: Bools) -> list[Ints]:
     """Merge clusters that contain tests of equal coverage, where that is allowed."""
     united: list[Ints] = []
     holding: dict[bytes, int] = {}

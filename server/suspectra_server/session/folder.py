@@ -131,7 +131,7 @@ class Folder:
             long_jobs,
             files,
             decisions,
-            self._disk,
+            disk,
             self._show,
             lambda: (self.settings.top, self._texts_wanted()),
         )

@@ -177,6 +177,41 @@ function M.technique()
   end)
 end
 
+--- Choose the failure group whose suspects are shown.
+function M.group()
+  ask('suspectra/suspects', { limit = 0 }, function(report)
+    if #report.groups == 0 then
+      return say('all failing tests probably share a fault')
+    end
+    vim.ui.select(report.groups, {
+      prompt = 'Show the suspects of',
+      kind = 'suspectra',
+      format_item = function(group)
+        return group.heading .. (group.current and ' (current)' or '')
+      end,
+    }, function(group)
+      return group and command('selectGroup', { group.folder, group.id })
+    end)
+  end)
+end
+
+--- Merge another failure group with the current one; the server asks which.
+function M.merge()
+  command('mergeGroups', {})
+end
+
+--- Split a test off the current failure group; the server asks which.
+function M.split()
+  command('splitGroup', {})
+end
+
+--- Forget what was merged and split.
+function M.ungroup()
+  command('resetGroups', {}, function(there)
+    return there or say('no failure group was changed')
+  end)
+end
+
 --- Why the line under the cursor is suspected, in a window beside it.
 function M.explain()
   local current = cursor()
@@ -300,7 +335,7 @@ end
 
 local verbs = {
   'next', 'previous', 'first', 'back', 'jump', 'suspects', 'explain', 'examined', 'innocent', 'clear', 'technique',
-  'run', 'cancel', 'localize',
+  'run', 'cancel', 'localize', 'group', 'merge', 'split', 'ungroup',
 }
 
 --- Set everything up.
