@@ -87,7 +87,13 @@ export function reportText(report: Suspects): string {
     : missing
       ? t('{0} without {1}', report.technique, missing)
       : report.technique;
-  return t('{0} · {1} failed, {2} passed', technique, report.failed, report.passed);
+  const { failed, passed, groups } = report;
+  if (groups.length < 2) {
+    return t('{0} · {1} failed, {2} passed', technique, failed, passed);
+  }
+  return groups.every(({ sure }) => sure)
+    ? t('{0} · {1} failed in {2} groups, {3} passed', technique, failed, groups.length, passed)
+    : t('{0} · {1} failed in perhaps {2} groups, {3} passed', technique, failed, groups.length, passed);
 }
 
 /** The rank; for a tie, its first and its last rank. */

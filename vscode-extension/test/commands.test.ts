@@ -55,6 +55,50 @@ it('are all that the manifest contributes, and no more but two of the view', () 
   expect(workbench.registered.size).toBe(0);
 });
 
+describe('failure groups', () => {
+  const one = {
+    ...{ folder: 'file:///project', id: 1, title: 'KeyError', heading: '✗ 2 tests: KeyError', sure: true },
+    ...{ tests: ['t1', 't2'], uncovered: [], current: true },
+  };
+  const two = { ...one, id: 2, heading: '✗ 1 test: OSError', tests: ['t3'], current: false };
+  beforeEach(async () => {
+    server.answers[methods.suspects] = { ...report, suspects: [{ ...suspect, group: 1 }], groups: [one, two] };
+    server.changed.fire(status);
+    await settled();
+    server.calls.length = 0;
+  });
+
+  it('are chosen from a list, or by their row', async () => {
+    workbench.answer = '1 test: OSError';
+    await give('selectGroup');
+    await give('selectGroup', { failure: two, rows: [] });
+    const selected = [serverCommands.selectGroup, 'file:///project', 2];
+    expect(server.calls).toEqual([selected, selected]);
+  });
+
+  it('become the current one when something is done with one of their suspects', async () => {
+    await give('open', { suspect: { ...suspect, group: 2 } });
+    expect(server.calls).toEqual([[serverCommands.selectGroup, 'file:///project', 2]]);
+    expect(workbench.opened).toHaveLength(1);
+    await give('open', { suspect: { ...suspect, group: 1 } });
+    expect(server.calls).toHaveLength(1);
+  });
+
+  it('are merged, split and reset', async () => {
+    workbench.answer = '1 test: OSError';
+    await give('mergeGroups', { failure: one, rows: [] });
+    workbench.answer = 't2';
+    await give('splitGroup');
+    await give('resetGroups');
+    expect(server.calls).toEqual([
+      [serverCommands.mergeGroups, 'file:///project', [1, 2]],
+      [serverCommands.splitGroup, 'file:///project', 1, ['t2']],
+      [serverCommands.resetGroups],
+    ]);
+    expect(workbench.statusMessages.at(-1)).toContain('No failure group was changed');
+  });
+});
+
 describe('a step', () => {
   it('starts at the cursor', async () => {
     workbench.edit('/project/shop/cart.py', 4);

@@ -13,7 +13,7 @@ _EXCEPTION = re.compile(r"(?:[a-z_]\w*\.)*([A-Z]\w*)(?=:|$)")  # at the begin of
 
 
 def exception_names(evidence: Evidence) -> dict[str, str]:
-    """The exception that ended each failing test: from its stack, or else from its message.
+    """Return the exception that ended each failing test: from its stack, or else from its message.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ def register(session: Session) -> None:
         if folder is None or snapshot is None:
             return None
         return {
-            "reason": snapshot.ranking.reason,
+            "reason": snapshot.ranking.shared,
             "suspects": [_suspect(session, folder, snapshot, mark) for mark in snapshot.marks[:limit]],
         }
 
@@ -142,7 +142,7 @@ def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -
         "file": mark.file,
         "function": plain(suspect.function),
         **figures(mark),
-        "reason": plain(folder.snapshot.ranking.reason(suspect), MAX_TEXT),
+        "reason": plain(snapshot.ranking.reason(suspect), MAX_TEXT),
         "failingTests": list(suspect.failing_tests),
         "group": group.number if group else None,
         "examined": mark.examined,

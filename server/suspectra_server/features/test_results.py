@@ -80,7 +80,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
         for names in (suspect.failing_tests, passing)
     )
     as_run = ranking.recorded_line(suspect.element)
-    sentences = (*explanation.sentences, ranking.reason, ranking.failed_in(suspect))
+    sentences = (*explanation.sentences, ranking.shared, ranking.failed_in(suspect))
     return {
         "location": where,
         "technique": ranking.technique.info.title,

@@ -108,7 +108,7 @@ def as_text(snapshot: Snapshot, suspect: Suspect) -> str:
 
 def _of_group(ranking: Ranking) -> str:
     """The failure group that is ranked, and what its tests have in common; empty where there is one group."""
-    return f"{ranking.group.heading}. {ranking.reason}" if ranking.group else ""
+    return f"{ranking.group.heading}. {ranking.shared}" if ranking.group else ""
 
 
 def _tests(ranking: Ranking, suspect: Suspect) -> list[str]:

@@ -62,7 +62,7 @@ class Ranking:
     preliminary: bool = False  # a better one of the same evidence is being made
     groups: tuple[Group, ...] = ()  # of failing tests, where there are several
     group: Group | None = None  # the one that is ranked
-    reason: str = ""  # what its tests have in common
+    shared: str = ""  # what its tests have in common
     whole: RankedReport | None = None  # the ranking over all groups
     fixed: tuple[str, ...] = ()  # the titles of groups whose tests have passed since the last run
 
@@ -82,7 +82,7 @@ class Ranking:
         return cls(State.READY, message, technique, tuple(problems), evidence, report, suspects, errors, inside)
 
     def for_group(
-        self, group: Group, groups: tuple[Group, ...], report: RankedReport, reason: str, top: int
+        self, group: Group, groups: tuple[Group, ...], report: RankedReport, shared: str, top: int
     ) -> Ranking:
         """The ranking of one of several failure groups, instead of that over all failing tests."""
         certainty = "" if group.sure else "perhaps "
@@ -94,7 +94,7 @@ class Ranking:
             suspects=tuple(report.suspects_of(_executed(report, top))),
             groups=groups,
             group=group,
-            reason=reason,
+            shared=shared,
             whole=self.over_all,
         )
 

@@ -368,8 +368,10 @@ export const workbench = {
     setStatusBarMessage: (text: string) => workbench.statusMessages.push(text),
     showTextDocument: (uri: api.Uri, { selection }: { selection: api.Range }) =>
       workbench.opened.push(`${uri.path}:${selection.start.line + 1}`),
-    showQuickPick: <Choice extends { label: string }>(choices: Choice[]) =>
-      Promise.resolve(choices.find(({ label }) => label === workbench.answer)),
+    showQuickPick: <Choice extends { label: string }>(choices: Choice[], options?: { canPickMany?: boolean }) => {
+      const picked = choices.filter(({ label }) => label === workbench.answer);
+      return Promise.resolve(options?.canPickMany ? picked : picked[0]);
+    },
     withProgress: <Result>(_options: unknown, task: (progress: unknown, token: unknown) => Promise<Result>) =>
       task({ report: none }, { isCancellationRequested: false, onCancellationRequested: nothing.event }),
   },

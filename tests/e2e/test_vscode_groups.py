@@ -1,0 +1,61 @@
+"""Three faults at once in a real VS Code: a failure group for each, and the suspects of one at a time."""
+
+from __future__ import annotations
+
+SIDEBAR = "#workbench\\.parts\\.sidebar"
+ROWS = f"{SIDEBAR} .monaco-list-row"
+PROBLEMS = "#workbench\\.parts\\.panel"
+FAULTS = {
+    "src/ledger/statements.py": ("    if first_month == 10:\n", "    if first_month == 7:\n"),
+    "src/ledger/discounts.py": ("if quantity < self.at_least", "if quantity <= self.at_least"),
+}  # the third one is the ledger's own, in tax.py
+HEADING = "3 tests: UnbalancedEntry at journal.py:41"
+
+
+def test_each_of_three_faults_has_a_group_in_the_view(unrecorded, workbench, wait, document):
+    for file, (right, wrong) in FAULTS.items():
+        unrecorded.edit(file, right, wrong)
+    assert unrecorded.record().returncode == 1
+    bench = workbench(unrecorded.folder)
+    bench.page.set_viewport_size({"width": 1440, "height": 760})
+    bench.show("Suspectra")
+
+    def groups():
+        return [row.removeprefix("Failure group, ") for row in bench.suspects() if row.startswith("Failure group")]
+
+    wait(lambda: len(groups()) == 3, "three groups in the view")
+    bench.drag(349, 470)
+    first, second, third = groups()
+    assert first.endswith(", current")
+    assert HEADING in {first.removesuffix(", current"), second}
+    assert third.startswith("1 test: ")
+    other = second if HEADING == second else first.removesuffix(", current")
+
+    def row(text: str):
+        return bench.page.locator(ROWS, has_text=text).first
+
+    # a group is ranked when it is opened, and its first suspects hold the fault
+    row(third).click()
+    wait(lambda: any("statements.py" in each for each in bench.suspects()[-8:]), "the suspects of the third group")
+    row("statements.py:").click()  # which makes its group the current one
+    wait(lambda: groups()[2].endswith(", current"), "the group whose suspect was opened is the current one")
+    wait(lambda: bench.cursor()[0] == "src/ledger/statements.py", "the suspect is open")
+
+    # and so does the button on its row; then everything is about that group
+    row(other).hover()
+    row(other).locator(".action-label[aria-label*='Select Failure Group']").click()
+    wait(lambda: f"{HEADING}, current" in groups(), "the other group is the current one")
+    bench.command("Suspectra: First Suspect")
+    wait(lambda: bench.cursor()[0] == "src/ledger/tax.py", "its first suspect")
+    bench.see(".codelens-decoration", HEADING)
+    document(bench, "vscode-failure-groups.png")
+
+    # a user who knows better merges two of them, for good until that is undone
+    row(HEADING).click(button="right")
+    bench.see(".monaco-menu", "Merge Failure Groups…").get_by_text("Merge Failure Groups…").click()
+    bench.see(".quick-input-title", "Merge with")
+    bench.page.locator(".quick-input-list .monaco-list-row", has_text="1 test: ").first.click()
+    bench.press("Enter")
+    wait(lambda: len(groups()) == 2, "two groups are left")
+    bench.command("Suspectra: Reset Failure Groups")
+    wait(lambda: len(groups()) == 3, "three groups again")
