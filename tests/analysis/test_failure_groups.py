@@ -146,6 +146,14 @@ def test_tests_without_coverage_join_the_largest_group_and_decide_nothing():
     assert names(FailureGroups.from_spectrum(suite([[], []]))) == [("t1", "t2")]
 
 
+def test_a_group_is_fixed_when_only_its_test_without_coverage_fails_still():
+    before = FailureGroups.from_spectrum(suite([[0, 1], [0, 2], [0, 2], []], executed={0: 60}))
+    assert names(before) == [("t1",), ("t2", "t3", "t4")]
+    spectrum = suite([[0, 1], [0, 2], [0, 2], []], executed={0: 60})
+    after = replace(spectrum, failed=spectrum.failed & ~np.isin(spectrum.tests, ["t2", "t3"]))
+    assert [str(ended) for ended in FailureGroups.from_spectrum(after, before).ended] == ["fixed"]
+
+
 def test_only_what_may_be_suspected_counts():
     spectrum = suite([[0, 1], [0, 2]], executed={0: 60})
     candidates = np.arange(8) < 1  # each test has a line of its own in the test code

@@ -133,7 +133,7 @@ def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -
     group_of = {test: index for index, tests in enumerate(names) for test in tests}
     common: dict[tuple[int, int], int] = {}
     for group in previous.groups if previous else ():
-        for test in group.tests:
+        for test in _identifying(group):
             if test in group_of:
                 pair = group.number, group_of[test]
                 common[pair] = common.get(pair, 0) + 1
@@ -159,7 +159,15 @@ def _ended(previous: Sequence[FailureGroup], current: Sequence[FailureGroup]) ->
 
 
 def _heir(group: FailureGroup, current: Sequence[FailureGroup]) -> int | None:
-    tests = set(group.tests)
+    tests = _identifying(group)
     common = {other.number: len(tests.intersection(other.tests)) for other in current}
     best = min(common, key=lambda number: (-common[number], number), default=None)
     return best if best is not None and common[best] else None
+
+
+def _identifying(group: FailureGroup) -> set[str]:
+    """The tests by which a group is found again.
+
+    A test that executes nothing joins whichever group is the largest, so it counts only where there are no others.
+    """
+    return set(group.tests).difference(group.uncovered) or set(group.tests)
