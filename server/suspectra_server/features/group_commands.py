@@ -81,7 +81,7 @@ class GroupCommands:
     async def reset(self) -> bool:
         """Forget what was merged and split, in all folders."""
         there = [await folder.grouping.reset() for folder in self._session.folders]
-        if not self._session.takes_status:
+        if not self._session.supports_status:
             said = "The failure groups are as they were found." if any(there) else "No failure group was changed."
             self._session.answer(said)
         return any(there)
