@@ -52,12 +52,8 @@ class RequestFailed(JsonRpcException):
     CODE = -32803
 
 
-class Commands:
+class Commands(GroupCommands):
     """One method for each command."""
-
-    def __init__(self, session: Session):
-        self._session = session
-        self._groups = GroupCommands(session)
 
     def localize(self) -> None:
         """Read the evidence again and rank now."""
@@ -245,22 +241,6 @@ class Commands:
         for folder in self._session.folders:
             folder.choose(name, clone)
         return name
-
-    async def select_group(self, folder: Any = None, group: Any = None) -> str | None:
-        """Show the suspects of another failure group."""
-        return await self._groups.select(folder, group)
-
-    async def merge_groups(self, folder: Any = None, groups: Any = None) -> bool:
-        """Decide that the tests of some failure groups share a fault."""
-        return await self._groups.merge(folder, groups)
-
-    async def split_group(self, folder: Any = None, group: Any = None, tests: Any = None) -> bool:
-        """Decide that some tests of a failure group do not share its fault."""
-        return await self._groups.split(folder, group, tests)
-
-    async def reset_groups(self) -> bool:
-        """Forget what was merged and split."""
-        return await self._groups.reset()
 
     async def run_tests(self, uris: Any = None, tests: Any = None) -> bool:
         """Record all tests, or some, in each folder or in some."""

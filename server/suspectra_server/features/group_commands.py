@@ -22,13 +22,13 @@ class GroupCommands:
     def __init__(self, session: Session):
         self._session = session
 
-    async def select(self, uri: Any, number: Any) -> str | None:
+    async def select_group(self, uri: Any = None, number: Any = None) -> str | None:
         """Show the suspects of a group; without a number the user is asked."""
         folder = self._folder(uri)
         if number is None:
-            found = await self._ask("Show the suspects of which failure group?", self._all(folder))
+            found = await self._ask_for_group("Show the suspects of which failure group?", self._groups_of(folder))
         else:
-            found = next(((f, one) for f, one in self._all(folder) if one.number == _number(number)), None)
+            found = next(((f, one) for f, one in self._groups_of(folder) if one.number == _number(number)), None)
         if found is None:
             return None
         folder, group = found
@@ -36,7 +36,7 @@ class GroupCommands:
         shown = folder.snapshot.ranking.group
         return shown.heading if shown else None
 
-    async def merge(self, uri: Any, numbers: Any) -> bool:
+    async def merge_groups(self, uri: Any = None, numbers: Any = None) -> bool:
         """Make one group of several; without numbers the user is asked what to merge with the current one."""
         folder = self._folder(uri)
         if folder is None:
@@ -45,7 +45,7 @@ class GroupCommands:
         if numbers is None:
             others = [(folder, one) for one in ranking.groups if one != ranking.group]
             current = ranking.group
-            chosen = await self._ask(f"Merge {current.heading if current else ''} with which group?", others)
+            chosen = await self._ask_for_group(f"Merge {current.heading if current else ''} with which group?", others)
             wanted = [group for group in (current, chosen and chosen[1]) if group]
         elif isinstance(numbers, list):
             known = {one.number: one for one in ranking.groups}
@@ -57,7 +57,7 @@ class GroupCommands:
         await folder.grouping.merge(test for group in wanted for test in group.tests)
         return True
 
-    async def split(self, uri: Any, number: Any, tests: Any) -> bool:
+    async def split_group(self, uri: Any = None, number: Any = None, tests: Any = None) -> bool:
         """Part tests from their group; without tests the user is asked for one."""
         folder = self._folder(uri)
         if folder is None:
@@ -78,7 +78,7 @@ class GroupCommands:
         await folder.grouping.split(leaving, set(whole).difference(group.uncovered if group else ()) - leaving)
         return True
 
-    async def reset(self) -> bool:
+    async def reset_groups(self) -> bool:
         """Forget what was merged and split, in all folders."""
         there = [await folder.grouping.reset() for folder in self._session.folders]
         if not self._session.supports_status:
@@ -96,10 +96,10 @@ class GroupCommands:
         grouped = (folder for folder in folders if folder.snapshot.ranking.groups)
         return next(grouped, None) or next((folder for folder in folders if folder.snapshot.ranking.failing), None)
 
-    def _all(self, folder: Folder | None) -> list[tuple[Folder, Group]]:
+    def _groups_of(self, folder: Folder | None) -> list[tuple[Folder, Group]]:
         return [(folder, group) for group in folder.snapshot.ranking.groups] if folder else []
 
-    async def _ask(self, question: str, choices: list[tuple[Folder, Group]]) -> tuple[Folder, Group] | None:
+    async def _ask_for_group(self, question: str, choices: list[tuple[Folder, Group]]) -> tuple[Folder, Group] | None:
         """Let the user choose a group, where the client has nothing of its own for it."""
         if not choices:
             self._session.answer("All failing tests probably share a fault: there is one failure group.")
