@@ -102,15 +102,16 @@ def settings_page() -> str:
     return f"""{NOTE}
 # Settings
 
-The server takes these from the client: from `initializationOptions` when it starts, and from the section `suspectra` of
-`workspace/configuration`, asked for each workspace folder, whenever the client says that settings have changed. A client that
-can't be asked may push them with `workspace/didChangeConfiguration`. They can change while the server runs. A value that can't
-be used is named in one message, and the default is used.
+The client gives these settings to the server: in `initializationOptions` when the server starts, and in the section `suspectra`
+of `workspace/configuration`. The server asks for that section, for each workspace folder, whenever the client says that settings
+have changed. A client that does not support these requests can send the settings with `workspace/didChangeConfiguration`.
+Settings can change while the server runs. If a value is not valid, one message names it, and the default is used.
 
 {_settings(setting for setting in SETTINGS if setting.heading == GENERAL)}
 
-`initializationOptions` may also hold `trusted`: with `false` the server runs no tests, and leaves out settings that name files or programs. Over a [socket](security.md#sockets)
-they hold the `token`, and the workspace is not trusted unless the server was started with `--trusted`.
+`initializationOptions` may also contain `trusted`. With `false` the server runs no tests, and ignores settings that name files or
+programs. Over a [socket](security.md#sockets) they must contain the `token`, and the workspace is not trusted unless the server was
+started with `--trusted`.
 
 ## {ADVANCED}
 
@@ -118,7 +119,7 @@ The parameters of the [debugging model](markov.md):
 
 {_settings(setting for setting in SETTINGS if setting.heading == ADVANCED)}
 
-## Of the VS Code extension alone
+## Only in the VS Code extension
 
 {_settings(extension.EXTENSION_SETTINGS)}
 """
@@ -145,20 +146,20 @@ def protocol_page() -> str:
     return f"""{NOTE}
 # The protocol
 
-`suspectra server` is a language server over standard input and output (or a [socket](security.md#sockets)). What it offers
-works in any client that has the LSP feature in question:
+`suspectra server` is a language server over standard input and output (or a [socket](security.md#sockets)). Each feature works
+in any client that supports the LSP method:
 
 | LSP | what it shows |
 |---|---|
-| `textDocument/publishDiagnostics` | suspicious lines: `code` is the technique, `codeDescription` its page, `data` the counts; a warning up to average rank 5, information up to 10, a hint beyond; `relatedInformation` the failing tests that execute the line. A file with suspects that was changed before the server saw the text that ran gets one diagnostic with the code `changed-since-run` instead of marks on wrong lines. A report of subgraphs (SBBFL) is shown as regions: one diagnostic for each run of statements of a subgraph, `data` telling which part it is and `relatedInformation` where the others are |
-| `textDocument/hover` | why a line stands where it stands, on every line that a failing test executes, and how many steps a reader is expected to take there; on tied lines what would tell them apart |
+| `textDocument/publishDiagnostics` | suspicious lines: `code` is the technique, `codeDescription` its page, `data` the counts; a warning up to average rank 5, information up to 10, a hint after that; `relatedInformation` the failing tests that execute the line. If a file with suspects was changed before the server saw the text that ran, it gets one diagnostic with the code `changed-since-run` instead of marks on wrong lines. A report of subgraphs (SBBFL) is shown as regions: one diagnostic for each sequence of statements of a subgraph; `data` says which part it is and `relatedInformation` where the others are |
+| `textDocument/hover` | on every line that a failing test executes: why the line has its rank, and how many steps a reader is expected to take to it; on tied lines also what would tell them apart |
 | `textDocument/codeLens` | rank and score above the most suspicious functions, and where to look next |
 | `textDocument/inlayHint` | rank and score at the end of suspicious lines (off by default) |
-| `textDocument/codeAction` | explain, why not this line (also on lines that are not suspects, if asked for), what would tell tied lines apart, where to look next, mark as examined or innocent, next suspect, another technique |
+| `textDocument/codeAction` | explain, why not this line (also on lines that are not suspects, if the client asks for it), what would tell tied lines apart, where to look next, mark as examined or innocent, next suspect, another technique |
 | `workspace/symbol` | the suspects |
 | `workspace/executeCommand` | the commands below |
 
-Positions are in UTF-8, UTF-16 or UTF-32, whichever of them the client names first in `general.positionEncodings`.
+Positions are in UTF-8, UTF-16 or UTF-32, whichever the client lists first in `general.positionEncodings`.
 
 ## Commands
 
@@ -178,8 +179,8 @@ What `suspectra.server.showLearned` returns:
 
 ## `{protocol.SUSPECTS}` (request)
 
-Params: `{{"limit"?: number}}`. The suspects as they stand in the documents now; one whose lines were edited since the run is not
-among them.
+Params: `{{"limit"?: number}}`. The suspects at their current places in the documents; a suspect whose
+lines were edited since the run is left out.
 
 {_fields(protocol.SUSPECTS_RESULT)}
 
@@ -200,14 +201,14 @@ code `collection-error`.
 ## `{protocol.GROUP}` (request)
 
 Params: `{{"folder": DocumentUri, "id": number, "limit"?: number}}`. The suspects of a failure group, whether it is the current one or not;
-null where there is none of that number.
+null if there is no group with that number.
 
 {_fields(protocol.GROUP_RESULT)}
 
 ## `{protocol.CHAIN}` (request)
 
 Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0. The debugging model around a statement;
-null where there is none on that line, or it was taken out of the model.
+null if there is no statement on that line, or if it was removed from the model.
 
 {_fields(protocol.CHAIN_RESULT)}
 
@@ -217,13 +218,13 @@ A `Node` and an `Edge`:
 
 {_fields(protocol.EDGE)}
 
-The picture takes its colours from CSS variables where they are set: `--chain-ink`, `--chain-soft`, `--chain-paper`, `--chain-line`,
-`--chain-accent`. Unset, they follow the system's light or dark scheme.
+The picture takes its colours from these CSS variables, if they are set: `--chain-ink`, `--chain-soft`, `--chain-paper`, `--chain-line`,
+`--chain-accent`. Otherwise it follows the system's light or dark scheme.
 
 ## `{protocol.EXPLANATION}` (request)
 
-Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0; the limit is 100 unless given. Why a line
-stands where it stands, in parts for a view; null on a line that no failing test executes.
+Params: `{{"uri": DocumentUri, "line": number, "limit"?: number}}`, the line counted from 0; the limit is 100 by default. Why a line
+has its rank, in parts for a view; null on a line that no failing test executes.
 
 {_fields(protocol.EXPLANATION_RESULT)}
 
@@ -233,21 +234,21 @@ A `Test`:
 
 ## `{protocol.TEST_RESULTS}` (request)
 
-No params. The last run, one item a workspace folder that has one:
+No params. The last run of each workspace folder that has one, one item for each:
 
 {_fields(protocol.TEST_RESULTS_RESULT)}
 
 ## `{protocol.COVERAGE}` (request)
 
-Params: `{{"uri": DocumentUri, "test"?: string}}`. What the tests executed in a file, or one test of that name. One item a statement;
-one that was edited since the run is left out:
+Params: `{{"uri": DocumentUri, "test"?: string}}`. What all tests executed in a file, or only the given test. One item for each
+statement; statements that were edited since the run are left out:
 
 {_fields(protocol.COVERAGE_RESULT)}
 
 ## `{protocol.COMMAND_LINE}` (request)
 
-Params: `{{"folder"?: DocumentUri}}`, the first workspace folder unless given. What records its tests in a terminal there, just as
-`suspectra.server.runTests` does; null without a folder:
+Params: `{{"folder"?: DocumentUri}}`, by default the first workspace folder. The command line that records its tests in a
+terminal in that folder, just as `suspectra.server.runTests` does; null without a folder:
 
 {_fields(protocol.COMMAND_LINE_RESULT)}
 
@@ -259,8 +260,8 @@ No params. All techniques, in the order in which to list them:
 
 ## `{protocol.STATUS}` (notification from the server)
 
-Sent only to a client that says `"experimental": {{"suspectra": {{"status": true}}}}` in its capabilities: whenever the state
-changes, and whenever the suspects do.
+Sent only to a client that has `"experimental": {{"suspectra": {{"status": true}}}}` in its capabilities, whenever the state or the
+suspects change.
 
 {_fields(protocol.STATUS_PARAMS)}
 
@@ -273,7 +274,7 @@ NEEDS = {
     Need.EDGES: "which branches each test takes: any recording (`suspectra record`), or coverage.py data with contexts measured\n"
     "with `--branch`",
     Need.COUNTS: "how often each test takes a branch: a recording made with `suspectra record --counts`",
-    Need.EXPERIMENTS: "how failing tests end when something is altered: `suspectra investigate`; without it, by lines alone",
+    Need.EXPERIMENTS: "how failing tests end when something is altered: `suspectra investigate`; without it, only lines are used",
 }
 
 
@@ -281,42 +282,42 @@ NEEDS = {
 MAKES = {
     "ER1": "A line that some failing test misses comes after every line that all of them execute.",
     "ER2": "A failing test that misses the line counts against it as much as a passing test that executes it.",
-    "ER3": "All that counts is which share of the tests that execute the line fail; how many failing tests miss it does not matter. "
-    "A line that one failing test alone executes is at the top.",
-    "ER4": "It orders lines by `ef - ep`: a passing test that executes the line weighs as much as a failing one. Where passing tests are many, "
-    "code that every test needs goes to the bottom, fault or not.",
+    "ER3": "Only the share of failing tests among those that execute the line counts; how many failing tests miss it does not matter. "
+    "A line that only one failing test executes, and no other test, is at the top.",
+    "ER4": "It orders lines by `ef - ep`: a passing test that executes the line weighs as much as a failing one. If there are many passing tests, "
+    "code that every test needs is ranked last, whether it is at fault or not.",
     "ER5": "Passing tests don't count at all, so ties are large.",
-    "ER6": "How far execution and failure agree beyond chance.",
-    "binary": "Either all failing tests execute the line or it is cleared, so there are two ties and no more.",
-    "ample": "How far apart the shares of failing and of passing tests are that execute the line, whichever is greater: a line that only passing "
+    "ER6": "It measures how far execution and failure agree beyond chance.",
+    "binary": "A line is suspected only if all failing tests execute it, so there are only two ties.",
+    "ample": "The difference between the shares of failing and of passing tests that execute the line, without its sign: a line that only passing "
     "tests execute is as suspicious as one that only failing tests execute.",
-    "ample2": "The share of the failing tests that execute the line, less that of the passing tests.",
+    "ample2": "The share of the failing tests that execute the line, minus that of the passing tests.",
     "arithmetic-mean": "The covariance of executing the line and failing, over the arithmetic mean of their variances.",
     "cohen": "Kappa, the usual measure of agreement beyond chance, between executing the line and failing.",
-    "fleiss": "As [Scott](scott.md), but not put in relation to how much agreement is possible.",
+    "fleiss": "Like [Scott](scott.md), but not divided by how much agreement is possible.",
     "kulczynski1": "A failing test that misses the line counts as much against it as a passing test that executes it, so the order is that of "
     "[Jaccard](jaccard.md).",
-    "kulczynski2": "The mean of two shares: of the failing tests that execute the line, and of those that execute it that fail.",
-    "m1": "Tests that agree (executed and failed, or neither) over those that don't. As all tests are the same for every line, the order is that of "
+    "kulczynski2": "The mean of two shares: how many of the failing tests execute the line, and how many of the tests that execute it fail.",
+    "m1": "Tests that agree (executed and failed, or neither) divided by those that don't. The number of all tests is the same for every line, so the order is that of "
     "[Hamming](hamming.md).",
-    "m2": "As [Jaccard](jaccard.md), but tests that disagree count twice, and passing tests that miss the line a little.",
-    "ochiai": "The geometric mean of two shares: of the failing tests that execute the line, and of those that execute it that fail.",
-    "wong3": "As [Wong2](wong2.md), but the more passing tests execute the line, the less one more of them counts.",
-    "dstar": "As [Jaccard](jaccard.md), but failing tests count more the higher the exponent, which is 2 unless it is set.",
-    "barinel": "The share of the tests that execute the line that fail, as in [SBI](sbi.md).",
-    "zoltar": "As [Jaccard](jaccard.md), but a line that some failing tests miss and some passing tests execute is all but cleared.",
-    "ochiai2": "As [Ochiai](ochiai.md), with the same two shares for passing tests that miss the line.",
-    "overlap": "Infinite for each line that all failing tests execute, or only failing ones, so ties are large.",
+    "m2": "Like [Jaccard](jaccard.md), but tests that disagree count twice, and passing tests that miss the line count a little.",
+    "ochiai": "The geometric mean of two shares: how many of the failing tests execute the line, and how many of the tests that execute it fail.",
+    "wong3": "Like [Wong2](wong2.md), but the more passing tests execute the line, the less one more of them counts.",
+    "dstar": "Like [Jaccard](jaccard.md), but the higher the exponent, the more failing tests count. The exponent is 2 by default.",
+    "barinel": "The share of failing tests among those that execute the line, as in [SBI](sbi.md).",
+    "zoltar": "Like [Jaccard](jaccard.md), but a line that some failing tests miss and some passing tests execute gets a score close to zero.",
+    "ochiai2": "Like [Ochiai](ochiai.md), with the same two shares of passing tests that miss the line as further factors.",
+    "overlap": "Infinite for each line that all failing tests execute, or that only failing tests execute, so ties are large.",
     "harmonic-mean": "The covariance of executing the line and failing, over the harmonic mean of their variances.",
     "geometric-mean": "The correlation between executing the line and failing: their covariance over the geometric mean of their variances.",
-    "rogot2": "The mean of four shares: how well execution tells failure and failure execution, and the same for what does not happen.",
-    "crosstab": "How surely execution and failure go together, by the χ² test; with the sign of the direction in which they do.",
-    "gp13": "The failing tests that execute the line; passing tests only order those with the same number.",
-    "f1": "The harmonic mean of two shares: of the failing tests that execute the line, and of those that execute it that fail. "
+    "rogot2": "The mean of four shares: how well execution predicts failure and failure execution, and how well the absence of one predicts the absence of the other.",
+    "crosstab": "How certain it is, by the χ² test, that execution and failure are related, with the sign of the relation.",
+    "gp13": "The number of failing tests that execute the line; passing tests only order lines with the same number.",
+    "f1": "The harmonic mean of two shares: how many of the failing tests execute the line, and how many of the tests that execute it fail. "
     "The order is that of [Jaccard](jaccard.md).",
-    "relative-f1": "[F1](f1.md), less what it would be if failure had nothing to do with the line.",
-    "relative-ochiai": "[Ochiai](ochiai.md), less what it would be if failure had nothing to do with the line.",
-    "relative-jaccard": "[Jaccard](jaccard.md), less the share of all tests that fail. That is the same for every line, and so is the order.",
+    "relative-f1": "[F1](f1.md), minus what it would be if failure had nothing to do with the line.",
+    "relative-ochiai": "[Ochiai](ochiai.md), minus what it would be if failure had nothing to do with the line.",
+    "relative-jaccard": "[Jaccard](jaccard.md), minus the share of all tests that fail. That share is the same for every line, so the order is that of Jaccard.",
 }
 SAME_ONLY_AT_THE_TOP = ("ER1", "ER5")  # the other groups give the same order throughout
 LITERATURE = json.loads((ROOT / "docs" / "literature.json").read_text("utf-8"))
@@ -339,10 +340,11 @@ def techniques_page() -> str:
     return f"""{NOTE}
 # Techniques
 
-Each has a page of its own, to which its marks in the editor link: what it makes of the evidence, when to use it, what it needs, and the paper.
-Without a reason for another, keep All evidence. `suspectra rank --technique NAME` tries one, and so does *Select Technique…* in the editor.
+Each technique has a page of its own, to which its marks in the editor link. The page says what the technique does with the evidence, when to
+use it, what it needs, and who published it. If you have no reason to choose another, keep All evidence. To try one, use
+`suspectra rank --technique NAME`, or *Select Technique…* in the editor.
 
-What a technique needs, and in brackets what it uses where the evidence holds it:
+These are the kinds of evidence that techniques need; in brackets are those that a technique uses if they are available:
 
 {needs}
 
@@ -352,7 +354,7 @@ What a technique needs, and in brackets what it uses where the evidence holds it
 
 ## To compare with
 
-Other work uses these. They are formulas over the same four counts as Ochiai.
+Other studies use these. They are formulas over the same four counts as Ochiai.
 
 {_table(("technique", "name", "needs", "published by"), others)}
 """
@@ -366,15 +368,15 @@ def technique_page(info: TechniqueInfo) -> str:
         "passing tests, `ep` execute it and `np` do not. `F` and `P` are all failing and all passing tests."
     )
     order = (
-        "Only the order of the scores means something: statements with the same score are tied, and the tie's ranks are\n"
+        "Only the order of the scores has a meaning. Statements with the same score are tied, and the tie's ranks are\n"
         "shown as a range."
     )
     if info.name == "evidence":
         order = (
-            "The score that is shown is S, from 0 to 1. Statements with the same S are ordered by the other keys, and each says by\n"
-            "which key it comes before the next ones. What is equal in all keys is tied, and the tie's ranks are shown as a range."
+            "The score that is shown is S, from 0 to 1. Statements with the same S are ordered by the other keys, and each says which\n"
+            "key puts it before the next ones. Statements that are equal in all keys are tied, and the tie's ranks are shown as a range."
         )
-    known = "To compare with work that uses it. Without a reason for it take [All evidence](evidence.md)."
+    known = "To compare with work that uses it. If you have no reason to choose it, use [All evidence](evidence.md)."
     links = ", ".join(f"[{other.title}]({other.name}.md)" for other in same)
     top = "Orders the lines that all failing tests execute in the same way as"
     likeness = f"{top if info.group in SAME_ONLY_AT_THE_TOP else 'Always gives the same order as'} {links}."
@@ -383,10 +385,10 @@ def technique_page(info: TechniqueInfo) -> str:
         NOTE,
         f"# {info.title}",
         f"```text\n{info.formula}\n```",
-        f"**What it makes of the counts.** {makes}" if makes else "",
+        f"**What it does with the counts.** {makes}" if makes else "",
         f"**When to use it.** {info.advice or known}",
         f"**What it needs.** To know {', and '.join(NEEDS[need] for need in Need if need in info.needs)}.",
-        f"**What it uses besides.** As far as the evidence tells it, {_uses(info)}." if info.uses else "",
+        f"**What else it uses.** If available, {_uses(info)}." if info.uses else "",
         likeness if same else "",
         f"{counts}\n{order}" if info.family == "formula" else order,
         f"**Published in.** {_published(info)}.",

@@ -92,7 +92,7 @@ class Command:
 _CURSOR = Field("cursor?", "{uri, position}", "Where the reader is. If that is a suspect, the step starts from it.")
 _URI = Field("uri", "string", "The document.")
 _LINE = Field("line", "number", "A line of the document as it is in the editor, counted from 0.")
-_FOLDER = Field("folder?", "DocumentUri", "The workspace folder; the first with failure groups unless given.")
+_FOLDER = Field("folder?", "DocumentUri", "The workspace folder; by default the first with failure groups.")
 _GROUP = Field("group?", "number", "The number of a failure group.")
 _STEP = "Location | null"
 
@@ -146,9 +146,9 @@ COMMANDS = (
         "Why Not This Line?",
         (_URI, _LINE),
         "{markdown, headline, sentences: string[], location} | null",
-        "By what a line stands behind the first suspect, and which tests execute one of the two and not the other; of a"
-        " line that no failing test executes, how near they come. Null where nothing is measured on the line. A client"
-        " that does not take `suspectra/status` also gets the text as `window/showMessage`.",
+        "Why a line ranks lower than the first suspect, and which tests execute one of the two and not the other. For a"
+        " line that no failing test executes: how close failing tests come. Null if nothing is measured on the line. A"
+        " client that does not support `suspectra/status` also gets the text as `window/showMessage`.",
         icon="question",
     ),
     Command(
@@ -156,8 +156,8 @@ COMMANDS = (
         "What Would Tell These Apart?",
         (Field("uri?", "string", "The document."), Field("line?", "number", _LINE.text)),
         "{markdown, headline, sentences: string[], location} | null",
-        "What would tell lines of one score apart: those that have the score of a line, or the first tie. Steps"
-        " come with their gain in bits. Null where there is no suspect. Shown like `suspectra.server.whyNot`.",
+        "What would tell lines with the same score apart: the tie of a line, or the first tie. Each step has its gain"
+        " in bits. Null if there is no suspect. Shown like `suspectra.server.whyNot`.",
         icon="split-horizontal",
     ),
     Command(
@@ -245,7 +245,7 @@ COMMANDS = (
             Field(
                 "options?",
                 "{cloneFailed?: boolean}",
-                "Whether failing tests are cloned; only a formula can. As before where it is left out.",
+                "Whether failing tests are cloned; only formulas can do that. By default unchanged.",
             ),
         ),
         "string | null",
@@ -258,15 +258,15 @@ COMMANDS = (
         (_FOLDER, _GROUP),
         "string | null",
         "Show the suspects of another failure group: marks, lenses, hovers, the steps and the debugging model are those"
-        " of one group at a time. Without arguments the server asks (`window/showMessageRequest`). The heading of the"
-        " group that is shown now; null where there is none of that number.",
+        " of one group at a time. Without arguments the server asks (`window/showMessageRequest`). Returns the heading"
+        " of the group that is shown now, or null if there is no group with that number.",
         icon="target",
         enablement="suspectra.hasGroups",
     ),
     Command(
         "mergeGroups",
         "Merge Failure Groups…",
-        (_FOLDER, Field("groups?", "number[]", "The numbers of the groups that are to be one.")),
+        (_FOLDER, Field("groups?", "number[]", "The numbers of the groups to merge.")),
         "boolean",
         "Decide that the failing tests of some groups share a fault. Without arguments the server asks which group to"
         " merge with the current one. This holds for later runs, until `resetGroups`.",
@@ -278,8 +278,8 @@ COMMANDS = (
         "Split Failure Group…",
         (_FOLDER, _GROUP, Field("tests?", "string[]", "The names of the tests that leave the group.")),
         "boolean",
-        "Decide that some failing tests of a group do not share its fault. Without tests the server asks for one that"
-        " leaves the group, and without arguments at all of the current group. This holds for later runs, until"
+        "Decide that some failing tests of a group do not share its fault. Without tests the server asks which one"
+        " leaves the group, and without any arguments it uses the current group. This holds for later runs, until"
         " `resetGroups`.",
         icon="split-horizontal",
     ),
@@ -299,7 +299,7 @@ COMMANDS = (
             Field(
                 "tests?",
                 "{[folder: DocumentUri]: string[]}",
-                "The tests to run of a folder, by their names in `suspectra/testResults`; all its tests by default.",
+                "The tests to run in each folder, by their names in `suspectra/testResults`; by default all its tests.",
             ),
         ),
         "boolean",
@@ -361,12 +361,12 @@ SUSPECTS_RESULT = (
 
 GROUP_OVERVIEW = (
     Field("folder", "DocumentUri", "The workspace folder."),
-    Field("id", "number", "Its number, which stays over re-runs."),
+    Field("id", "number", "Its number, which stays the same when tests run again."),
     Field("title", "string", "The exception and where it was raised, or the exception and the first suspect."),
     Field("heading", "string", 'With the number of its tests: "✗ 3 tests: UnbalancedEntry at journal.py:41".'),
     Field("sure", "boolean", 'False for C and C++, in which groups are less certain; the heading says "perhaps".'),
     Field("tests", "string[]", "Its failing tests."),
-    Field("uncovered", "string[]", "Those of them that executed nothing that may be a suspect."),
+    Field("uncovered", "string[]", "Those of its tests that executed nothing that can be a suspect."),
     Field("current", "boolean", "Whether it is the one whose suspects are shown."),
 )
 

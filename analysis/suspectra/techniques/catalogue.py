@@ -78,7 +78,7 @@ BRANCH = TechniqueInfo(
     "Santelices, Jones, Yu & Harrold 2009",
     "ef / sqrt(F * (ef + ep))",
     EDGES,
-    "Ochiai on branches: a statement is as suspicious as the worst edge into or out of its block.",
+    "Ochiai on branches: a statement is as suspicious as the most suspicious edge into or out of its block.",
 )
 CBI = TechniqueInfo(
     "cbi",
@@ -88,7 +88,7 @@ CBI = TechniqueInfo(
     "2 / (1 / Increase + log(F) / log(Ft)), Increase = Failure - Context, Failure = Ft / (Ft + Pt),"
     " Context = Fo / (Fo + Po); t when true, o when evaluated",
     EDGES,
-    "For decisions that go wrong: which outcome makes failure more likely than reaching the decision does.",
+    "For decisions that go wrong: which outcome makes a failure more likely than only reaching the decision does.",
 )
 SOBER = TechniqueInfo(
     "sober",
@@ -98,7 +98,7 @@ SOBER = TechniqueInfo(
     "log(σ / (sqrt(m) * φ(Z))), Z = (mean bias of the m failed runs - mean bias of the passed runs) / (σ / sqrt(m)),"
     " bias = true / evaluated, σ of the passed runs",
     COUNTS,
-    "For decisions that are taken the wrong number of times: needs how often, not only whether.",
+    "For decisions that are taken the wrong number of times: it needs to know how often, not only whether.",
 )
 NEAREST_NEIGHBOUR = TechniqueInfo(
     "nn-perm",
@@ -107,7 +107,7 @@ NEAREST_NEIGHBOUR = TechniqueInfo(
     "Renieris & Reiss 2003",
     "share of the failed runs whose difference from their nearest passed run holds the statement",
     COUNTS,
-    "For a failing test with a passing twin: shows what the two did in a different order of frequency.",
+    "For a failing test with a similar passing one: shows code whose order by frequency differs between the two.",
 )
 SBBFL = TechniqueInfo(
     "sbbfl",
@@ -116,7 +116,7 @@ SBBFL = TechniqueInfo(
     "Henderson & Podgurski 2018",
     "Relative F1, or another measure, of a subgraph of the control flow; ef and ep count tests that traverse all of it",
     EDGES,
-    "Shows which pieces of control flow go wrong together, as regions rather than lines.",
+    "Shows which parts of the control flow go wrong together, as regions instead of lines.",
 )
 
 SWITCHING = TechniqueInfo(

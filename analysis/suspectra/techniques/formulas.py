@@ -259,7 +259,7 @@ def _qe(n: Four) -> Floats:
     "(ef / F) / (ef / F + ep / P)",
     "Jones, Harrold & Stasko 2002",
     group="ER3",
-    advice="The classic, kept for comparison: it puts a line one failing test reached by chance first.",
+    advice="The classic, kept for comparison: it ranks a line that one failing test reached by chance first.",
 )
 def _tarantula(n: Four) -> Floats:
     failed, passed = ratio(n.ef, n.F), ratio(n.ep, n.P)
@@ -308,7 +308,7 @@ def _sokal(n: Four) -> Floats:
     "ef - ep",
     "Wong et al. 2007",
     group="ER4",
-    advice="Poor where passed tests are many; cloning helps it most.",
+    advice="Weak if there are many passing tests; cloning helps it most.",
 )
 def _wong2(n: Four) -> Floats:
     return n.ef - n.ep
@@ -415,7 +415,7 @@ def _m2(n: Four) -> Floats:
     "Ochiai",
     "ef / sqrt(F * (ef + ep))",
     "Ochiai 1957; Abreu et al. 2006",
-    advice="The best known formula: strong with one fault or several, and never silly. It needs nothing but lines.",
+    advice="The best known formula: good with one fault or several, and without odd results. It needs only lines.",
 )
 def _ochiai(n: Four) -> Floats:
     return ratio(n.ef, np.sqrt(n.F * (n.ef + n.ep)))
@@ -499,7 +499,7 @@ def _rogot2(n: Four) -> Floats:
     "Crosstab",
     "±χ²(ef, ep, nf, np) / (F + P), + if ef / F > ep / P",
     "Wong, Wei, Qi & Zhao 2008",
-    advice="A statistical view: how surely execution and failure go together.",
+    advice="A statistical view: how certain it is that execution and failure are related.",
 )
 def _crosstab(n: Four) -> Floats:
     total = n.F + n.P
