@@ -259,7 +259,7 @@ def _qe(n: Four) -> Floats:
     "(ef / F) / (ef / F + ep / P)",
     "Jones, Harrold & Stasko 2002",
     group="ER3",
-    advice="The classic, kept for comparison: it ranks a line that one failing test reached by chance first.",
+    advice="The classic, kept for comparison: it ranks first any line that one failing test reached by chance.",
 )
 def _tarantula(n: Four) -> Floats:
     failed, passed = ratio(n.ef, n.F), ratio(n.ep, n.P)
