@@ -58,7 +58,7 @@ def main() -> None:
     cells = sum(file.cells)
 
     def first() -> None:
-        monitor.again()
+        monitor.rearm()
         watched()
 
     first()

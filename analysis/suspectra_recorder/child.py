@@ -6,7 +6,7 @@ import builtins
 from _frozen_importlib_external import SourceFileLoader
 from types import CodeType
 
-from suspectra_recorder.children import SETTINGS, ChildLog, present_number, tell_failure
+from suspectra_recorder.children import SETTINGS, ChildLog, current_number, tell_failure
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cache import CodeCache
 from suspectra_recorder.instrumentation.first_imports import FirstImports
@@ -87,7 +87,7 @@ def follow_forks(hook: ImportHook, imports: FirstImports, log: ChildLog) -> None
 def _number(folder: str, number: int) -> int:
     """The number of the test to record for; a fork server outlives the test that started it."""
     serves = any("multiprocessing.forkserver" in word for word in sys.orig_argv)
-    return present_number(folder) if serves else number
+    return current_number(folder) if serves else number
 
 
 def record_script() -> None:

@@ -18,7 +18,7 @@ Imported = tuple[str, Mapping[LoadedFile, Sequence[int]]]
 """The path of a module, and the cells that its first import set."""
 
 
-class Adoption:
+class ChildProcessMerge:
     """Merges the child processes of tests into these tests.
 
     Parameters
@@ -57,7 +57,7 @@ class Adoption:
             if self.children.closed:
                 return  # the run is over, or this is a child of a child, which `follow_forks` handles
             when_forked()
-            self.children.let_go()
+            self.children.release()
             self._become_child()
 
         if hasattr(os, "register_at_fork"):
@@ -83,20 +83,20 @@ class Adoption:
 
     def begin(self) -> None:
         """Begin a test, to which processes that are started from now on belong."""
-        self._numbers = [self.children.fresh()]
+        self._numbers = [self.children.next_number()]
 
     def setup_done(self) -> None:
         """Separate processes of the setup from later ones, in case the test is run again."""
-        self._numbers.append(self.children.fresh())
+        self._numbers.append(self.children.next_number())
 
-    def again(self) -> None:
+    def restart_attempt(self) -> None:
         """Drop the children of the attempt, but not those of the first setup."""
-        self._numbers = [*self._numbers[:-1][:1], self.children.fresh()]
+        self._numbers = [*self._numbers[:-1][:1], self.children.next_number()]
 
     def discard(self) -> None:
         """Drop the children of a test that did not end."""
         self._numbers = []
-        self.children.present(0)
+        self.children.use_number(0)
 
     def end(self) -> None:
         """Add what finished children of the test ran to the cells."""

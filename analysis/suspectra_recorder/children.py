@@ -123,7 +123,7 @@ class Children:
         """
         former = environ.get("PYTHONPATH")
         environ["PYTHONPATH"] = f"{BOOTSTRAP_FOLDER}{os.pathsep}{former}" if former else BOOTSTRAP_FOLDER
-        self.present(0)
+        self.use_number(0)
 
     def remove_env(self, environ: MutableMapping[str, str]) -> None:
         """Undo :meth:`inject_env`, even if the tests have changed the variables since.
@@ -142,7 +142,7 @@ class Children:
             else:
                 del environ["PYTHONPATH"]
 
-    def fresh(self) -> int:
+    def next_number(self) -> int:
         """Choose a new number for children that are started from now on.
 
         Returns
@@ -151,16 +151,16 @@ class Children:
             The number, 1 or higher.
         """
         self._last += 1
-        self.present(self._last)
+        self.use_number(self._last)
         return self._last
 
-    def present(self, number: int) -> None:
+    def use_number(self, number: int) -> None:
         """Use this number for children that are started from now on.
 
         Parameters
         ----------
         number : int
-            A number from `fresh`, or 0 for code outside tests.
+            A number from `next_number`, or 0 for code outside tests.
         """
         self.number = number
         self._state[:8] = number.to_bytes(8, "little")
@@ -220,7 +220,7 @@ class Children:
 
     def close(self) -> None:
         """Remove the folder; children that still run no longer count."""
-        self.let_go()
+        self.release()
         _remove(self.folder)
         with contextlib.suppress(OSError):
             os.rmdir(os.path.dirname(self.folder))
@@ -230,7 +230,7 @@ class Children:
         """Whether the run is over."""
         return self._owner < 0
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         """Release the folder, so that others may remove it; a forked child does this, as the folder belongs to its
         parent.
         """
@@ -427,7 +427,7 @@ def _descriptors() -> int:
     return sys.maxsize if limit == resource.RLIM_INFINITY else limit
 
 
-def present_number(folder: str) -> int:
+def current_number(folder: str) -> int:
     """Return the number with which children are started now.
 
     Parameters

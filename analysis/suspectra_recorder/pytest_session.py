@@ -324,7 +324,7 @@ class _Session:
         self.setups += 1
         self.stack = None
         if self.setups > 1:
-            self.recorder.again()
+            self.recorder.restart_attempt()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_call(self) -> None:

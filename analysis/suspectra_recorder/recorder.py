@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from suspectra_recorder.child_process_merge import Adoption
+from suspectra_recorder.child_process_merge import ChildProcessMerge
 from suspectra_recorder.children import CHILDREN, Children
 from suspectra_recorder.early import EarlyStart
 from suspectra_recorder.errors import Problem
@@ -96,7 +96,7 @@ class Recorder:
             "recorder": "monitoring" if monitoring else "probes",
             **(about or {}),
         }
-        self._adoption: Adoption | None = None
+        self._child_merge: ChildProcessMerge | None = None
         self._stopped = ""
         self._write(FrameKind.RUN, json.dumps(head).encode())
         self._early = early
@@ -139,26 +139,26 @@ class Recorder:
         }
         try:
             children = Children(self.scope.root, settings, self.hook.counting)
-            self._adoption = Adoption(self.hook, self.imports, children, self._imported.append)
+            self._child_merge = ChildProcessMerge(self.hook, self.imports, children, self._imported.append)
         except (OSError, RecordingError) as error:
             cause = f"processes that tests start are not recorded: {getattr(error, 'strerror', None) or error}"
             self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "make the workspace writable")
             return
-        self._adoption.start(self._forked)
+        self._child_merge.start(self._forked)
 
     def _forked(self) -> None:
         """Stop recording in a forked process."""
         self.log.close()
-        self._adoption = None
+        self._child_merge = None
 
     def stop(self) -> None:
         """Write the remaining records and close the log."""
         self.outside(at_the_end=True)
-        if self._adoption is not None:
-            if failure := self._adoption.children.failure:
+        if self._child_merge is not None:
+            if failure := self._child_merge.children.failure:
                 cause = f"a process that a test started could not record itself: {failure}"
                 self.problem(f"{FOLDER}/{CHILDREN}", "", cause, "leave it more room if what it executes matters")
-            self._adoption.stop()
+            self._child_merge.stop()
         self._hooks.close()
         self.log.close()
         if self._stopped and sys.__stderr__ is not None:
@@ -172,44 +172,44 @@ class Recorder:
         at_the_end : bool
             Whether the run is over; then running children count too.
         """
-        if self._adoption is not None:
-            self._adoption.outside(everything=at_the_end)
+        if self._child_merge is not None:
+            self._child_merge.outside(everything=at_the_end)
         touched, bits = self.hook.harvest()
         self._write_files()
         if touched:
             self._write(FrameKind.OUTSIDE, pack_rows(touched, bits))
         self._write_imports()
-        if self._adoption is not None and self.log.is_open:
-            for at in self._adoption.late(everything=at_the_end):
-                self._adoption.moved(at, self._complete(at))
+        if self._child_merge is not None and self.log.is_open:
+            for at in self._child_merge.late(everything=at_the_end):
+                self._child_merge.moved(at, self._complete(at))
 
     def begin(self) -> None:
         """Begin a test. Code that runs from now on belongs to it, except first imports."""
         self.outside()
         self.imports.apart = True
-        if self._adoption is not None:
-            self._adoption.begin()
+        if self._child_merge is not None:
+            self._child_merge.begin()
         self._began = time.process_time()
 
     def setup_done(self) -> None:
         """Remember what the setup ran, in case this test is run again."""
         self._frozen_setup = self.hook.harvest()
         self.hook.mark(*self._frozen_setup)
-        if self._adoption is not None:
-            self._adoption.setup_done()
+        if self._child_merge is not None:
+            self._child_merge.setup_done()
 
-    def again(self) -> None:
+    def restart_attempt(self) -> None:
         """Drop what the attempt ran, except its setup, since shared fixtures are not set up again."""
         self.hook.harvest()
         self.hook.mark(*self._frozen_setup)
-        if self._adoption is not None:
-            self._adoption.again()
+        if self._child_merge is not None:
+            self._child_merge.restart_attempt()
 
     def discard(self) -> None:
         """Drop what ran since the last harvest, because its test did not end."""
         self.hook.harvest()
-        if self._adoption is not None:
-            self._adoption.discard()
+        if self._child_merge is not None:
+            self._child_merge.discard()
 
     def test(self, record: TestRecord, files: Iterable[int] = ()) -> None:
         """Record a test, with what ran since the last harvest.
@@ -222,11 +222,11 @@ class Recorder:
             The indices of further files on which it depends.
         """
         head = {**record.head(self._now()), "cpu": round(time.process_time() - self._began, 6)}
-        if self._adoption is not None:
-            self._adoption.end()
+        if self._child_merge is not None:
+            self._child_merge.end()
         rows = self._harvested([*files, *self._write_imports()])
-        if self._adoption is not None:
-            self._adoption.written(self.log.size)
+        if self._child_merge is not None:
+            self._child_merge.written(self.log.size)
         self._write(FrameKind.TEST, with_json(head, rows))
         self.tests += 1
 

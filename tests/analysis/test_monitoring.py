@@ -43,7 +43,7 @@ def harvests(path, monitor=None):
         found[name] = [cell for cell, value in enumerate(file.cells) if value]
         file.cells[:] = [0] * len(file.cells)
         if monitor is not None:
-            monitor.again()
+            monitor.rearm()
 
     module = types.ModuleType("zoo")
     exec(code, module.__dict__)
@@ -100,7 +100,7 @@ if MONITORING:
         names = {}
         exec(monitor.watch(compile(tree, "generated.py", "exec", dont_inherit=True), CELLS, file), names)
         file.cells[:] = [0] * module_map.cells
-        monitor.again()
+        monitor.rearm()
         file.cells.stores = 0
         return names, file.cells
 
@@ -111,7 +111,7 @@ if MONITORING:
             names["f"](1000)
             names["f"](1000)
             assert cells.stores == sum(cells) == 5
-            monitor.again()
+            monitor.rearm()
             cells[:] = [0] * len(cells)
             cells.stores = 0
         names["f"](0)
@@ -134,7 +134,7 @@ if MONITORING:
         names["f"]()
         names.clear()
         gc.collect()
-        monitor.again()
+        monitor.rearm()
         names, cells = load("def g():\n    return 1\n", monitor)
         names["g"]()
         assert sum(cells) == 1

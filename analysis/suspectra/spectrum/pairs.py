@@ -113,7 +113,7 @@ class Pairs:
         )
 
     @property
-    def worn(self) -> bool:
+    def is_sparse(self) -> bool:
         """Whether so many pairs have no candidate that it is better to number them afresh."""
         return len(self) > 4096 + 2 * int(np.count_nonzero(self.size))
 

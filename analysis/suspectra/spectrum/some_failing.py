@@ -116,7 +116,7 @@ def _count(view: Spectrum, whole: Spectrum, previous: Spectrum | None) -> None:
         ef = Counts.from_rows(_failing(view.rows, failing), view.failed[failing], len(view.elements)).ef
     counts = cache["counts"] = Counts(ef, whole.counts.ep, len(failing), whole.counts.passed)
     pairs = previous_cache.get("pairs")
-    if counted is not None and pairs is not None and not pairs.worn:
+    if counted is not None and pairs is not None and not pairs.is_sparse:
         differs = counted.ep != counts.ep
         if counted.ef is not counts.ef:
             differs |= counted.ef != counts.ef

@@ -419,7 +419,7 @@ class Spectrum:
             then, now = before._row_index, self._row_index
             removed, added = not_in(then, now, before.rows, before.failed), not_in(now, then, self.rows, self.failed)
             self.__dict__["counts"] = counts = before.counts.updated(removed, added)
-            if "pairs" in before.__dict__ and not before.pairs.worn:
+            if "pairs" in before.__dict__ and not before.pairs.is_sparse:
                 changed = changed_columns(before.counts, counts, removed + added)
                 self.__dict__["pairs"] = before.pairs.updated(counts, changed)
         if (

@@ -242,7 +242,7 @@ class ImportHook:
                 touched.append(number)
                 parts.append(cells)
         if self.monitor is not None:
-            self.monitor.again()
+            self.monitor.rearm()
         if not parts:
             return touched, b""
         digits = b"".join(parts).translate(_DIGITS)
@@ -350,7 +350,7 @@ class ImportHook:
             file.cells = cells(file.path, file.digest, len(file.cells), file.map)
             self._expose(file)
         if self.monitor is not None:
-            self.monitor.again()
+            self.monitor.rearm()
 
     def _counted(self) -> tuple[list[int], bytes]:
         touched: list[int] = []

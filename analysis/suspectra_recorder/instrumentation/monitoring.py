@@ -133,7 +133,7 @@ class Monitor:
             if reference.key in self._watched and self._watched[reference.key][0] is reference:
                 del self._watched[reference.key]
 
-    def again(self) -> None:
+    def rearm(self) -> None:
         """Report the next pass of every probe again."""
         # not sys.monitoring.restart_events, which affects other tools too
         events = _monitoring.events
@@ -153,7 +153,7 @@ class Monitor:
             Given a file, returns a stand-in for its cells; None restores the cells.
         """
         self._stand_in = stand_in
-        self.again()
+        self.rearm()
 
     def close(self) -> None:
         """Release the tool id; watched code still runs, but reports nothing."""

@@ -41,7 +41,7 @@ from suspectra_recorder.instrumentation.source import (
     statement_lines,
     without_collecting,
 )
-from suspectra_recorder.instrumentation.ways import Arc, Behind, Target, Way
+from suspectra_recorder.instrumentation.successors import AfterFinally, Arc, Successors, Target
 
 __builtins__ = own.builtins
 
@@ -161,7 +161,7 @@ class _Inserter:
             if line in self.number:
                 self.statement(line, self.number[line], scope)
                 probes.append(self.code.store(self.number[line], line))
-        tree.body = head + probes + self.block(rest, scope, Way(-1, None, error=-1), Arc(Kind.ENTRY, -1))
+        tree.body = head + probes + self.block(rest, scope, Successors(-1, None, error=-1), Arc(Kind.ENTRY, -1))
 
     def line(self, statement: ast.stmt) -> int:
         """The first line of a statement, including decorators."""
@@ -186,7 +186,7 @@ class _Inserter:
         self,
         statements: list[ast.stmt],
         scope: _Scope,
-        way: Way,
+        successors: Successors,
         entered: Arc | None = None,
         reached: int | None = None,
     ) -> list[ast.stmt]:
@@ -201,13 +201,13 @@ class _Inserter:
         for statement, following in zip(statements, self.following(statements), strict=True):
             line = self.line(statement)
             if line not in self.number:
-                out += [statement, *self.inside(statement, scope, way, following, None)]
+                out += [statement, *self.inside(statement, scope, successors, following, None)]
                 continue
             cell = self.number[line] if sure is None else sure
             if arc is not None and line == arc.source:  # all on one line
-                target = way.left_by(statements[-1])
+                target = successors.left_by(statements[-1])
                 # the probe of an arc out of a `finally` must be its last statement
-                (last if isinstance(target, Behind) else out).extend(self.own_arm(arc, target, scope))
+                (last if isinstance(target, AfterFinally) else out).extend(self.own_arm(arc, target, scope))
                 arc = None
             elif arc is not None and not self.is_clean(statement):
                 out += self.own_arm(arc, line, scope)
@@ -218,11 +218,11 @@ class _Inserter:
                 if sure is None:
                     out.append(self.code.store(cell, line))
                 sure = cell if cannot_raise(statement, scope.sure_names) else None
-            out += [statement, *self.inside(statement, scope, way, following, line)]
+            out += [statement, *self.inside(statement, scope, successors, following, line)]
             reached = line
             arc = None if isinstance(statement, _COMPOUND) else Arc(Kind.FLOW, line)
         if statements and not any(self.line(s) in self.number for s in statements):
-            out += self.own_arm(entered, way.follow, scope)
+            out += self.own_arm(entered, successors.follow, scope)
         at = len(out) - isinstance(statements[-1], (ast.Break, ast.Continue)) if last else len(out)
         return [*out[:at], *last, *out[at:]]
 
@@ -230,7 +230,7 @@ class _Inserter:
         """A store only for an arm, if no statement has the same fact."""
         if arc is None or arc.kind is not Kind.ARM or arc.source == target:
             return []
-        if isinstance(target, Behind):
+        if isinstance(target, AfterFinally):
             cell = self.arm_cell(arc, target.abrupt, scope)
             target.arms.append((arc, cell))
             # not a statement, since a monitor reports only the first pass of these
@@ -258,32 +258,32 @@ class _Inserter:
         return not any(isinstance(node, ast.Lambda) for node in expressions(statement))
 
     def inside(
-        self, node: ast.stmt, scope: _Scope, way: Way, following: ast.stmt | None, line: int | None
+        self, node: ast.stmt, scope: _Scope, successors: Successors, following: ast.stmt | None, line: int | None
     ) -> list[ast.stmt]:
         """Insert probes into the parts of a statement; return those that must follow it.
 
         `following` is the next sibling with code, and `line` is None without code.
         """
         if following is not None:
-            way = way.to(self.line(following))
+            successors = successors.to(self.line(following))
         for expression in list(expressions(node)):
             if isinstance(expression, ast.Lambda):
                 self.function_expression(expression, scope)
         if isinstance(node, ast.If):
-            self.branches(node, scope, way, following, line)
+            self.branches(node, scope, successors, following, line)
         elif isinstance(node, LOOPS):
-            self.loop(node, scope, way, following, line)
+            self.loop(node, scope, successors, following, line)
         elif isinstance(node, FUNCTIONS):
             self.function(node, scope)
         elif isinstance(node, ast.ClassDef):
             self.class_body(node, scope)
         elif isinstance(node, _WITHS):
             # it may swallow exceptions
-            node.body = self.block(node.body, scope, replace(way, error=None), _arc(Kind.FLOW, line), line)
+            node.body = self.block(node.body, scope, replace(successors, error=None), _arc(Kind.FLOW, line), line)
         elif isinstance(node, _TRIES):
-            return self.handlers(node, scope, way, line)
+            return self.handlers(node, scope, successors, line)
         elif isinstance(node, ast.Match):
-            self.cases(node, scope, way, line)
+            self.cases(node, scope, successors, line)
         return []
 
     def function_expression(self, node: ast.Lambda, scope: _Scope) -> None:
@@ -293,33 +293,35 @@ class _Inserter:
             self.statement(line, self.number[line], scope)
             node.body = self.code.before(node.body, self.number[line], line)
 
-    def branches(self, node: ast.If, scope: _Scope, way: Way, following: ast.stmt | None, line: int | None) -> None:
+    def branches(
+        self, node: ast.If, scope: _Scope, successors: Successors, following: ast.stmt | None, line: int | None
+    ) -> None:
         constant = constant_test(node.test)
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
         left = leaves(node.body)
-        node.body = self.block(node.body, scope, way, None if constant is False else arm, line)
+        node.body = self.block(node.body, scope, successors, None if constant is False else arm, line)
         if node.orelse:
-            node.orelse = self.block(node.orelse, scope, way, None if constant is True else arm, line)
+            node.orelse = self.block(node.orelse, scope, successors, None if constant is True else arm, line)
         elif constant is None:
-            node.orelse = self.missing_arm(arm, way.follow, scope, following if left else None)
+            node.orelse = self.missing_arm(arm, successors.follow, scope, following if left else None)
 
     def loop(
         self,
         node: ast.For | ast.AsyncFor | ast.While,
         scope: _Scope,
-        way: Way,
+        successors: Successors,
         following: ast.stmt | None,
         line: int | None,
     ) -> None:
         constant = constant_test(node.test) if isinstance(node, ast.While) else None
         arm = _arc(Kind.ARM if constant is None else Kind.FLOW, line)
-        inner = Way(line, way.exit, line, way.follow, way.error)
+        inner = Successors(line, successors.exit, line, successors.follow, successors.error)
         breaks = has_break(node.body)
         node.body = self.block(node.body, scope, inner, None if constant is False else arm, line)
         if node.orelse:
-            node.orelse = self.block(node.orelse, scope, way, None if constant is True else arm, line)
+            node.orelse = self.block(node.orelse, scope, successors, None if constant is True else arm, line)
         elif constant is None:
-            node.orelse = self.missing_arm(arm, way.follow, scope, None if breaks else following)
+            node.orelse = self.missing_arm(arm, successors.follow, scope, None if breaks else following)
 
     def missing_arm(self, arm: Arc | None, target: Target, scope: _Scope, following: ast.stmt | None) -> list[ast.stmt]:
         """Make the ``else`` of a statement without one.
@@ -331,13 +333,13 @@ class _Inserter:
         self.arc(arm, self.number[self.line(following)], target, scope)
         return []
 
-    def handlers(self, node: ast.Try, scope: _Scope, way: Way, line: int | None) -> list[ast.stmt]:
+    def handlers(self, node: ast.Try, scope: _Scope, successors: Successors, line: int | None) -> list[ast.stmt]:
         final = self.first_line(node.finalbody, None)
         final = final if isinstance(final, int) else None
         # what leaves the statement goes through `finally` first
-        inner = way if not node.finalbody else Way(final, final, final, final, final)
+        inner = successors if not node.finalbody else Successors(final, final, final, final, final)
         body = inner.to(self.first_line(node.orelse, inner.follow))
-        behind = self.behind(node, way)
+        after = self.after_finally(node, successors)
         if node.handlers:
             body = replace(body, error=self.lines.first(node.handlers[0].lineno))
         node.body = self.block(node.body, scope, body, _arc(Kind.FLOW, line), line)
@@ -353,28 +355,28 @@ class _Inserter:
                     handler.type = self.code.before(handler.type, cell, place)
             handler.body = bare + self.block(handler.body, scope, inner, Arc(Kind.ARM, place), place)
         node.orelse = self.block(node.orelse, scope, inner)
-        node.finalbody = self.block(node.finalbody, scope, way.to(behind))
-        return self.settled(node, behind, scope)
+        node.finalbody = self.block(node.finalbody, scope, successors.to(after))
+        return self.settled(node, after, scope)
 
-    def behind(self, node: ast.Try, way: Way) -> Behind:
+    def after_finally(self, node: ast.Try, successors: Successors) -> AfterFinally:
         """Where control goes after the ``finally`` of a statement."""
-        ways = {ast.Return: way.exit, ast.Continue: way.head, ast.Break: way.after}
+        targets_of = {ast.Return: successors.exit, ast.Continue: successors.head, ast.Break: successors.after}
         parts = [*node.body, *node.orelse, *(s for handler in node.handlers for s in handler.body)]
-        targets = {way.error, *(ways[kind] for kind in exits(parts, frozenset(ways)))}
-        normal, abrupt = way.follow, targets.pop() if len(targets) == 1 else None
-        return Behind(normal if isinstance(normal, int) else None, abrupt if isinstance(abrupt, int) else None)
+        targets = {successors.error, *(targets_of[kind] for kind in exits(parts, frozenset(targets_of)))}
+        normal, abrupt = successors.follow, targets.pop() if len(targets) == 1 else None
+        return AfterFinally(normal if isinstance(normal, int) else None, abrupt if isinstance(abrupt, int) else None)
 
-    def settled(self, node: ast.Try, behind: Behind, scope: _Scope) -> list[ast.stmt]:
+    def settled(self, node: ast.Try, after: AfterFinally, scope: _Scope) -> list[ast.stmt]:
         """Correct the cells of arms: at the start of the ``finally`` and, by the returned statements, after it."""
         again: list[ast.stmt] = []
         out: list[ast.stmt] = []
-        for arc, cell in behind.arms:
-            again.append(self.code.take_back(cell, arc.source, self.arm_cell(arc, behind.abrupt, scope)))
-            out.append(self.code.take_back(cell, arc.source, self.arm_cell(arc, behind.normal, scope)))
+        for arc, cell in after.arms:
+            again.append(self.code.take_back(cell, arc.source, self.arm_cell(arc, after.abrupt, scope)))
+            out.append(self.code.take_back(cell, arc.source, self.arm_cell(arc, after.normal, scope)))
         node.finalbody[:0] = again
         return out
 
-    def cases(self, node: ast.Match, scope: _Scope, way: Way, line: int | None) -> None:
+    def cases(self, node: ast.Match, scope: _Scope, successors: Successors, line: int | None) -> None:
         arc = _arc(Kind.FLOW, line)
         tried: list[int] = []  # lines of the patterns so far that no other cell covers
         cases: list[ast.match_case] = []
@@ -395,16 +397,16 @@ class _Inserter:
                 else:
                     case.guard = self.code.guarded(case.guard, cell, place)
             inner = Arc(Kind.FLOW if always_matches(case) else Kind.ARM, place)
-            case.body = head + self.block(case.body, scope, way, inner, place)
+            case.body = head + self.block(case.body, scope, successors, inner, place)
             cases.append(case)
         if not always_matches(node.cases[-1]):
             cell, last = self.new_cell(), Arc(Kind.ARM, tried[-1])
             self.patterns(arc, tried, cell, scope)
             probes = [self.code.store(cell, tried[-1])]
-            if isinstance(way.follow, Behind):
-                probes += self.own_arm(last, way.follow, scope)
+            if isinstance(successors.follow, AfterFinally):
+                probes += self.own_arm(last, successors.follow, scope)
             else:
-                self.arc(last, cell, way.follow, scope)
+                self.arc(last, cell, successors.follow, scope)
             cases.append(_any_case(node, probes))
         node.cases = cases
 
@@ -435,7 +437,7 @@ class _Inserter:
         inner = _Scope(len(self.functions) - 1, name, sure_names(node))
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
         entry = Arc(Kind.ENTRY, -first)
-        body = self.block(node.body[len(head) :], inner, Way(-first, -first, error=-first), entry)
+        body = self.block(node.body[len(head) :], inner, Successors(-first, -first, error=-first), entry)
         if len(node.body) == len(head) and first in self.number:
             body = [self.code.store(self.number[first], first)]  # a call of it only runs its first line
         node.body = head + body
@@ -447,7 +449,7 @@ class _Inserter:
         inner = _Scope(scope.function, name)
         head: list[ast.stmt] = [doc] if (doc := docstring(node.body)) else []
         body = self.block(
-            node.body[len(head) :], inner, Way(-first, None, error=-first), None, self.lines.first(node.lineno)
+            node.body[len(head) :], inner, Successors(-first, None, error=-first), None, self.lines.first(node.lineno)
         )
         node.body = [*head, *body]
 

@@ -28,7 +28,7 @@ class Arc:
 
 
 @dataclass(eq=False)
-class Behind:
+class AfterFinally:
     """Where control goes after a ``finally``.
 
     An arm that leads out of the ``finally`` sets a temporary cell as the last step inside. The code that runs next
@@ -50,12 +50,12 @@ class Behind:
     arms: list[tuple[Arc, int]] = field(default_factory=list)
 
 
-Target = int | Behind | None
+Target = int | AfterFinally | None
 """A line, the end of a ``finally``, or None if it is not known."""
 
 
 @dataclass(frozen=True)
-class Way:
+class Successors:
     """Where control goes after a block.
 
     Parameters
@@ -78,7 +78,7 @@ class Way:
     after: Target = None
     error: int | None = None
 
-    def to(self, follow: Target) -> Way:
+    def to(self, follow: Target) -> Successors:
         """Return a copy in which another line follows the block.
 
         Parameters
@@ -88,7 +88,7 @@ class Way:
 
         Returns
         -------
-        Way
+        Successors
             With the same targets of jumps.
         """
         return replace(self, follow=follow)
