@@ -68,6 +68,7 @@ GROUP = {
     "reason": {"type": "string", "minLength": 1},
     "sure": {"type": "boolean"},
     "tests": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    "uncovered": {"type": "array", "items": {"type": "string"}},
     "suspects": {"type": "array", "items": closed(SUSPECT)},
 }
 FRAME = {"file": {"type": "string"}, "line": {"type": "integer", "minimum": 1}, "function": {"type": "string"}}

@@ -88,8 +88,7 @@ def test_branch_outcomes_become_edges_with_their_counts(source):
 
 def test_all_evidence_there_is_ranks_reports_of_every_format(source):
     report = Localizer(make_technique("evidence")).update(source.read())
-    (note,) = report.notes
-    assert "does not tell tracebacks," in note.cause
+    assert "tracebacks" in report.without
     elements = report.spectrum.elements
     (loops,) = (function for function in elements.functions if function.name == "loops")
     opening = elements.at("flow.c", loops.line)

@@ -54,7 +54,7 @@ def looked_at(client, thread):
     return [line for line in client.notes.read_text().splitlines() if line.split()[0] == thread]
 
 
-def everything(uri, line):
+def everything(folder, uri, line):
     """Each request that editors send, and each command."""
     document, position = {"uri": uri}, {"line": line, "character": 4}
     here = {"textDocument": document, "position": position}
@@ -73,6 +73,12 @@ def everything(uri, line):
         "showLearned": [],
         "resetLearned": [],
         "selectTechnique": ["tarantula"],
+        "selectGroup": [folder, 1],
+        "mergeGroups": [folder, [1, 2]],
+        "splitGroup": [folder, None, ["no such test"]],
+        "resetGroups": [],
+        "whyNot": [uri, line],
+        "tellApart": [uri, line],
         "localize": [],
         "runTests": [],
         "cancelTests": [],
@@ -99,7 +105,7 @@ def test_no_request_command_or_notification_looks_at_a_file_in_the_loop(server, 
     path = shop / "shop/vouchers.py"
     uri, line = client.open(path), find_line(path, FAULT)
     client.edit(uri, (0, 0), (0, 0), "# new\n")
-    wanted = list(everything(uri, line + 1))
+    wanted = list(everything(shop.as_uri(), uri, line + 1))
     assert {params["command"] for method, params in wanted if "command" in params} == {c.id for c in COMMANDS}
     for method, params in wanted:
         client.request(method, params)

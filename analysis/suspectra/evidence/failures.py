@@ -28,7 +28,7 @@ def exception_names(evidence: Evidence) -> dict[str, str]:
     Examples
     --------
     >>> from suspectra.evidence.evidence import TestResult, Verdict
-    >>> tests = (TestResult("test_all", Verdict.FAILED, "decimal.InvalidOperation: no number"),)
+    >>> tests = (TestResult("test_all", Verdict.FAILED, message="decimal.InvalidOperation: no number"),)
     >>> exception_names(Evidence("by hand", tests, (), (np.zeros(0, np.int32),), np.zeros(0, np.int32)))
     {'test_all': 'InvalidOperation'}
     """
