@@ -28,7 +28,7 @@ class _BeforeCommand(click.Command):
     """A command whose arguments end at ``--``; what follows is a command of its own."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does, for what stands before ``--``."""
+        """As click does, for what comes before ``--``."""
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[_COMMAND] = args[end + 1 :]
         return super().parse_args(ctx, args[:end])

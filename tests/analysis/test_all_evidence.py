@@ -207,9 +207,9 @@ def test_what_changed_comes_first_and_says_so():
     assert lines_in_order(report) == [[2], [1], [3]]  # t1 does not execute line 3
     assert report.level_score[0] == pytest.approx(1 + 0.1 * (1 / 2) / (1 / 2 + 1 / 3))
     why = report.explain(0)
-    assert why.sentences[0] == "Without the change it would not stand before the next statements."
+    assert why.sentences[0] == "Without the change it would not rank before the next statements."
     assert why.sentences[-1] == "Changed since 1 of 2 failing tests passed."
-    assert "Without that it would not stand before shop.py:1." in EVIDENCE.difference(report, 1, 0)
+    assert "Without that it would not rank before shop.py:1." in EVIDENCE.difference(report, 1, 0)
     assert report.level.tolist() == EVIDENCE.localize(changed).level.tolist()
     broken = make_technique("ochiai+evidence").localize(changed)
     assert broken.explain(0).sentences.count(why.sentences[-1]) == 1

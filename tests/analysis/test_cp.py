@@ -263,7 +263,7 @@ def test_statements_outside_any_block_rank_below_all_blocks_but_above_the_unexec
     changed = replace(spectrum, rows=rows)
     report = CP().localize(changed, Program((), (FlowGraph.from_edges(0, 6, edges, held),)))
     assert (report.order + 1).tolist()[-2:] == [5, 8]
-    assert "stands in no block" in report.explain(7).sentences[1]
+    assert "is in no block" in report.explain(7).sentences[1]
 
 
 def test_says_what_is_missing():

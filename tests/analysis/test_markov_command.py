@@ -160,7 +160,7 @@ def test_the_page_shows_the_chain_of_the_first_suspects(suspectra, tmp_path):
     figures = text.count("<figure data-chain=")
     assert figures == 20
     assert text.count('aria-labelledby="chain') == len(set(text.split('aria-labelledby="')[1:])) == figures
-    assert text.count("suspectra-chain {") == 2, "the style of the pictures stands in the page once, for light and dark"
+    assert text.count("suspectra-chain {") == 2, "the style of the pictures is in the page once, for light and dark"
 
 
 HOSTILE = [

@@ -82,7 +82,7 @@ def test_what_tells_suspects_apart(client, shop, find_line):
     answer = client.command("whyNot", path.as_uri(), tied)
     assert answer["location"]["range"]["start"]["line"] == tied
     assert answer["headline"] == "Why not shop/vouchers.py:7?"
-    assert answer["sentences"][0] == "vouchers.py:7 stands at rank 3; the first suspect is vouchers.py:17."
+    assert answer["sentences"][0] == "vouchers.py:7 is at rank 3; the first suspect is vouchers.py:17."
     assert "1 passing test executes vouchers.py:7, and it does not execute vouchers.py:17." in answer["sentences"]
     assert answer["sentences"][-2].endswith("That gains 1.00 of 1.00 bits.")
     assert "vouchers" in answer["markdown"]

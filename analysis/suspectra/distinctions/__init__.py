@@ -1,1 +1,1 @@
-"""What tells suspects apart: why one line stands before another, and which test would part a tie."""
+"""What tells suspects apart: why one line ranks before another, and which test would break up a tie."""

@@ -20,7 +20,7 @@ _SHOWN = 2  # witnesses of each kind
 
 
 class Standing(str, Enum):
-    """How a statement stands to the first suspect.
+    """How a statement compares with the first suspect.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Comparison:
     element, rival : int
         The statement, and what it is compared with; -1 where there is nothing else.
     standing : Standing
-        How it stands.
+        The comparison.
     reason : str
         The first key that differs, in one sentence; empty without a rival.
     passing, apart : int
@@ -170,7 +170,7 @@ class Comparison:
             after = "" if alone else f", and {place(elements, self.rival)} the next statement"
             return (f"{here} is the first suspect{after}.", *([] if alone else [self.reason]))
         other = place(elements, self.rival)
-        said = f"{here} stands at {ranks}; the first suspect is {other}."
+        said = f"{here} is at {ranks}; the first suspect is {other}."
         if self.standing is Standing.TIED:
             said = f"{here}, at {ranks}, has the score of the first suspect, {other}."
         return (said, self.reason, *self._witnessed(here, other))

@@ -131,7 +131,7 @@ class Appraisal:
         faulty = [elements for elements in faulty if len(elements)]
         if not faulty:
             cure = "name faults in code that may be suspected, or add --include-tests"
-            raise NothingToRank(Problem("", "", "none of the faults stands in the ranking", cure))
+            raise NothingToRank(Problem("", "", "none of the faults is in the ranking", cure))
         every = np.unique(np.concatenate(faulty))
         steimann = scores.steimann_rank(suspiciousness, every)
         ht_rank = model.ht_rank[ranked] if model else np.zeros(0)

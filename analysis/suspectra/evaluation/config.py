@@ -120,7 +120,7 @@ class EvidenceSubject:
         faulty = np.unique(np.concatenate([np.zeros(0, np.int64), *faults]))
         faulty = faulty[spectrum.candidates[faulty]]
         if not len(faulty):
-            cause = "none of its faults stands in the ranking"
+            cause = "none of its faults is in the ranking"
             raise NothingToRank(problems[0] if problems else Problem(str(self.faults), "", cause, "correct its lines"))
         return Subject(self.family, self.name, spectrum, evidence.program, faulty)
 

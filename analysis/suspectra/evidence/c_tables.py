@@ -295,7 +295,7 @@ def optimised(path: str, place: str) -> Problem:
     """
     cause = (
         "it was built with optimisation, so lines of inlined functions count with their callers, and code that was "
-        "merged or moved may stand on the wrong line"
+        "merged or moved may be on the wrong line"
     )
     return Problem(path, place, cause, "build with -O0 (or -Og) for exact lines and edges")
 

@@ -189,8 +189,8 @@ class ScopeFlow:
             return  # nearly always the case
         body: list[ast.stmt] = getattr(node, "body", [])
         if kind in _ON_ONE_LINE and self.first(body[0].lineno) == self.first(line):
-            what = "function's body stands on the line of its `def`"
-            what = what if kind in _DEFINITIONS else "body stands on the line of its condition"
+            what = "function's body is on the line of its `def`"
+            what = what if kind in _DEFINITIONS else "body is on the line of its condition"
             self.undecided.append((self.first(line), f"the {what}"))
         words = self.words.deciding
         first, last = line, last_line(node)

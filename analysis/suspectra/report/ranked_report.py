@@ -48,14 +48,14 @@ class Explainer(Protocol):
         """Whether it clones failed tests."""
 
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
-        """Say by what one candidate stands before another.
+        """Say why one candidate ranks before another.
 
         Parameters
         ----------
         report : RankedReport
             One that this technique made.
         better, worse : int
-            Elements; the second does not stand before the first.
+            Elements; the second does not rank before the first.
 
         Returns
         -------

@@ -254,7 +254,7 @@ class _View:
         own = self._own(touched)
         unit = test.name.partition("::")[2].partition("[")[0].replace("::", ".")
         if not own:
-            yield "the file it stands in was not recorded"
+            yield "the file it is in was not recorded"
         for number in own:
             version = self.versions[number]
             difference = self.differences.get(number)

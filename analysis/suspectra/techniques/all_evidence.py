@@ -311,7 +311,7 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
     following = report.keys[level + 1] if level + 1 < len(report.keys) else np.full(len(own), -1)
     differs = int(np.argmax(own != following))
     if differs == _BEST and _by_change(report, element, _first_of(report, level + 1)):
-        return "Without the change it would not stand before the next statements."
+        return "Without the change it would not rank before the next statements."
     if differs == _BEST and _by_branch(report, element):
         return _of_branch(report, element)
     if differs in (_BEST, _OWN):
@@ -326,7 +326,7 @@ def _reason(report: EvidenceReport, level: int, element: int) -> str:
 
 
 def _difference(report: EvidenceReport, better: int, worse: int) -> str:
-    """By what one statement stands before another that failing tests execute too, or that they do not."""
+    """Why one statement ranks before another, whether failing tests execute that one or not."""
     first, second = int(report.level[better]), int(report.level[worse])
     if first == second or second >= len(report.keys):
         return score_difference(report, better, worse)
@@ -334,7 +334,7 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
     differs = int(np.argmax(own != other))
     one, two = (_place(report, element) for element in (better, worse))
     if differs == _BEST and _by_change(report, better, worse):
-        return f"{one} changed since failing tests passed. Without that it would not stand before {two}."
+        return f"{one} changed since failing tests passed. Without that it would not rank before {two}."
     if differs == _BEST and _by_branch(report, better):
         return f"{one} has the higher score because of a branch. {_of_branch(report, better)}"
     if differs == _BEST:
@@ -381,7 +381,7 @@ def _by_branch(report: EvidenceReport, element: int) -> bool:
 
 
 def _by_change(report: EvidenceReport, better: int, worse: int | None) -> bool:
-    """Whether one statement would not stand before another without the change."""
+    """Whether one statement would not rank before another without the change."""
     added = _added(report, better)
     own = int(report.keys[report.level[better]][_BEST]) - added
     if not added or worse is None or report.level[worse] >= len(report.keys):

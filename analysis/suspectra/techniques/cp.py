@@ -244,7 +244,7 @@ class CP(Staged):
         sentences = [in_words(suspect.ef, suspect.ep, counts)]
         blocks = _blocks_of(solution, suspect.element)
         if not len(blocks):
-            sentences.append("It stands in no block that an edge of a run touches, so nothing propagates to it.")
+            sentences.append("It is in no block that an edge of a run touches, so nothing propagates to it.")
             return Explanation(title, tuple(sentences), INFO.formula, "")
         block = int(blocks[np.argmax(solution.br[blocks])])
         inflow, substituted = _inflow(solution, block, report.spectrum)

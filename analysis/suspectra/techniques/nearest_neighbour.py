@@ -203,7 +203,9 @@ class NearestNeighbour(Staged):
                 f"{spectrum.tests[run]} was compared with {spectrum.tests[other]}, {moved} moved blocks away."
             )
         else:
-            sentences.append("No report holds it; it stands by its distance in the control flow from those that do.")
+            sentences.append(
+                "No report contains it; it is ranked by its distance in the control flow from those that are in one."
+            )
         return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, f"{suspect.score:.6g}")
 
 

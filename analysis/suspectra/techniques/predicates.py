@@ -356,7 +356,7 @@ class PredicateDetails:
         best = int(self.best[suspect.element])
         if best < 0:
             sentences.append(
-                "It decides nothing that is reported; it stands by its distance in the control flow from the first"
+                "It decides nothing that is reported; it is ranked by its distance in the control flow from the first"
                 f" {TOP} decisions that are."
             )
         else:

@@ -84,14 +84,14 @@ class Technique(ABC):
         """
 
     def difference(self, report: RankedReport, better: int, worse: int) -> str:
-        """Say by what one candidate stands before another: by its score, unless a technique knows more.
+        """Say why one candidate ranks before another: by its score, unless a technique knows more.
 
         Parameters
         ----------
         report : RankedReport
             One that :meth:`localize` returned.
         better, worse : int
-            Elements; the second does not stand before the first.
+            Elements; the second does not rank before the first.
 
         Returns
         -------
@@ -206,7 +206,7 @@ def score_difference(report: RankedReport, better: int, worse: int) -> str:
     report : RankedReport
         Any ranking.
     better, worse : int
-        Elements; the second does not stand before the first.
+        Elements; the second does not rank before the first.
 
     Returns
     -------

@@ -379,7 +379,7 @@ class Folder:
         return Snapshot(ranking, self._placements(ranking), self._marks.examined, self._marks.innocent)
 
     def _placements(self, ranking: Ranking) -> dict[str, Placement]:
-        """Where the lines of the files stand that hold a suspect or are open."""
+        """Where the lines are now, of files that have a suspect or are open."""
         wanted = {*(suspect.location.file for suspect in ranking.suspects), *self.texts.open_paths()}
         return {
             path: placement

@@ -138,7 +138,7 @@ def _same(old: SourceMap | None, new: SourceMap) -> bool:
 
 
 def _of_file(old: SourceMap | None, new: SourceMap, moved: frozenset[str]) -> Bools:
-    """Which statements of a source changed, without those of functions that stood elsewhere before."""
+    """Which statements of a source changed, without those of functions that were elsewhere before."""
     if old is not None and _same(old, new):
         return np.zeros(len(new.checksum), bool)
     changed = np.ones(len(new.checksum), bool) if old is None else changed_statements(old, new).copy()
