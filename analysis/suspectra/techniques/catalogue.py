@@ -56,8 +56,8 @@ EVIDENCE = TechniqueInfo(
     " those that passed before it changed. Equal scores: K, failures raised there, return before decision before"
     " others, least executed function",
     LINES,
-    "The default: ties far less than a formula. What a formula leaves equal is ordered by branches, tracebacks, kinds"
-    " of statements and functions, as far as the evidence tells them.",
+    "The default, with far fewer ties than a formula. Statements that a formula leaves equal are ordered by branches,"
+    " tracebacks, kinds of statements and functions, as far as the evidence has them.",
     uses=EDGES,
 )
 CP = TechniqueInfo(
@@ -68,8 +68,8 @@ CP = TechniqueInfo(
     "BR(b) = Σ BR(k) * W(b, k) over the edges b → k, W its share of the Δ of all edges into k;"
     " for an exit block BR(b) = Σ Δ of the edges into it; Δ = (failed - passed) / (failed + passed)",
     EDGES,
-    "Looks for where a bad state came from, not where it showed. Good at breaking the ties of a formula; weak alone"
-    " where the edges into a block almost cancel out.",
+    "Looks for the origin of a bad state, not for the place where it shows. Good at breaking the ties of a formula; weak"
+    " on its own if the edges into a block almost cancel out.",
 )
 BRANCH = TechniqueInfo(
     "branch",
@@ -126,8 +126,8 @@ SWITCHING = TechniqueInfo(
     "Zhang, Gupta & Gupta 2006",
     "Ochiai + the share of the failing tests that pass when some decision of the statement comes out the other way",
     EXPERIMENTS,
-    "Strong where a condition is wrong: failing tests are run again with one decision switched. Needs `suspectra"
-    " investigate`; what it has not tried yet ranks by Ochiai.",
+    "Strong if a condition is wrong: failing tests are run again with one decision switched. Needs `suspectra"
+    " investigate`; statements that it has not tried yet are ranked by Ochiai.",
 )
 
 CATALOGUE: dict[str, Entry] = {
