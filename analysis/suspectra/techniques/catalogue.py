@@ -68,8 +68,8 @@ CP = TechniqueInfo(
     "BR(b) = Σ BR(k) * W(b, k) over the edges b → k, W its share of the Δ of all edges into k;"
     " for an exit block BR(b) = Σ Δ of the edges into it; Δ = (failed - passed) / (failed + passed)",
     EDGES,
-    "Looks for the origin of a bad state, not for the place where it shows. Good at breaking the ties of a formula; weak"
-    " on its own if the edges into a block almost cancel out.",
+    "Looks for the origin of a bad state, not for the place where it shows. Good at breaking the ties of a formula;"
+    " weak on its own if the edges into a block almost cancel out.",
 )
 BRANCH = TechniqueInfo(
     "branch",
