@@ -94,7 +94,7 @@ def _ini(option: Option) -> str:
 def _effect(option: Option) -> str:
     values = "; ".join(f"`{value}`: {text[0].lower()}{text[1:-1]}" for value, text in option.values.items())
     text = option.negative or option.help
-    return f"{text} {values}. Unless chosen it is `{option.default}`." if values else text
+    return f"{text} {values}. The default is `{option.default}`." if values else text
 
 
 def settings_page() -> str:
