@@ -20,7 +20,7 @@ def api_page() -> str:
         "The classes and functions of the Python library. `help(NAME)` shows the whole docstring: what each parameter\n"
         "means, the shapes of arrays, the errors. [Write your own technique](write-your-own-technique.md) puts the\n"
         "most important ones together. The recorder, the commands and the formats of their output are not part of it.",
-        "In the examples `np` is numpy, `folder` an empty folder (a `Path`), and the names of the module are at hand.",
+        "In the examples `np` is numpy, `folder` an empty folder (a `Path`), and the names of the module are imported.",
         "## What `suspectra` exports",
         *(_in_full(name, names) for name in exported),
     ]

@@ -1,4 +1,4 @@
-"""What besides the measured sources is not what it was."""
+"""Things other than the measured sources that changed: packages, Python, files."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class Structure:
         return np.stack([x[adds], y[adds]], axis=1), largest[adds]
 
     def among(self, location: Ints, locations: int) -> Structure:
-        """Restrict the structure to some locations, which are numbered anew.
+        """Restrict the structure to some locations, which get new numbers.
 
         Parameters
         ----------

@@ -177,7 +177,7 @@ class ControlFlow:
         Returns
         -------
         FlowPart
-            The graphs, with their blocks numbered anew.
+            The graphs, whose blocks get new numbers.
 
         Examples
         --------
@@ -243,7 +243,7 @@ def _joined(of_tables: Iterable[Ints]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class FlowPart:
-    """Some graphs of a control flow, with their blocks numbered anew.
+    """Some graphs of a control flow, whose blocks get new numbers.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ _BATCH = 64  # tests whose edges are computed together
 
 
 class PerTest(Generic[T]):
-    """Values that depend on the rows of one test alone, cached by test.
+    """Values that depend only on the rows of one test, cached by test.
 
     Rows that are the same objects as in the last spectrum count as unchanged.
 
