@@ -168,12 +168,12 @@ class Evidence:
     reading : FlowReading, optional
         The reading of control flow that was begun with the recording, if any.
     experiments : tuple of Experiment
-        What came of running its tests again with something altered, where that was read.
+        The results of running its tests again with something altered, if they were read.
     changed : mapping of str to ndarray of int32
         For failing tests that passed before, by name, the sorted indices of statements that changed since, executed or
-        not. A reader that reads again hands over the same objects for tests that did not change.
+        not. A reader that reads again returns the same objects for tests that did not change.
     replaced : tuple of Replaced
-        What else is not what it was when failing tests passed: files, packages, the interpreter.
+        What else changed since failing tests passed: files, packages, the interpreter.
 
     Examples
     --------
