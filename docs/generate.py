@@ -373,8 +373,9 @@ def technique_page(info: TechniqueInfo) -> str:
     )
     if info.name == "evidence":
         order = (
-            "The score that is shown is S, from 0 to 1. Statements with the same S are ordered by the other keys, and each says which\n"
-            "key puts it before the next ones. Statements that are equal in all keys are tied, and the tie's ranks are shown as a range."
+            "The score that is shown is S + 0.1 C, from 0 to 1.1. Statements with the same score are ordered by the other keys, and each\n"
+            "says which key puts it before the next ones. Statements that are equal in all keys are tied, and the tie's ranks are shown\n"
+            "as a range."
         )
     known = "To compare with work that uses it. If you have no reason to choose it, use [All evidence](evidence.md)."
     links = ", ".join(f"[{other.title}]({other.name}.md)" for other in same)
