@@ -225,6 +225,37 @@ def test_groups_keep_their_numbers_and_say_what_became_of_others():
     assert [(ended.number, str(ended)) for ended in second.ended] == [(1, "fixed"), (3, "part of group 2")]
 
 
+def test_groups_that_merge_for_a_while_keep_their_numbers_and_titles():
+    technique = make_technique("ochiai")
+
+    def ranked(failing, decisions=None, previous=None):
+        rows = [
+            np.array([0, 1 if test < 2 else 2], np.int32) if test < 4 else row for test, row in enumerate(APART.rows)
+        ]
+        failed = np.isin(np.arange(len(rows)), failing)
+        report = technique.localize(APART.with_rows(APART.tests, failed, tuple(rows)))
+        return rank_groups(report, technique, decisions=decisions, previous=previous)
+
+    def numbers(grouped):
+        return {one.group.number: one.group.tests for one in grouped.groups}
+
+    first = ranked([0, 1, 2, 3])
+    assert numbers(first) == {1: ("t1", "t2"), 2: ("t3", "t4")}
+    titles = [one.title for one in first.groups]
+    merged = ranked([1, 2, 3], Decisions().merge(["t2", "t3"]), first)
+    assert (len(merged.groups), merged.fixed) == (1, ())
+    number = merged.groups[0].group.number
+    assert merged.state.holder_of(1) == merged.state.holder_of(2) == number
+    parted = ranked([1, 2, 3], None, merged)
+    assert numbers(parted) == {1: ("t2",), 2: ("t3", "t4")}
+    assert not parted.state.former
+    fixed = ranked([2, 3], None, merged)
+    assert numbers(fixed) == {2: ("t3", "t4")}
+    assert fixed.fixed == (titles[0],)
+    other = ranked([1], None, merged)
+    assert (numbers(other), other.fixed) == ({1: ("t2",)}, (titles[1],))
+
+
 # ------------------------------------------------------------------------------------------------------- ranking
 
 

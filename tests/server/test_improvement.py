@@ -74,6 +74,15 @@ def test_a_quick_ranking_comes_first_and_newer_evidence_does_not_wait(client, sh
     assert client.statuses[-1]["message"] == "4 failing tests, 7 passing tests"
 
 
+def test_a_run_without_failures_ends_the_better_ranking_and_is_shown_as_such(client, shop, record, gate):
+    client.initialize(shop, options={"technique": "cp"})
+    assert gate.begun.acquire(timeout=TIMEOUT_S)
+    for path in (shop / "tests").glob("test_*.py"):
+        path.write_text("def test_nothing():\n    pass\n")
+    record(shop)
+    status(client, "cp", "noFailingTests")
+
+
 def test_what_is_shown_stays_when_the_better_ranking_is_not_wanted_any_more(client, shop, gate):
     client.initialize(shop, options={"technique": "cp"})
     status(client, "ochiai", "ranking", "by ochiai until cp is computed")

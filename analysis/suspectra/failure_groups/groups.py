@@ -72,6 +72,9 @@ class FailureGroups:
         The result of grouping, which the next state reuses.
     next_number : int
         The number of the next new group.
+    former : tuple of FailureGroup
+        Groups that are part of others now, each with its last tests. They get their numbers back when they part again,
+        as happens in the middle of a run.
 
     Examples
     --------
@@ -87,6 +90,7 @@ class FailureGroups:
     ended: tuple[EndedGroup, ...]
     partition: Partition
     next_number: int
+    former: tuple[FailureGroup, ...] = ()
 
     @classmethod
     def from_spectrum(
@@ -116,24 +120,66 @@ class FailureGroups:
             found = partition(coverage, decisions)
         parts = found.parts
         names = [tuple(coverage.tests[test] for test in part.tests) for part in parts]
-        numbers, next_number = _numbers(names, previous)
+        known = _known(previous)
+        numbers, next_number = _numbers(names, known, previous.next_number if previous else 1)
         groups = [
             FailureGroup(
                 number, tests, tuple(coverage.tests[test] for test in part.tests if not covered[test]), part.halves
             )
             for number, tests, part in zip(numbers, names, parts, strict=True)
         ]
-        ended = _ended(previous.groups, groups) if previous else ()
+        heirs = {group.number: _heir(group, groups) for group in known if group.number not in numbers}
+        former = tuple(group for group in known if heirs.get(group.number) is not None)
+        before = {group.number for group in previous.former} if previous else set()
+        ended = [
+            EndedGroup(number, heir) for number, heir in sorted(heirs.items()) if heir is None or number not in before
+        ]
         groups.sort(key=lambda group: (-len(group.tests), group.number))
-        return cls(tuple(groups), ended, found, next_number)
+        return cls(tuple(groups), tuple(ended), found, next_number, former)
+
+    def holder_of(self, number: int) -> int | None:
+        """Return the group that holds most tests of a group.
+
+        Parameters
+        ----------
+        number : int
+            The number of a group, or of a former one.
+
+        Returns
+        -------
+        int or None
+            The number of a group; the same one while it exists. None where no test of it fails.
+
+        Examples
+        --------
+        >>> spectrum = Spectrum.from_matrix([[1, 0], [0, 1], *[[0, 0]] * 40], failed=[True, True, *[False] * 40])
+        >>> groups = FailureGroups.from_spectrum(spectrum)
+        >>> merged = FailureGroups.from_spectrum(spectrum, groups, Decisions().merge(["t1", "t2"]))
+        >>> merged.holder_of(1), merged.holder_of(2), merged.holder_of(3)
+        (1, 1, None)
+        """
+        if any(group.number == number for group in self.groups):
+            return number
+        return next((_heir(group, self.groups) for group in self.former if group.number == number), None)
 
 
-def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -> tuple[list[int], int]:
-    """Number the groups: each gets the number of the previous group with which it shares most tests, or a new one."""
+def _known(previous: FailureGroups | None) -> list[FailureGroup]:
+    """The groups of the previous run and the former ones, each with the tests by which it is found again."""
+    if previous is None:
+        return []
+    taken = {test for group in previous.former for test in group.tests}
+    current = (FailureGroup(group.number, tuple(sorted(_identifying(group) - taken))) for group in previous.groups)
+    return [*current, *previous.former]
+
+
+def _numbers(
+    names: Sequence[tuple[str, ...]], known: Sequence[FailureGroup], next_number: int
+) -> tuple[list[int], int]:
+    """Number the groups: each gets the number of the known group with which it shares most tests, or a new one."""
     group_of = {test: index for index, tests in enumerate(names) for test in tests}
     common: dict[tuple[int, int], int] = {}
-    for group in previous.groups if previous else ():
-        for test in _identifying(group):
+    for group in known:
+        for test in group.tests:
             if test in group_of:
                 pair = group.number, group_of[test]
                 common[pair] = common.get(pair, 0) + 1
@@ -141,7 +187,6 @@ def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -
     for number, index in sorted(common, key=lambda pair: (-common[pair], pair)):
         if index not in found and number not in found.values():
             found[index] = number
-    next_number = previous.next_number if previous else 1
     for index in sorted(range(len(names)), key=lambda index: (-len(names[index]), names[index])):
         if index not in found:
             found[index] = next_number
@@ -149,17 +194,8 @@ def _numbers(names: Sequence[tuple[str, ...]], previous: FailureGroups | None) -
     return [found[index] for index in range(len(names))], next_number
 
 
-def _ended(previous: Sequence[FailureGroup], current: Sequence[FailureGroup]) -> tuple[EndedGroup, ...]:
-    stays = {group.number for group in current}
-    return tuple(
-        EndedGroup(group.number, _heir(group, current))
-        for group in sorted(previous, key=lambda group: group.number)
-        if group.number not in stays
-    )
-
-
 def _heir(group: FailureGroup, current: Sequence[FailureGroup]) -> int | None:
-    tests = _identifying(group)
+    tests = set(group.tests)
     common = {other.number: len(tests.intersection(other.tests)) for other in current}
     best = min(common, key=lambda number: (-common[number], number), default=None)
     return best if best is not None and common[best] else None

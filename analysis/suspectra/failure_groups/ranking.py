@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, reduce
 
 import numpy as np
@@ -137,10 +137,16 @@ class GroupedRanking:
         The largest first, then by number: this order needs no ranking, and is the same in later runs.
     state : FailureGroups
         What the groups were computed from, and the groups of the previous run that ended.
+    fixed : tuple of str
+        The titles of groups none of whose tests fails any more.
+    titles : mapping of int to str
+        By number the last titles of former groups, which are part of others now, and of these others before that.
     """
 
     groups: tuple[RankedGroup, ...]
     state: FailureGroups
+    fixed: tuple[str, ...] = ()
+    titles: Mapping[int, str] = field(default_factory=dict)
 
     def of_test(self, name: str) -> RankedGroup | None:
         """The group of a failing test.
@@ -204,7 +210,16 @@ def rank_groups(
         )
         for group in state.groups
     ]
-    return GroupedRanking(tuple(ranked), state)
+    last = {one.group.number: one for one in previous.groups} if previous else {}
+
+    def title(number: int) -> str:
+        known = previous.titles.get(number) if previous else None
+        return last[number].title if known is None else known
+
+    joined = {group.number for group in state.former}
+    joined |= {holder for number in joined if (holder := state.holder_of(number)) in last}
+    fixed = tuple(title(ended.number) for ended in state.ended if ended.fixed)
+    return GroupedRanking(tuple(ranked), state, fixed, {number: title(number) for number in sorted(joined)})
 
 
 def _at(exception: str, spectrum: Spectrum, element: int) -> str:

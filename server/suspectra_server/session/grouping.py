@@ -218,7 +218,9 @@ class Grouping:
         else:
             self._groups = result.groups
             group = result.ranked.ranking.group
-            self._current = group.number if group else None
+            former = {one.number for one in result.groups.state.former}
+            if self._current not in former:  # otherwise it is shown again when it is a group again
+                self._current = group.number if group else None
             if waiting is not None or result.ranked is not self._ranked or self._shows_group:
                 self._show(result.ranked)
             self._shows_group = group is not None
@@ -244,7 +246,7 @@ def _group(wanted: _Wanted, disk: Disk, job: Job) -> _Grouped:
         previous=previous,
     )
     job.check()
-    fixed = _fixed(groups, previous)
+    fixed = tuple(plain(title, MAX_TEXT) for title in groups.fixed)
     if len(groups.groups) < 2:
         return _Grouped(replace(ranked, ranking=replace(ranking, fixed=fixed)) if fixed else ranked, groups)
     one = _current(groups, wanted.current)
@@ -259,15 +261,8 @@ def _group(wanted: _Wanted, disk: Disk, job: Job) -> _Grouped:
 
 def _current(groups: GroupedRanking, number: int | None) -> RankedGroup:
     """The group of a number, or the one that it is a part of now, or the first."""
-    heirs = {ended.number: ended.part_of for ended in groups.state.ended}
-    found = {one.group.number: one for one in groups.groups}
-    return found.get(number or 0) or found.get(heirs.get(number or 0) or 0) or groups.groups[0]
-
-
-def _fixed(groups: GroupedRanking, previous: GroupedRanking | None) -> tuple[str, ...]:
-    """The titles of groups whose tests pass now."""
-    title = {one.group.number: one.title for one in previous.groups} if previous else {}
-    return tuple(plain(title[ended.number], MAX_TEXT) for ended in groups.state.ended if ended.fixed)
+    holder = groups.state.holder_of(number) if number is not None else None
+    return next((one for one in groups.groups if one.group.number == holder), groups.groups[0])
 
 
 def _overviews(groups: GroupedRanking) -> tuple[Group, ...]:

@@ -120,8 +120,9 @@ class Jobs:
             self._running.cancelled = True
 
     def busy(self, key: Hashable) -> bool:
-        """Whether a job of that kind waits or runs."""
-        return key in self._waiting or (self._running is not None and self._running.key == key)
+        """Whether a job of that kind waits or runs; one that was cancelled will deliver nothing."""
+        running = self._running
+        return key in self._waiting or (running is not None and running.key == key and not running.cancelled)
 
     def stop(self) -> None:
         """Drop every job and let the thread end."""

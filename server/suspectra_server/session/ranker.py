@@ -132,8 +132,7 @@ class Ranker:
             state = State.ERROR if there else State.NO_EVIDENCE
             ranking = Ranking(state, str(error.problem), technique, (error.problem,))
         unfinished = first is not technique and ranking.report is not None
-        if unfinished:
-            ranking = ranking.until(technique)
+        ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
         return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing(), unfinished)
 
     def improve(self, ranked: Ranked, wanted: Wanted, job: Job) -> Ranked:
