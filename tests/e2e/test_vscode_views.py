@@ -148,7 +148,7 @@ def test_techniques_are_previewed(opened, ledger, wait, document):
 
 @pytest.mark.long
 def test_the_view_groups_filters_and_says_what_is_left(opened, wait, document):
-    bench, fault = opened()
+    bench, fault = opened({"suspectra.technique": "ochiai"})  # so that the first suspects are in several files
     page = bench.page
     everything = bench.suspects()
 
@@ -224,7 +224,10 @@ def test_an_explanation_keeps_up(opened, ledger, wait, document):
     wait(lambda: bench.cursor()[1] == ledger.ranked()[0][1], "the first suspect")
     bench.command("Suspectra: Explain Suspect")
     inside.locator("pre", has_text="_tax_by_days(category").wait_for()
-    bench.command("Suspectra: Next Suspect")
+    ranked = [place[1] for place in ledger.ranked()]
+    for line in ranked[1 : ranked.index(fault) + 1]:
+        bench.command("Suspectra: Next Suspect")
+        wait(lambda line=line: bench.cursor()[1] == line, "the next suspect")
     inside.locator("pre", has_text=FAULT).wait_for()
     assert inside.locator(".chart [role=img]").first.get_attribute("aria-label") == "failing: 3 of 3"
     document(bench, "vscode-explain.png")
@@ -355,6 +358,7 @@ def test_five_thousand_suspects_stay_smooth(workbench, make_project, tmp_path, w
     wait(bench.suspects, "suspects in the view")
     assert bench.status() == "Suspectra: 5000 suspects"
     assert len(bench.suspects()) < 100  # what can be seen, and little more
+    highest = bench.suspects()[0]
     bench.page.locator(ROWS).first.click()
     started = time.perf_counter()
     bench.press("End")
@@ -362,7 +366,7 @@ def test_five_thousand_suspects_stay_smooth(workbench, make_project, tmp_path, w
     last = time.perf_counter() - started
     started = time.perf_counter()
     bench.press("Home")
-    wait(lambda: "line 2," in bench.suspects()[0], "the first suspect")
+    wait(lambda: bench.suspects()[0] == highest, "the first suspect")
     first = time.perf_counter() - started
     record_property("5000 suspects", f"to the last in {last:.2f} s, back in {first:.2f} s")
 
