@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from suspectra.arrays import Ints, Row
+from suspectra.arrays import Ints, Row, distinct
 from suspectra.evidence.coverage_data import (
     MAX_LINES,
     CoverageData,
@@ -132,7 +132,7 @@ class Hits:
             The hits of the file.
         """
         if source is None:
-            line = np.unique(hits.line).astype(np.int32)
+            line = distinct(hits.line).astype(np.int32)
             file = MeasuredFile(path, None, line, line, np.full(len(line), -1, np.int32), ())
             index: Ints = np.searchsorted(line, hits.line)
         else:
@@ -202,7 +202,7 @@ class Hits:
 
 
 def _pairs(row: Ints, column: Ints, columns: int) -> tuple[Ints, Ints]:
-    keys = np.unique(row * columns + column)
+    keys = distinct(row * columns + column)
     return (keys // columns).astype(np.int32), keys % columns
 
 
@@ -227,5 +227,5 @@ def _function_at(file: MeasuredFile, line: Ints) -> Ints:
 def _distinct(row: Ints, line: Ints) -> tuple[Ints, Ints]:
     """The distinct pairs of a known row and a line number, sorted."""
     keep = (row >= 0) & (line > 0)
-    keys = np.unique(row[keep].astype(np.int64) * (2 * MAX_LINES) + line[keep])
+    keys = distinct(row[keep].astype(np.int64) * (2 * MAX_LINES) + line[keep])
     return keys // (2 * MAX_LINES), keys % (2 * MAX_LINES)

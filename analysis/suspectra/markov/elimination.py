@@ -88,10 +88,12 @@ class Factors:
             forward, backward = next_forward, next_backward
         if progress:
             progress(0.4)
+        check()
         size = len(plan.top)
         rest = np.zeros((size, size))
         rest[plan.top_low, plan.top_high] = forward
         rest[plan.top_high, plan.top_low] = backward
+        check()
         self._from_root = rest[0, 1:].copy()
         top_pivots = self.pivots[plan.top[1:]]
         inverse = _inverse(rest[1:, 1:], rest[1:, 0].copy(), top_pivots, has_pivots)
@@ -323,6 +325,7 @@ def _inverse(rates: Floats, to_root: Floats, pivots: Floats, given: bool) -> Flo
     All products are of non-negative numbers, and almost all work is matrix multiplication. `pivots` is filled in, or
     read if `given`. The diagonal of `rates` is ignored.
     """
+    check()
     n = len(rates)
     if n <= SMALL:
         return _small_inverse(rates, to_root, pivots, given)

@@ -136,6 +136,7 @@ class Plan:
             dense_saved = SECONDS_DENSE * (float(remaining) ** 3 - float(remaining - count) ** 3)
             if not count or remaining <= SMALL or pairs * SECONDS_A_PAIR > dense_saved:
                 break
+            check()
             level, key = _level(n, chosen, low, high)
             self.levels.append(level)
             low, high = key // n, key % n
@@ -179,7 +180,10 @@ def _undirected(rates: FloatMatrix) -> tuple[Ints, tuple[Ints, Ints], tuple[Ints
     n = rates.shape[0]
     source = np.repeat(np.arange(n, dtype=np.int64), np.diff(rates.indptr))
     target = rates.indices.astype(np.int64)
-    key, edge = np.unique(np.minimum(source, target) * n + np.maximum(source, target), return_inverse=True)
+    keys = np.minimum(source, target) * n + np.maximum(source, target)
+    check()
+    key, edge = np.unique(keys, return_inverse=True)
+    check()
     edge = edge.reshape(-1)
     up, down = np.flatnonzero(source < target), np.flatnonzero(source > target)
     return key, (edge[up], up), (edge[down], down)
@@ -201,6 +205,7 @@ def _level(n: int, chosen: Bools, low: Ints, high: Ints) -> tuple[_Level, Ints]:
     left, right = _pairs_within(start, count)
     kept = np.flatnonzero(~leaving)
     keys = np.concatenate([low[kept] * n + high[kept], neighbour[left] * np.int64(n) + neighbour[right]])
+    check()
     key, where = np.unique(keys, return_inverse=True)
     where = where.reshape(-1)
     level = _Level(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from suspectra.arrays import Floats, Ints
+from suspectra.cancellation import check
 from suspectra.report import RankedReport
 
 
@@ -58,10 +59,13 @@ class Locations:
         is_left[[one for one in excluded if 0 <= one < len(elements)]] = False
         left = np.flatnonzero(is_left)
         keys = (elements.end_line[left], elements.line[left], elements.file[left])
+        check()
         order = np.lexsort((report.level[left], *keys))
+        check()
         opens = np.ones(len(left), bool)
         opens[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
         first = left[order[opens]]
+        check()
         ascending = np.argsort(first)
         of_element = np.full(len(elements), -1, np.int64)
         of_element[left[order]] = np.argsort(ascending)[np.cumsum(opens) - 1]

@@ -93,9 +93,10 @@ class Structure:
         named = [(_pairs(edges, count), weight) for edges, weight in kinds if edges is not None and weight > 0]
         if not named:
             return np.zeros((0, 2), np.int64), np.zeros(0)
-        both = np.sort(np.concatenate([edges for edges, _ in named]), axis=1)
-        weight = np.repeat([w for _, w in named], [len(edges) for edges, _ in named]).astype(float)
         check()
+        both = np.sort(np.concatenate([edges for edges, _ in named]), axis=1)
+        check()
+        weight = np.repeat([w for _, w in named], [len(edges) for edges, _ in named]).astype(float)
         differ = both[:, 0] != both[:, 1]
         key, which = np.unique(both[differ] @ np.array([count, 1]), return_inverse=True)
         check()

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from suspectra.arrays import Bools, Ints
+from suspectra.arrays import Bools, Ints, distinct
 from suspectra.cancellation import check, checked
 from suspectra.program.flow_graph import FlowGraph
 from suspectra.spectrum import EdgeKind, Edges, Elements, Spectrum
@@ -81,7 +81,7 @@ class DynamicFlow:
         pairs = np.concatenate([inside[same_node], np.stack([last, first], axis=1)]).astype(np.int64)
         check()
         # one number for each pair sorts many times faster than rows of two
-        both = np.unique(pairs[pairs[:, 0] != pairs[:, 1]] @ np.array([1 << 32, 1]))
+        both = distinct(pairs[pairs[:, 0] != pairs[:, 1]] @ np.array([1 << 32, 1]))
         return np.stack([both >> 32, both & 0xFFFFFFFF], axis=1)
 
     @classmethod
@@ -125,7 +125,7 @@ class DynamicFlow:
         known = _known(graphs, len(edges))
         by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
         by_lines &= edges.kind is EdgeKind.ARC
-        parts = [cls.from_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in graphs)]
+        parts = [cls.from_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in checked(graphs))]
         return replace(_joined(parts), _terms=terms)
 
     @classmethod
