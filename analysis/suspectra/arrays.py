@@ -1,5 +1,5 @@
-"""Type aliases for arrays, and what NumPy and SciPy leave open. The docstrings give the shapes, and the widths of numbers
-that matter.
+"""Type aliases for arrays, and what NumPy and SciPy leave open. The docstrings give the shapes, and the widths of
+numbers that matter.
 """
 
 from __future__ import annotations

@@ -125,7 +125,8 @@ class DynamicFlow:
         known = _known(graphs, len(edges))
         by_lines = traversed & ~np.isin(edges.file, np.unique(edges.file[known]))
         by_lines &= edges.kind is EdgeKind.ARC
-        parts = [cls.from_lines(spectrum.elements, edges, by_lines), *(_of_graph(g, traversed) for g in checked(graphs))]
+        of_graphs = (_of_graph(graph, traversed) for graph in checked(graphs))
+        parts = [cls.from_lines(spectrum.elements, edges, by_lines), *of_graphs]
         return replace(_joined(parts), _terms=terms)
 
     @classmethod
