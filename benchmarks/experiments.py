@@ -28,8 +28,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
 
 from suspectra.experiments.machine import FreshRuns, Machine
-from suspectra.experiments.runs import Switch
-from suspectra.experiments.switching import BATCH, SwitchedTest
+from suspectra.experiments.repeated_test import BATCH, RepeatedTest
+from suspectra.experiments.switching import Switch, switches
 
 ROOT = Path(__file__).parents[1]
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:pytest-lsp")
@@ -103,29 +103,29 @@ def processor_s(do: Callable[[], object]) -> float:
 
 
 def measured(folder: Path, file: str, test: str, runs: int, fresh_runs: int) -> dict[str, float]:
-    def with_machine(use: Callable[[SwitchedTest, Machine, list[Switch]], object]) -> float:
+    def with_machine(use: Callable[[RepeatedTest, Machine, list[Switch]], object]) -> float:
         def run() -> None:
             with Machine(PYTEST, folder, file, [test]) as machine:
-                switched = SwitchedTest(test, machine)
-                use(switched, machine, list(islice(switched.switches(), runs)))
+                repeated = RepeatedTest(test, machine)
+                use(repeated, machine, list(islice(switches(repeated.trace), runs)))
 
         return processor_s(run)
 
-    def nothing(switched: SwitchedTest, machine: Machine, switches: list[Switch]) -> None:
-        made.update(decisions=len(switched.trace.decisions), runs=len(switches))
-        few.extend(switches[:fresh_runs])
+    def nothing(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+        made.update(decisions=len(repeated.trace.decisions), runs=len(chosen))
+        few.extend(chosen[:fresh_runs])
 
-    def together(switched: SwitchedTest, machine: Machine, switches: list[Switch]) -> None:
-        again = list(islice(cycle(switches), runs))
+    def together(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+        again = list(islice(cycle(chosen), runs))
         for first in range(0, runs, BATCH):
-            machine.switch(test, again[first : first + BATCH], steps=STEPS, seconds=SECONDS, control=True)
+            machine.alter(test, again[first : first + BATCH], steps=STEPS, seconds=SECONDS, control=True)
 
-    def alone(switched: SwitchedTest, machine: Machine, switches: list[Switch]) -> None:
-        for switch in islice(cycle(switches), runs):
-            machine.switch(test, [switch], steps=STEPS, seconds=SECONDS)
+    def alone(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+        for switch in islice(cycle(chosen), runs):
+            machine.alter(test, [switch], steps=STEPS, seconds=SECONDS)
 
-    def investigation(switched: SwitchedTest, machine: Machine, switches: list[Switch]) -> None:
-        list(islice(switched.experiments(time.monotonic() + 600), len(switches)))
+    def investigation(repeated: RepeatedTest, machine: Machine, chosen: list[Switch]) -> None:
+        list(repeated.experiments(chosen, time.monotonic() + 600))
 
     made: dict[str, float] = {}
     few: list[Switch] = []
@@ -134,7 +134,7 @@ def measured(folder: Path, file: str, test: str, runs: int, fresh_runs: int) -> 
     for name, use in (("together", together), ("alone", alone), ("investigation", investigation)):
         made[name] = (made["runs"] if use is investigation else runs) / max(with_machine(use) - start, 1e-3)
     fresh = FreshRuns(PYTEST, folder, file)
-    made["fresh"] = len(few) / processor_s(lambda: fresh.switch(test, few, steps=STEPS, seconds=SECONDS))
+    made["fresh"] = len(few) / processor_s(lambda: fresh.alter(test, few, steps=STEPS, seconds=SECONDS))
     return made
 
 

@@ -38,14 +38,14 @@ class Outcome(str, Enum):
 
 @dataclass(frozen=True)
 class Experiment:
-    """A failing test that was run again with one thing altered.
+    """A test that was run again with one thing altered.
 
     Parameters
     ----------
     test : str
         Its name, as the evidence has it.
     kind : str
-        What was done, ``switch`` for now.
+        What was done: ``switch`` a decision, put in another ``value``, or run a ``mutant``.
     file : str
         Where it was done: relative to the workspace, forward slashes.
     line, end_line : int
@@ -53,17 +53,21 @@ class Experiment:
     column : int
         Where it begins, in bytes from 0.
     place : str
-        What it is: ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or ``case``.
+        What it is. A decision: ``if``, ``while``, ``for``, ``conditional``, ``operand``, ``comprehension`` or
+        ``case``. Where a value is put in: what gets it. Of a mutant: the kind of mutation.
     instance : int
         How many times the place had been reached, this one included; `EVERY` for each time.
     action : str
         How a decision came out then: ``true`` or ``false``, or ``other`` for the opposite of what it was each time.
+        Of other kinds: what was done in a word.
     outcome : Outcome
         How the test ended.
     seconds : float
         How long it took.
     guard : bool
         An arm of its ``if`` ends by raising: not to raise may hide the symptom alone.
+    detail : str
+        What was put in: the text of a value, or of a mutation such as ``>`` → ``>=``. Empty for a decision.
 
     Examples
     --------
@@ -86,15 +90,21 @@ class Experiment:
     outcome: Outcome
     seconds: float
     guard: bool = False
+    detail: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str, int, int, str, int]:
+    def key(self) -> tuple[str, str, str, int, int, str, int, str]:
         """What was tried: only the newest experiment of a key counts."""
-        return self.test, self.kind, self.file, self.line, self.column, self.place, self.instance
+        return self.test, self.kind, self.file, self.line, self.column, self.place, self.instance, self.detail
 
     @property
     def condition(self) -> str:
         """What was different, as the end of a sentence: ``if this comes out false the 3rd time``."""
+        if self.kind == "mutant":
+            return f"with {self.detail}"
+        if self.kind == "value":
+            at = "" if self.instance == EVERY else f" the {_nth(self.instance)} time"
+            return f"with {self.place} = {self.detail}{at}"
         if self.place == "for":
             return "if this loop has no round" if self.instance == EVERY else f"if this loop ends at {self._round}"
         how = "comes out the other way" if self.action == "other" else f"comes out {self.action}"

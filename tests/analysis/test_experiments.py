@@ -19,8 +19,8 @@ from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import EVERY, Experiment, Outcome
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.machine import FreshRuns, Machine
-from suspectra.experiments.runs import Switch
-from suspectra.experiments.switching import SwitchedTest
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.switching import Switch, switches
 from suspectra_recorder.folders import RecordingError
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "experiments"
@@ -85,7 +85,7 @@ def switched(machine, test, text, project, *, instance=EVERY, steps=1_000, secon
     trace = machine.trace(name_of(test), 10.0)
     assert trace.answer.outcome is Outcome.FAILED, trace.answer
     switch = Switch(place_in(trace, text, project), instance)
-    (answer,), _ = machine.switch(name_of(test), [switch], steps=steps, seconds=seconds)
+    (answer,), _ = machine.alter(name_of(test), [switch], steps=steps, seconds=seconds)
     return answer
 
 
@@ -123,7 +123,7 @@ def test_endless_loops_end_after_some_steps(machine, project):
 def test_a_run_is_limited_and_the_next_one_is_not_harmed(machine, project, test, text, outcome):
     trace = machine.trace(name_of(test), 10.0)
     taken = trace.places[int(trace.decisions[0]) // 2]
-    (answer, other), _ = machine.switch(name_of(test), [Switch(taken, EVERY), Switch(taken, 9)], steps=100, seconds=1.5)
+    (answer, other), _ = machine.alter(name_of(test), [Switch(taken, EVERY), Switch(taken, 9)], steps=100, seconds=1.5)
     assert (answer.outcome, other.outcome) == (outcome, Outcome.NOT_REACHED)
 
 
@@ -139,21 +139,21 @@ def test_a_run_writes_no_report_and_loads_no_worker(machine, project):
 
 
 def test_what_one_run_leaves_behind_does_not_change_the_next(machine):
-    test = SwitchedTest(name_of("test_left_behind"), machine)
+    test = RepeatedTest(name_of("test_left_behind"), machine)
     assert test._together
-    made = list(test.experiments(time.monotonic() + 20))
+    made = list(test.experiments(switches(test.trace), time.monotonic() + 20))
     assert not test._together, "the unaltered run after the others differed"
     assert {one.place: one.outcome for one in made} == {"if": Outcome.PASSED, "operand": Outcome.FAILED}
 
 
 def test_a_test_that_depends_on_chance_is_refused(machine):
     with pytest.raises(EvidenceError, match=r"two runs of .*test_chance differ: .*chance\.py:7"):
-        SwitchedTest(name_of("test_chance"), machine)
+        RepeatedTest(name_of("test_chance"), machine)
 
 
 def test_a_test_that_passes_alone_is_refused(machine):
     with pytest.raises(EvidenceError, match="test_that_passes passes when it runs alone"):
-        SwitchedTest(name_of("test_that_passes"), machine)
+        RepeatedTest(name_of("test_that_passes"), machine)
 
 
 def test_fresh_processes_find_the_same(machine, project):
@@ -162,7 +162,7 @@ def test_fresh_processes_find_the_same(machine, project):
     trace = fresh.trace(test, 10.0)
     assert not trace.difference(machine.trace(test, 10.0))
     switch = Switch(place_in(trace, "if amount > 10", project), EVERY)
-    (answer,), _ = fresh.switch(test, [switch], steps=1_000, seconds=10.0)
+    (answer,), _ = fresh.alter(test, [switch], steps=1_000, seconds=10.0)
     assert answer.outcome is Outcome.PASSED
 
 
@@ -249,7 +249,8 @@ def test_nothing_is_left_running_when_the_command_is_killed_or_interrupted(tmp_p
 def test_nothing_is_left_running_when_a_test_crashes(tmp_path, hanging):
     mark = hanging(end="import os; os.abort()")
     with Machine(PYTEST, tmp_path, "test_waiting.py", ["test_waiting.py::test_it"]) as machine:
-        (one,) = SwitchedTest("test_waiting.py::test_it", machine).experiments(time.monotonic() + 20)
+        test = RepeatedTest("test_waiting.py::test_it", machine)
+        (one,) = test.experiments(switches(test.trace), time.monotonic() + 20)
         assert one.outcome is Outcome.CRASHED
         until(lambda: not processes_with(mark))
 

@@ -1,6 +1,7 @@
 """Sources whose decisions ask a switchboard do what they did, and go the other way where that is asked for."""
 # ruff: noqa: E501 - programs of one line each, as a table
 
+import ast
 import sys
 import traceback
 
@@ -16,7 +17,8 @@ NAME = "__suspectra_board__"
 def loaded(source, board=None, path="program.py"):
     """The namespace of an instrumented source, and its board."""
     board = board or Switchboard()
-    tree, sites = instrument(source.encode(), path, NAME, board.next)
+    tree = ast.parse(source, path)
+    sites = instrument(tree, NAME, board.next)
     board.add(path, sites)
     names = {"__name__": "program"}
     exec(with_cells(compile(tree, path, "exec"), NAME, board), names)
@@ -61,7 +63,8 @@ def test_a_program_does_what_it_did(name):
     if expected is not None:
         assert kinds(board) == expected.split()
     for argument in arguments:
-        board.note(1_000)
+        board.limit(1_000)
+        board.note()
         assert names["f"](argument) == plain["f"](argument)
         board.leave()
     assert not any(board._kept.values())
@@ -113,7 +116,8 @@ SWITCHED = [
 @pytest.mark.parametrize(("source", "argument", "number", "instance", "expected"), SWITCHED)
 def test_a_decision_comes_out_the_other_way(source, argument, number, instance, expected):
     names, board = loaded(source)
-    board.switch("program.py", number, instance, 1_000)
+    board.limit(1_000)
+    board.switch("program.py", number, instance)
     assert names["f"](argument) == expected
     board.leave()
     plain = {}
@@ -123,7 +127,8 @@ def test_a_decision_comes_out_the_other_way(source, argument, number, instance, 
 
 def test_decisions_are_noted_in_their_order():
     names, board = loaded(SAME["truths"][0])
-    noted = board.note(100)
+    board.limit(100)
+    noted = board.note()
     names["f"]("")
     names["f"]("zz")
     assert [(decision // 2, decision % 2) for decision in noted] == [
@@ -134,14 +139,16 @@ def test_decisions_are_noted_in_their_order():
 
 def test_a_source_that_is_loaded_later_is_switched_too():
     board = Switchboard()
-    switched = board.switch("program.py", 0, EVERY, 1_000)
+    board.limit(1_000)
+    switched = board.switch("program.py", 0, EVERY)
     names, _ = loaded("def f(x):\n    return 1 if x else 2", board)
     assert (names["f"](True), switched()) == (2, 1)
 
 
 def test_an_endless_loop_ends_after_some_steps_and_may_clean_up():
     names, board = loaded("def f(x):\n    while x:\n        pass\ndef g(x):\n    return x or 1")
-    board.switch("program.py", 0, EVERY, 100)
+    board.limit(100)
+    board.switch("program.py", 0, EVERY)
     with pytest.raises(StepsSpent):
         names["f"](False)
     assert board.stopped

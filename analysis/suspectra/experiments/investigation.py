@@ -15,7 +15,8 @@ from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import Experiment
 from suspectra.experiments.log import ExperimentLog
 from suspectra.experiments.machine import FreshRuns, Machine
-from suspectra.experiments.switching import SwitchedTest
+from suspectra.experiments.repeated_test import RepeatedTest
+from suspectra.experiments.switching import switches
 
 CAN_FORK = hasattr(os, "fork")
 """Whether runs are children of a process that waits."""
@@ -117,14 +118,14 @@ class Investigation:
                     now = time.monotonic()
                     end = now + max(began + self.seconds - now, 0) / (len(self.tests) - number)
                     try:
-                        switched = self._switched(test, machines)
-                        for experiment in switched.experiments(end, known):
-                            log.add(experiment, switched.trace.sources)
+                        repeated = self._repeated(test, machines)
+                        for experiment in repeated.experiments(switches(repeated.trace), end, known):
+                            log.add(experiment, repeated.trace.sources)
                             runs += 1
                             share = min((time.monotonic() - began) / self.seconds, 1.0)
                             self.notify(Progress(test.name, number + 1, len(self.tests), runs, share))
                             yield experiment
-                        finished += switched.complete
+                        finished += repeated.complete
                     except EvidenceError as error:
                         self.problems.append(error.problem)
                     left[test.file] -= 1
@@ -135,11 +136,15 @@ class Investigation:
             for machine in machines.values():
                 machine.close()
 
-    def _switched(self, test: FailingTest, machines: dict[str, Machine | FreshRuns]) -> SwitchedTest:
+    def _repeated(self, test: FailingTest, machines: dict[str, Machine | FreshRuns]) -> RepeatedTest:
         if test.file not in machines:
             machines[test.file] = self._machine(test.file)
             self.problems += machines[test.file].notices
-        return SwitchedTest(test.name, machines[test.file])
+        repeated = RepeatedTest(test.name, machines[test.file])
+        if not len(repeated.trace.decisions):
+            cause = f"{test.name} makes no decision in code that may be a suspect"
+            raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
+        return repeated
 
     def _machine(self, file: str) -> Machine | FreshRuns:
         if not CAN_FORK:

@@ -14,24 +14,24 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from suspectra.cancellation import Token, check
 from suspectra.errors import EvidenceError, Problem, SuspectraError
-from suspectra.experiments.runs import Answer, Runs, Switch, Trace, answer_of, request
+from suspectra.experiments.runs import Job, Runs, request
 from suspectra.processes.events import Ended, Event, Output
 from suspectra.processes.runner import Program, Streams, run
 from suspectra.processes.watchdog import Watchdog
 from suspectra_recorder.experiments.order import Order
-from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
 
 START_S = 120.0
 """Seconds that collecting the tests of a module may take."""
 
 _LOOK_S = 0.1
 _GRACE_S = 5.0
-_LAST_LINES = 15  # of what a machine printed that did not come to wait
+_LAST_LINES = 15  # of the output of a process that did not start to wait
 
 
 class Machine(Runs):
@@ -47,6 +47,8 @@ class Machine(Runs):
         The test module, relative to the workspace.
     tests : sequence of str
         The node ids of its tests that will be asked for.
+    kinds : sequence of str
+        The kinds of jobs that will be asked for, besides those that need no preparation.
 
     Attributes
     ----------
@@ -63,14 +65,21 @@ class Machine(Runs):
         When the tests can't be collected.
     """
 
-    def __init__(self, command: Sequence[str], workspace: Path, file: str, tests: Sequence[str]):
+    def __init__(
+        self,
+        command: Sequence[str],
+        workspace: Path,
+        file: str,
+        tests: Sequence[str],
+        kinds: Sequence[str] = (),
+    ):
         self._scratch = tempfile.mkdtemp(prefix="suspectra-")
         self._token, self._printed = Token(), deque[str](maxlen=_LAST_LINES)
         self._rest = b""
         self._channel, theirs = socket.socketpair()
         self._channel.settimeout(_LOOK_S)
         environment = dict(os.environ)
-        Order(str(workspace), tuple(tests), self._scratch, theirs.fileno()).put_into(environment)
+        Order(str(workspace), tuple(tests), tuple(kinds), self._scratch, theirs.fileno()).put_into(environment)
         self._watchdog = Watchdog(environment)
         program = Program(
             (*command, str(workspace / file)),
@@ -96,12 +105,12 @@ class Machine(Runs):
 
     def _run(self, program: Program) -> None:
         try:
-            run(program, self._token, self._heard)
+            run(program, self._token, self._on_event)
         except EvidenceError as error:
             self._error = error
         self._started.set()
 
-    def _heard(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if isinstance(event, Output):
             self._printed.extend(event.lines)
         self._started.set()
@@ -113,30 +122,20 @@ class Machine(Runs):
             self._thread.join(_GRACE_S)
             if self._error is not None:
                 raise self._error from None
-            said = next((line for line in reversed(self._printed) if line.strip()), "it printed nothing")
+            last = next((line for line in reversed(self._printed) if line.strip()), "it printed nothing")
             raise EvidenceError(
-                Problem(file, "", f"pytest ended before it collected it: {said.strip()}", "run pytest on it alone")
+                Problem(file, "", f"pytest ended before it collected it: {last.strip()}", "run pytest on it alone")
             ) from None
         except TimeoutError:
             cause = f"it was not collected within {START_S:.0f} s"
-            raise EvidenceError(Problem(file, "", cause, "look what it does while it is imported")) from None
+            raise EvidenceError(Problem(file, "", cause, "look at what it does while it is imported")) from None
 
-    def trace(self, test: str, seconds: float) -> Trace:
-        """Run a test unaltered, and take note of its decisions."""
-        self._ask(request(test, [None], steps=MAX_DECISIONS, seconds=seconds))
-        return Trace.from_answer(next(self._answers(seconds)))
+    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
+        """Run a test once for each job, in one process as long as that lives."""
+        self._send(request(test, jobs, steps=steps, seconds=seconds))
+        return list(islice(self._answers(seconds), len(jobs)))
 
-    def switch(
-        self, test: str, switches: Sequence[Switch], *, steps: int, seconds: float, control: bool = False
-    ) -> tuple[list[Answer], Trace | None]:
-        """Run a test altered, once for each switch, in one process as long as that lives."""
-        jobs = [*switches, *[None] * control]
-        self._ask(request(test, jobs, steps=steps, seconds=seconds))
-        answers = self._answers(seconds)
-        found = [answer_of(next(answers)) for _ in switches]
-        return found, Trace.from_answer(next(answers)) if control else None
-
-    def _ask(self, what: dict[str, Any]) -> None:
+    def _send(self, what: dict[str, Any]) -> None:
         try:
             self._channel.sendall(json.dumps(what).encode() + b"\n")
         except OSError:
@@ -191,39 +190,33 @@ class FreshRuns(Runs):
         The test module, relative to the workspace.
     """
 
-    together = frozenset[str]()
-    notices: tuple[Problem, ...] = ()
-
     def __init__(self, command: Sequence[str], workspace: Path, file: str):
         self._command, self._workspace, self._file = tuple(command), workspace, file
 
-    def trace(self, test: str, seconds: float) -> Trace:
-        """Run a test unaltered, and take note of its decisions."""
-        return Trace.from_answer(self._answer(test, None, MAX_DECISIONS, seconds))
+    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
+        """Run a test once for each job, each in a process of its own."""
+        return [self._answer(request(test, [job], steps=steps, seconds=seconds)) for job in jobs]
 
-    def switch(
-        self, test: str, switches: Sequence[Switch], *, steps: int, seconds: float, control: bool = False
-    ) -> tuple[list[Answer], Trace | None]:
-        """Run a test altered, once for each switch."""
-        found = [answer_of(self._answer(test, switch, steps, seconds)) for switch in switches]
-        return found, self.trace(test, seconds) if control else None
-
-    def _answer(self, test: str, job: Switch | None, steps: int, seconds: float) -> dict[str, Any]:
+    def _answer(self, what: dict[str, Any]) -> dict[str, Any]:
+        test, seconds = what["test"], what["seconds"]
         check()
         scratch = Path(tempfile.mkdtemp(prefix="suspectra-"))
         answers = scratch / "answers"
         answers.touch()
         environment = dict(os.environ)
-        what = json.dumps(request(test, [job], steps=steps, seconds=seconds))
-        Order(str(self._workspace), (test,), str(scratch), request=what, answers=str(answers)).put_into(environment)
+        kinds = tuple(job["kind"] for job in what["jobs"])
+        order = Order(
+            str(self._workspace), (test,), kinds, str(scratch), request=json.dumps(what), answers=str(answers)
+        )
+        order.put_into(environment)
         arguments = (*self._command, str(self._workspace / self._file))
         program = Program(arguments, str(self._workspace), environment, timeout=seconds + START_S, guarded=True)
         try:
             ended = run(program)
-            greeting, *said = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
-            if said:
-                found: dict[str, Any] = said[0]
-                return found
+            greeting, *found = map(json.loads, answers.read_bytes().splitlines() or [b"{}"])
+            if found:
+                answer: dict[str, Any] = found[0]
+                return answer
             if test not in greeting.get("tests", ()):
                 raise EvidenceError(missing(self._file, test, greeting.get("errors", ())))
             return {"outcome": _cut_off(ended), "exception": "", "seconds": ended.seconds}

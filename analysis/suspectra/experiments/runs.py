@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from suspectra.arrays import Ints
-from suspectra.experiment import Outcome
+from suspectra.errors import Problem
+from suspectra.experiment import Experiment, Outcome
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+TRACE = {"kind": "trace"}
+"""The job that changes nothing, and notes decisions."""
 
 MEMORY, FILE_SIZE = 2 << 30, 64 << 20
 """Bytes that an altered run may take besides what the waiting process has, and may write into a file."""
@@ -41,28 +47,13 @@ class Place(NamedTuple):
     guard: bool
 
 
-class Switch(NamedTuple):
-    """What is altered in a run: one decision comes out the other way.
-
-    Parameters
-    ----------
-    place : Place
-        The decision.
-    instance : int
-        Its how many-th time, from 1, or `suspectra.experiment.EVERY`.
-    """
-
-    place: Place
-    instance: int
-
-
 class Answer(NamedTuple):
     """How an altered run ended.
 
     Parameters
     ----------
     outcome : Outcome
-        In words.
+        Whether it passed, and if not, why.
     seconds : float
         How long the test took.
     exception : str
@@ -96,12 +87,12 @@ class Trace:
     sources: Mapping[str, str]
 
     @classmethod
-    def from_answer(cls, said: Mapping[str, Any]) -> Trace:
-        """What a machine answered to a request without alteration.
+    def from_answer(cls, answer: Mapping[str, Any]) -> Trace:
+        """What a machine answered to a job like `TRACE`.
 
         Parameters
         ----------
-        said : mapping
+        answer : mapping
             As JSON has it.
 
         Returns
@@ -111,14 +102,14 @@ class Trace:
         """
         places: list[Place] = []
         moved = np.zeros(1, np.int64)
-        for path, first, sites in sorted(said.get("sites", ())):
+        for path, first, sites in sorted(answer.get("sites", ())):
             if first + len(sites) > len(moved):
                 moved = np.concatenate([moved, np.zeros(first + len(sites) - len(moved), np.int64)])
             moved[first : first + len(sites)] = np.arange(len(places), len(places) + len(sites))
             for number, (kind, line, column, end_line, _, guard) in enumerate(sites):
                 places.append(Place(path, number, kind, line, column, end_line, guard))
-        raw = np.array(said.get("decisions", ()), np.int64)
-        return cls(answer_of(said), tuple(places), 2 * moved[raw // 2] + raw % 2, said.get("sources", {}))
+        raw = np.array(answer.get("decisions", ()), np.int64)
+        return cls(answer_of(answer), tuple(places), 2 * moved[raw // 2] + raw % 2, answer.get("sources", {}))
 
     def difference(self, other: Trace) -> str:
         """The first decision in which another run differs, in words; empty where there is none.
@@ -140,14 +131,14 @@ class Trace:
             return "it loads other sources"
         if len(differing):
             at = int(differing[0])
-            return f"decision {at + 1}: {self._said(int(ours[at]))}, then {self._said(int(theirs[at]))}"
+            return f"decision {at + 1}: {self._in_words(int(ours[at]))}, then {self._in_words(int(theirs[at]))}"
         if len(ours) != len(theirs):
             return f"it makes {len(ours)} decisions, then {len(theirs)}"
         if (self.answer.outcome, self.answer.exception) != (other.answer.outcome, other.answer.exception):
             return f"it ends as {self._end()}, then as {other._end()}"
         return ""
 
-    def _said(self, decision: int) -> str:
+    def _in_words(self, decision: int) -> str:
         place = self.places[decision // 2]
         return f"{place.file}:{place.line} came out {'true' if decision % 2 else 'false'}"
 
@@ -155,14 +146,82 @@ class Trace:
         return f"{self.answer.outcome.value} {self.answer.exception}".strip()
 
 
-class Runs(Protocol):
-    """Whoever runs a test on request."""
+Job = dict[str, Any]
+"""One run, as JSON has it: its ``"kind"``, and what that needs to know."""
 
-    together: frozenset[str]
-    """Tests that may be run several times in one process."""
+
+class Alteration(ABC):
+    """What is different in a run."""
+
+    @abstractmethod
+    def to_json(self) -> Job:
+        """How a machine is asked for it.
+
+        Returns
+        -------
+        dict
+            Its ``"kind"`` is one of those of :mod:`suspectra_recorder.experiments.kinds`.
+        """
+
+    @abstractmethod
+    def experiment(self, test: str, answer: Answer | None = None) -> Experiment:
+        """The experiment that this is with a test.
+
+        Parameters
+        ----------
+        test : str
+            Its name.
+        answer : Answer, optional
+            How the run ended. The key of the experiment does not depend on it.
+
+        Returns
+        -------
+        Experiment
+            To be logged.
+        """
+
+
+class Runs(ABC):
+    """Runs tests on request.
+
+    Attributes
+    ----------
+    together : frozenset of str
+        Tests that may be run several times in one process.
+    notices : sequence of Problem
+        What is different from a run by pytest itself.
+    """
+
+    together: frozenset[str] = frozenset()
+    notices: Sequence[Problem] = ()
+
+    @abstractmethod
+    def ask(self, test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> list[dict[str, Any]]:
+        """Run a test once for each job, in as few processes as that takes.
+
+        Parameters
+        ----------
+        test : str
+            Its name.
+        jobs : sequence of dict
+            See `Alteration.to_json`.
+        steps : int
+            How many decisions a run may make.
+        seconds : float
+            How long a run may take.
+
+        Returns
+        -------
+        list of dict
+            The answers, in the order of the jobs.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """End all processes."""
 
     def trace(self, test: str, seconds: float) -> Trace:
-        """Run a test unaltered, and take note of its decisions.
+        """Run a test unaltered, and note its decisions.
 
         Parameters
         ----------
@@ -176,17 +235,19 @@ class Runs(Protocol):
         Trace
             Whatever the test does.
         """
+        (answer,) = self.ask(test, [TRACE], steps=MAX_DECISIONS, seconds=seconds)
+        return Trace.from_answer(answer)
 
-    def switch(
-        self, test: str, switches: Sequence[Switch], *, steps: int, seconds: float, control: bool = False
+    def alter(
+        self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, control: bool = False
     ) -> tuple[list[Answer], Trace | None]:
-        """Run a test altered, once for each switch, in as few processes as that takes.
+        """Run a test altered, once for each alteration, in as few processes as that takes.
 
         Parameters
         ----------
         test : str
             Its name.
-        switches : sequence of Switch
+        alterations : sequence of Alteration
             One for each run.
         steps : int
             How many decisions a run may make.
@@ -198,44 +259,45 @@ class Runs(Protocol):
         Returns
         -------
         answers : list of Answer
-            In the order of the switches.
+            In the order of the alterations.
         control : Trace or None
             None unless asked for.
         """
+        jobs = [alteration.to_json() for alteration in alterations]
+        answers = self.ask(test, [*jobs, *[TRACE] * control], steps=steps, seconds=seconds)
+        last = Trace.from_answer(answers.pop()) if control else None
+        return [answer_of(answer) for answer in answers], last
 
-    def close(self) -> None:
-        """End all processes."""
 
-
-def answer_of(said: Mapping[str, Any]) -> Answer:
-    """How a run ended, from what a machine answered.
+def answer_of(answer: Mapping[str, Any]) -> Answer:
+    """How a run ended.
 
     Parameters
     ----------
-    said : mapping
-        As JSON has it.
+    answer : mapping
+        What a machine answered, as JSON has it.
 
     Returns
     -------
     Answer
         What pytest calls an error is a failure.
     """
-    outcome = said["outcome"]
-    if not said.get("switched", 1) and outcome != "passed":
+    outcome = answer["outcome"]
+    if not answer.get("reached", 1) and outcome != "passed":
         outcome = "not reached"
     known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
-    return Answer(Outcome(known.get(outcome, outcome)), float(said["seconds"]), str(said["exception"]))
+    return Answer(Outcome(known.get(outcome, outcome)), float(answer["seconds"]), str(answer["exception"]))
 
 
-def request(test: str, jobs: Iterable[Switch | None], *, steps: int, seconds: float) -> dict[str, Any]:
+def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> dict[str, Any]:
     """What a machine is asked.
 
     Parameters
     ----------
     test : str
         Its name.
-    jobs : iterable of Switch or None
-        A run each; None for an unaltered one.
+    jobs : sequence of dict
+        A run each.
     steps : int
         How many decisions a run may make.
     seconds : float
@@ -246,11 +308,5 @@ def request(test: str, jobs: Iterable[Switch | None], *, steps: int, seconds: fl
     dict
         As JSON can have it.
     """
-    return {
-        "test": test,
-        "jobs": [job and [job.place.file, job.place.number, job.instance] for job in jobs],
-        "steps": steps,
-        "seconds": seconds,
-        "memory": MEMORY,
-        "file_size": FILE_SIZE,
-    }
+    limits = {"steps": steps, "seconds": seconds, "memory": MEMORY, "file_size": FILE_SIZE}
+    return {"test": test, "jobs": list(jobs), **limits}

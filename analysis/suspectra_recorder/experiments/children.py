@@ -76,7 +76,7 @@ class Children:
         if answered < len(jobs):
             spent = os.WIFEXITED(status) and os.WEXITSTATUS(status) == SPENT
             outcome = "steps" if ended and spent else "crashed" if ended else "timeout"
-            self._say({"outcome": outcome, "exception": "", "seconds": self._took, "switched": 1})
+            self._say({"outcome": outcome, "exception": "", "seconds": self._took})
             answered += 1
         return answered
 

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import sys
 from suspectra_recorder.instrumentation.own_syntax import ast
-from suspectra_recorder.instrumentation.source import parse, without_collecting
 
 __builtins__ = own.builtins
 
@@ -48,17 +47,13 @@ class Site(NamedTuple):
     guard: bool
 
 
-def instrument(
-    source: bytes, path: str, name: str, first: int, *, asserts: bool = True
-) -> tuple[ast.Module, list[Site]]:
-    """The tree of a source whose decisions ask a switchboard.
+def instrument(tree: ast.Module, name: str, first: int, *, asserts: bool = True) -> list[Site]:
+    """Let the decisions of a source ask a switchboard.
 
     Parameters
     ----------
-    source : bytes
-        The file as it is on disk.
-    path : str
-        Its name for compiler messages.
+    tree : ast.Module
+        The source; changed in place.
     name : str
         The string that stands for the board; nowhere else in the source.
     first : int
@@ -68,21 +63,17 @@ def instrument(
 
     Returns
     -------
-    tree : ast.Module
-        To be compiled.
-    sites : list of Site
+    list of Site
         Its decisions, by number from `first` on.
 
     Raises
     ------
-    SyntaxError, ValueError, RecursionError
-        When Python itself cannot compile the source, or it is nested too deeply.
+    RecursionError
+        When the source is nested too deeply.
     """
-    with without_collecting():
-        tree = parse(source, path)
-        rewriting = _Rewriting(name, first, asserts=asserts)
-        rewriting.visit(tree)
-        return tree, rewriting.sites
+    rewriting = _Rewriting(name, first, asserts=asserts)
+    rewriting.visit(tree)
+    return rewriting.sites
 
 
 class _Rewriting:

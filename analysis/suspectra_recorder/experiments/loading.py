@@ -1,22 +1,21 @@
-"""The import hook: modules of the workspace ask the switchboard once they are loaded, test code excepted."""
+"""The import hook of experiments: it instruments the modules of the workspace, except test code."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from suspectra_recorder.assertions import instrument_rewritten
-from suspectra_recorder.experiments.decisions import instrument
-from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cells import with_cells
 from suspectra_recorder.instrumentation.compiling import CompileHook
 from suspectra_recorder.instrumentation.guard import Guard, like_an_import
 from suspectra_recorder.instrumentation.loaded_file import SOURCE_LOADER, placeholder
 from suspectra_recorder.instrumentation.own import hashlib
+from suspectra_recorder.instrumentation.source import parse, without_collecting
 from suspectra_recorder.scope import Scope
 
 if TYPE_CHECKING:
@@ -26,15 +25,39 @@ __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest leaves out what stands between the program and its error
 
 
-class SwitchingHook:
-    """Instruments the decisions of what `scope` wants.
+class Instrument(Protocol):
+    """Inserts calls of itself into sources; instrumented code has it as a constant, so no namespace gets a name."""
+
+    def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
+        """Change a source, without changing what it does.
+
+        Parameters
+        ----------
+        tree : ast.Module
+            Changed in place.
+        path : str
+            Relative to the workspace.
+        placeholder : str
+            The string that stands for the instrument in the tree.
+        asserts : bool
+            Whether asserts may be changed; they must stay where another tool will take them apart.
+
+        Returns
+        -------
+        callable
+            Called when the source could be compiled, before it is executed.
+        """
+
+
+class ExperimentHook:
+    """Instruments the files in `scope`.
 
     Parameters
     ----------
     scope : Scope
         The workspace. Its test code stays as it is: it says what is right.
-    board : Switchboard
-        What decisions ask.
+    instruments : sequence of Instrument
+        What is inserted, the first one first.
 
     Attributes
     ----------
@@ -42,13 +65,13 @@ class SwitchingHook:
         Knows which files could not be instrumented; they run as they are.
     """
 
-    def __init__(self, scope: Scope, board: Switchboard):
-        self._scope, self._board = scope, board
+    def __init__(self, scope: Scope, instruments: Sequence[Instrument]):
+        self._scope, self._instruments = scope, tuple(instruments)
         self.guard = Guard()
         self._compiling = CompileHook(self.scope, self._compiled, self.guard)
 
     def scope(self, path: str) -> str | None:
-        """The name of a file whose decisions can be switched, None for any other.
+        """The name of a file that is instrumented, None for any other.
 
         Parameters
         ----------
@@ -97,7 +120,7 @@ class SwitchingHook:
         variant: str = "",
         flags: int = 0,
     ) -> CodeType | None:
-        """Make the code of a source whose decisions ask the board.
+        """Make the instrumented code of a source.
 
         Parameters
         ----------
@@ -124,13 +147,22 @@ class SwitchingHook:
     def _code(
         self, path: str, name: str, source: bytes, rewrite: Callable[[ast.Module], None] | None, flags: int
     ) -> CodeType | None:
-        board = placeholder(name, hashlib.sha256(source).hexdigest())
+        digest = hashlib.sha256(source).hexdigest()
+        names = [placeholder(name, f"{digest} {number}") for number in range(len(self._instruments))]
         try:
-            tree, sites = instrument(source, path, board, self._board.next, asserts=rewrite is None)
+            with without_collecting():
+                tree = parse(source, path)
+                inserted = [
+                    instrument.insert(tree, name, own_name, asserts=rewrite is None)
+                    for instrument, own_name in zip(self._instruments, names, strict=True)
+                ]
         except SyntaxError:
             return None  # Python's own loader reports it best
         if rewrite is not None:
             rewrite(tree)
-        code = compile(tree, path, "exec", flags, dont_inherit=True)
-        self._board.add(name, sites)
-        return with_cells(code, board, self._board)
+        code: CodeType = compile(tree, path, "exec", flags, dont_inherit=True)
+        for add in inserted:
+            add()
+        for instrument, own_name in zip(self._instruments, names, strict=True):
+            code = with_cells(code, own_name, instrument)
+        return code

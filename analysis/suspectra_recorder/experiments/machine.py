@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.experiments.children import Children
+from suspectra_recorder.experiments.kinds import Job, make_kinds
 from suspectra_recorder.experiments.limits import limit
-from suspectra_recorder.experiments.loading import SwitchingHook
+from suspectra_recorder.experiments.loading import ExperimentHook
 from suspectra_recorder.experiments.order import VARIABLE, Order
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
@@ -68,7 +69,8 @@ class _Machine:
     def __init__(self, order: Order):
         self.order = order
         self.board = Switchboard()
-        self.hook: SwitchingHook | None = None
+        self.kinds = make_kinds(order.kinds, self.board, self._sources)
+        self.hook: ExperimentHook | None = None
         self.items: dict[str, pytest.Item] = {}
         self._scope: Scope | None = None
         self._errors: list[str] = []
@@ -84,7 +86,8 @@ class _Machine:
             early_config.known_args_namespace.cov_source = None
         patterns = early_config.getini("python_files")
         self._scope = Scope(self.order.workspace, include_tests=True, patterns=patterns)
-        self.hook = SwitchingHook(self._scope, self.board)
+        instruments = [kind.instrument for kind in self.kinds.values() if kind.instrument is not None]
+        self.hook = ExperimentHook(self._scope, [*instruments, self.board])
         self.hook.install()
 
     @pytest.hookimpl(hookwrapper=True)
@@ -111,6 +114,8 @@ class _Machine:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Answer until nobody asks any more; the session has no end that others could write about."""
         self.items = {item.nodeid: item for item in session.items}
+        for kind in self.kinds.values():
+            kind.prepare()
         try:
             if self.order.channel < 0:
                 self._run_one()
@@ -166,33 +171,30 @@ class _Machine:
 
     # a run
 
-    def run(self, request: dict[str, Any], job: list[Any] | None, again: bool = False) -> dict[str, Any]:
+    def run(self, request: dict[str, Any], job: Job, again: bool = False) -> dict[str, Any]:
         """Run a test in this process, which has run none before it unless `again`.
 
         Parameters
         ----------
         request : dict
             Names the test, and says how many decisions it may make.
-        job : list or None
-            What is altered: source, decision and instance; None runs it as it is, and takes note of its decisions.
+        job : mapping
+            Which kind of run, and what that needs to know.
         again : bool
             Whether the test was run in this process before.
 
         Returns
         -------
         dict
-            How it ended, and what was noted.
+            How it ended, and what its kind adds.
         """
         item: Any = self.items[request["test"]]
         if again:
             item._initrequest()
         self._attempt, self._exception = Attempt(), ""
-        noted = switched = None
-        if job is None:
-            noted = self.board.note(request["steps"])
-        else:
-            path, index, instance = job
-            switched = self.board.switch(path, index, instance, request["steps"])
+        kind = self.kinds[job["kind"]]
+        self.board.limit(request["steps"])
+        kind.apply(job)
         began = time.perf_counter()
         try:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -202,12 +204,8 @@ class _Machine:
         seconds = time.perf_counter() - began
         stopped = self.board.stopped
         self.board.leave()
-        said = {"outcome": "steps" if stopped else outcome, "exception": self._exception, "seconds": seconds}
-        if switched is not None:
-            return {**said, "switched": switched()}
-        assert noted is not None
-        sources = [(source.path, source.first, source.sites) for source in self.board.sources]
-        return {**said, "decisions": noted.tolist(), "sites": sources, "sources": self._sources()}
+        ended = {"outcome": "steps" if stopped else outcome, "exception": self._exception, "seconds": seconds}
+        return {**ended, **kind.take_back()}
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""

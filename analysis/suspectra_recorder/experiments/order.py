@@ -32,6 +32,8 @@ class Order:
         Absolute path.
     tests : tuple of str
         The node ids of the tests that will be asked for; nothing else is kept.
+    kinds : tuple of str
+        The kinds of jobs that will be asked for; ``plain``, ``trace`` and ``switch`` always can be.
     scratch : str
         A folder for what tests write to ``tmp_path``; whoever starts the machine removes it.
     channel : int
@@ -46,6 +48,7 @@ class Order:
 
     workspace: str
     tests: tuple[str, ...]
+    kinds: tuple[str, ...]
     scratch: str
     channel: int = -1
     request: str = ""
@@ -67,7 +70,7 @@ class Order:
             As :meth:`put_into` put it there.
         """
         values = json.loads(text)
-        return cls(**{**values, "tests": tuple(values["tests"])})
+        return cls(**{**values, "tests": tuple(values["tests"]), "kinds": tuple(values["kinds"])})
 
     def put_into(self, environ: MutableMapping[str, str]) -> None:
         """Add to an environment what makes a pytest that is started in it a machine.

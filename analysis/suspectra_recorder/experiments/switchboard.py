@@ -1,4 +1,4 @@
-"""What instrumented decisions ask: the board takes note of them, or switches one, and limits how many there are.
+"""What instrumented decisions ask: the board counts them, notes them or switches one, and limits how many there are.
 
 It runs in the middle of the program, and never calls it: it is given truths, and values that it only keeps.
 """
@@ -8,11 +8,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from suspectra_recorder.experiments.decisions import Site
+from suspectra_recorder.experiments.decisions import Site, instrument
+from suspectra_recorder.experiments.loading import Instrument
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import _thread, os
+from suspectra_recorder.instrumentation.own_syntax import ast
 
 __builtins__ = own.builtins
 
@@ -51,7 +54,7 @@ class LoadedSource:
     sites: list[Site] = field(default_factory=list)
 
 
-class Switchboard:
+class Switchboard(Instrument):
     """The decisions of a process; instrumented code has it as a constant.
 
     Attributes
@@ -120,17 +123,34 @@ class Switchboard:
         """Keep that operand no longer: it is not the value of the whole."""
         self._kept[_thread.get_ident()].pop()
 
-    def leave(self) -> None:
-        """Let the program decide by itself."""
-        self.decide, self._wanted = _as_it_is, _ignore
+    def insert(self, tree: ast.Module, path: str, placeholder: str, *, asserts: bool) -> Callable[[], None]:
+        """Let the decisions of a source ask this board."""
+        return partial(self.add, path, instrument(tree, placeholder, self.next, asserts=asserts))
 
-    def note(self, steps: int) -> array[int]:
-        """Take note of all decisions from now on.
+    def limit(self, steps: int) -> None:
+        """Count decisions from now on.
 
         Parameters
         ----------
         steps : int
-            How many there may be.
+            How many there may be until the next call of :meth:`leave`.
+        """
+        limit = self._limit = _Limit(steps)
+
+        def decide(number: int, taken: bool) -> bool:
+            limit.left -= 1
+            if limit.left < 0:
+                limit.stop()
+            return taken
+
+        self.decide = decide
+
+    def leave(self) -> None:
+        """Let the program decide by itself."""
+        self.decide, self._wanted = _as_it_is, _ignore
+
+    def note(self) -> array[int]:
+        """Note all decisions from now on, besides counting them.
 
         Returns
         -------
@@ -139,7 +159,7 @@ class Switchboard:
             the first are noted.
         """
         decisions = array("L")
-        limit = self._limit = _Limit(steps)
+        limit = self._limit
 
         def decide(number: int, taken: bool) -> bool:
             if len(decisions) < MAX_DECISIONS:
@@ -152,8 +172,8 @@ class Switchboard:
         self.decide = decide
         return decisions
 
-    def switch(self, path: str, index: int, instance: int, steps: int) -> Callable[[], int]:
-        """Let a decision come out the other way from now on.
+    def switch(self, path: str, index: int, instance: int) -> Callable[[], int]:
+        """Let a decision come out the other way from now on, besides counting all.
 
         Parameters
         ----------
@@ -163,8 +183,6 @@ class Switchboard:
             Which of the source's decisions.
         instance : int
             Its how many-th time, from 1 on, or `EVERY`.
-        steps : int
-            How many decisions there may be.
 
         Returns
         -------
@@ -173,7 +191,7 @@ class Switchboard:
         """
         target = -1
         passed = switched = 0
-        limit = self._limit = _Limit(steps)
+        limit = self._limit
 
         def wanted(source: LoadedSource) -> None:
             nonlocal target

@@ -1,0 +1,129 @@
+"""A test that is run again and again, each time with something else altered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
+
+from suspectra.cancellation import checked
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiment import Experiment, Outcome
+from suspectra.experiments.runs import Alteration, Answer, Runs, Trace
+from suspectra_recorder.experiments.switchboard import MAX_DECISIONS
+
+TRACE_S = 20.0
+"""Seconds that the unaltered test may take."""
+
+STEPS_FACTOR, LEAST_STEPS = 20, 1_000
+TIME_FACTOR, LEAST_SECONDS = 20, 1.0
+"""An altered run may make so many times the decisions of the unaltered one, and take so many times as long."""
+
+BATCH, BATCH_S = 50, 1.0
+"""Altered runs in one process: at most so many, of tests that take so long together."""
+
+
+class RepeatedTest:
+    """A test with which experiments are made.
+
+    Parameters
+    ----------
+    test : str
+        Its name.
+    runs : Runs
+        What runs it.
+    fails : bool
+        Whether it fails unaltered.
+
+    Attributes
+    ----------
+    trace : Trace
+        The unaltered run.
+    complete : bool
+        Whether the last call of :meth:`experiments` made all that it was asked for.
+
+    Raises
+    ------
+    EvidenceError
+        When the test does not end as expected, or two unaltered runs make different decisions.
+    """
+
+    def __init__(self, test: str, runs: Runs, *, fails: bool = True):
+        self.test, self.runs, self.fails = test, runs, fails
+        self.trace = runs.trace(test, TRACE_S)
+        _require_outcome(test, self.trace, fails)
+        if difference := self.trace.difference(runs.trace(test, TRACE_S)):
+            cause = f"two runs of {test} differ: {difference}"
+            raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
+        self.complete = False
+        self._together = test in runs.together
+        self._each = self.trace.answer.seconds  # less once it ran before in the same process
+        self._steps = max(LEAST_STEPS, STEPS_FACTOR * len(self.trace.decisions))
+        self._seconds = max(LEAST_SECONDS, TIME_FACTOR * self.trace.answer.seconds)
+
+    def experiments(
+        self, alterations: Iterable[Alteration], end: float, known: Collection[tuple[object, ...]] = ()
+    ) -> Iterator[Experiment]:
+        """Try alterations until the time is up.
+
+        Parameters
+        ----------
+        alterations : iterable of Alteration
+            Taken one by one, as there is time.
+        end : float
+            When to stop, as ``time.monotonic`` has it.
+        known : collection
+            The keys of experiments that need not be made again.
+
+        Yields
+        ------
+        Experiment
+            One for each alteration, as it is known. At the end `complete` says whether there are no more.
+        """
+        self.complete = False
+        waiting = checked(one for one in alterations if one.experiment(self.test).key not in known)
+        while (now := time.monotonic()) < end:
+            batch = list(islice(waiting, self._batch_size(end - now)))
+            if not batch:
+                self.complete = True
+                return
+            for alteration, answer in zip(batch, self._try(batch), strict=True):
+                yield alteration.experiment(self.test, answer)
+
+    def _batch_size(self, left: float) -> int:
+        size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._together else 1
+        return max(size, 1)
+
+    def _try(self, alterations: Sequence[Alteration]) -> list[Answer]:
+        """How runs with some alterations end; a repair is confirmed in a process of its own."""
+        if len(alterations) > 1:
+            answers, control = self.runs.alter(
+                self.test, alterations, steps=self._steps, seconds=self._seconds, control=True
+            )
+            if control is not None and not self.trace.difference(control):
+                self._each = control.answer.seconds
+                return [
+                    self._alone(alteration) if self.fails and answer.outcome.repairs else answer
+                    for alteration, answer in zip(alterations, answers, strict=True)
+                ]
+            self._together = False  # one run leaves something behind that changes the next
+        return [self._alone(alteration) for alteration in alterations]
+
+    def _alone(self, alteration: Alteration) -> Answer:
+        (answer,), _ = self.runs.alter(self.test, [alteration], steps=self._steps, seconds=self._seconds)
+        return answer
+
+
+def _require_outcome(test: str, trace: Trace, fails: bool) -> None:
+    outcome = trace.answer.outcome
+    if outcome is Outcome.STEPS:
+        cause = f"{test} makes more than {MAX_DECISIONS:,} decisions"
+    elif outcome is Outcome.TIMEOUT:
+        cause = f"{test} takes more than {TRACE_S:.0f} s"
+    elif outcome is Outcome.SKIPPED:
+        cause = f"{test} is skipped when it runs alone"
+    elif outcome.repairs == fails:
+        cause = f"{test} {'passes' if outcome.repairs else 'fails'} when it runs alone"
+    else:
+        return
+    raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))

@@ -1,0 +1,117 @@
+"""Kinds of runs: what each does to the program before a test, and takes back after it."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.switchboard import Switchboard
+from suspectra_recorder.instrumentation import own
+
+__builtins__ = own.builtins
+
+Job = Mapping[str, Any]
+"""One run, as JSON has it: its ``"kind"``, and what this kind needs to know."""
+
+
+class RunKind:
+    """A kind of run. This one leaves the program as it is.
+
+    Attributes
+    ----------
+    instrument : Instrument or None
+        What is inserted into the sources of the workspace when jobs of this kind will be asked for.
+    """
+
+    instrument: Instrument | None = None
+
+    def prepare(self) -> None:
+        """Look up what runs need. The tests are collected, and the process will now be frozen and forked."""
+
+    def apply(self, job: Job) -> None:
+        """Alter the program. The board already counts its steps.
+
+        Parameters
+        ----------
+        job : mapping
+            What was asked for.
+        """
+
+    def take_back(self) -> dict[str, Any]:
+        """Make the program what it was, as another run may follow in this process.
+
+        Returns
+        -------
+        dict
+            What is added to the answer. ``"reached"`` is how often the altered place was reached.
+        """
+        return {}
+
+
+class Tracing(RunKind):
+    """The program as it is, with its decisions.
+
+    Parameters
+    ----------
+    board : Switchboard
+        The decisions of this process.
+    sources : callable
+        Gives the digests of the files that are loaded.
+    """
+
+    def __init__(self, board: Switchboard, sources: Callable[[], dict[str, str]]):
+        self._board, self._sources = board, sources
+        self._decisions = array("L")
+
+    def apply(self, job: Job) -> None:
+        """Note decisions from now on."""
+        self._decisions = self._board.note()
+
+    def take_back(self) -> dict[str, Any]:
+        """The decisions, where they are, and the digests of all sources."""
+        sites = [(source.path, source.first, source.sites) for source in self._board.sources]
+        return {"decisions": self._decisions.tolist(), "sites": sites, "sources": self._sources()}
+
+
+class Switching(RunKind):
+    """One decision comes out the other way: its ``"file"`` and ``"number"`` there, and the ``"instance"``.
+
+    Parameters
+    ----------
+    board : Switchboard
+        The decisions of this process.
+    """
+
+    def __init__(self, board: Switchboard):
+        self._board = board
+        self._switched: Callable[[], int] = int
+
+    def apply(self, job: Job) -> None:
+        """Switch it from now on."""
+        self._switched = self._board.switch(job["file"], job["number"], job["instance"])
+
+    def take_back(self) -> dict[str, Any]:
+        """How often it was switched."""
+        return {"reached": self._switched()}
+
+
+def make_kinds(names: Collection[str], board: Switchboard, sources: Callable[[], dict[str, str]]) -> dict[str, RunKind]:
+    """Make the kinds of runs that a machine can be asked for.
+
+    Parameters
+    ----------
+    names : collection of str
+        What the order names. Kinds that instrument or prepare something are left out unless they are named.
+    board : Switchboard
+        The decisions of this process.
+    sources : callable
+        Gives the digests of the files that are loaded.
+
+    Returns
+    -------
+    dict of str to RunKind
+        By the ``"kind"`` of their jobs.
+    """
+    return {"plain": RunKind(), "trace": Tracing(board, sources), "switch": Switching(board)}
