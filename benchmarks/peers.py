@@ -1,11 +1,12 @@
 """The whole job beside other tools: run the tests, rank the lines, find a known fault.
 
 FauxPy (its spectrum-based family), SFLKit (lines), FLOSS and coverage.py with pytest-cov come from PyPI, each in an
-environment of its own. The subjects are made from sdists, with one test or one character changed so that tests fail
-because of a fault whose place is known, and a small one that this script writes. Each job starts in a fresh copy.
+environment of its own. `peer_subjects.py` makes the subjects. Each job starts in a fresh copy. With `--experiments`,
+FauxPy's predicate switching and its mutation analysis are measured beside our own experiments, on a few subjects.
 
     python benchmarks/peers.py --rounds 3
     python benchmarks/peers.py --subject small --tool suspectra --tool FauxPy
+    python benchmarks/peers.py --experiments --rounds 1
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import tarfile
 import tempfile
 import threading
 import time
@@ -29,150 +29,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from peer_subjects import SUBJECTS, Subject
+
 FASTER_THAN_FAUXPY, MANY_TESTS = 10, 1000  # the aim, on suites of at least so many tests
 PYTEST = ("pytest>=8,<9",)  # the newest that all of them run with
+EXPERIMENTS_ON = ("small", "r1", "r2")
+INVESTIGATION_S = 20  # seconds that our own experiments get
 Scores = Iterable[tuple[str, int, float]]  # file, line, suspiciousness
-
-
-# subjects
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A project whose tests fail because of a fault that is known.
-
-    `sdists` gives the source, and where a second is named, the tests. `package` lies in the sdist; `edits` are
-    (file, old, new) with the old text found once, or nothing to add at the end; `faults` are files and lines.
-    """
-
-    name: str
-    package: str
-    make: Callable[[Path, Path, Subject], None]
-    faults: tuple[tuple[str, int], ...]
-    project: str = ""
-    version: str = ""
-    edits: tuple[tuple[str, str, str], ...] = ()
-    needs: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()  # folders of the sdist that hold no tests
-
-    @property
-    def source(self) -> str:
-        return Path(self.package).name
-
-
-def from_sdist(folder: Path, python: Path, subject: Subject) -> None:
-    """Package and tests side by side, whatever the layout of the sdist."""
-    with tempfile.TemporaryDirectory() as scratch:
-        wanted = f"{subject.project}=={subject.version}"
-        pip = [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "download"]
-        subprocess.run([*pip, "--no-deps", "--no-binary", ":all:", "-d", scratch, wanted], check=True)
-        with tarfile.open(next(Path(scratch).glob("*.tar.gz"))) as archive:
-            archive.extractall(scratch, filter="data")
-        (sdist,) = (p for p in Path(scratch).iterdir() if p.is_dir())
-        shutil.copytree(sdist / subject.package, folder / subject.source)
-        shutil.copytree(sdist / "tests", folder / "tests", ignore=shutil.ignore_patterns(*subject.without))
-    for file, old, new in subject.edits:
-        path = folder / file
-        text = path.read_text() if path.exists() else ""
-        if text.count(old) != 1 and old:
-            sys.exit(f"{subject.name}: {old!r} is not found once in {file}")
-        path.write_text(text.replace(old, new) if old else text + new)
-
-
-def small(folder: Path, python: Path, subject: Subject) -> None:
-    """Sixteen functions, forty tests; one of them has a wrong bound, and two tests see it."""
-    (folder / "shapes").mkdir()
-    (folder / "tests").mkdir()
-    functions = [f"def clip_{n}(value, limit):\n{_body(n)}\n" for n in range(16)]
-    (folder / "shapes" / "__init__.py").touch()
-    (folder / "shapes" / "clip.py").write_text("\n\n".join(functions))
-    tests = ["import pytest\n\nfrom shapes import clip\n"]
-    values = {n: (0, 9) if n >= 8 else (0, 9, -3) for n in range(16)}
-    values[5] = (0, 7, 10)  # the last two are within the bound and fail; 0 is far from it
-    for n, given in values.items():
-        cases = [(value, _right(n, value)) for value in given]
-        tests.append(
-            f"@pytest.mark.parametrize(('value', 'expected'), {cases})\n"
-            f"def test_clip_{n}(value, expected):\n    assert clip.clip_{n}(value, {10 + n}) == expected\n"
-        )
-    (folder / "tests" / "test_clip.py").write_text("\n\n".join(tests))
-
-
-def _body(n: int) -> str:
-    wrong = n == 5  # takes what is up to ten below the bound for too much
-    return (
-        f"    if value < 0:\n        value = -value\n"
-        f"    if value > limit{' - 10' if wrong else ''}:\n        value = limit\n    return value + {n}"
-    )
-
-
-def _right(n: int, value: int) -> int:
-    return min(abs(value), 10 + n) + n
-
-
-R1 = """
-
-def test_comment_between_two_cte():
-    (statement,) = sqlparse.parse("WITH a AS (), -- between\\n b AS () SELECT * FROM b;")
-    assert statement.get_type() == "SELECT"
-"""
-R2 = """
-
-def test_split_two_cases_in_begin():
-    case = "x := CASE WHEN a THEN 1 ELSE 2 END;\\n"
-    body = f"CREATE TRIGGER t AFTER UPDATE ON x FOR EACH ROW BEGIN\\n{case}{case}END;"
-    assert len(sqlparse.split(body)) == 1
-"""
-SUBJECTS = (
-    Subject("small", "shapes", small, (("shapes/clip.py", 44),)),
-    Subject(
-        "r1",
-        "sqlparse",
-        from_sdist,
-        tuple(("sqlparse/sql.py", line) for line in (431, 432, 434)),
-        "sqlparse",
-        "0.4.3",
-        (("tests/test_regressions.py", "", R1),),
-    ),
-    Subject(
-        "r2",
-        "sqlparse",
-        from_sdist,
-        (("sqlparse/engine/statement_splitter.py", 66), ("sqlparse/engine/statement_splitter.py", 71)),
-        "sqlparse",
-        "0.5.0",
-        (("tests/test_split.py", "", R2),),
-    ),
-    Subject(
-        "m1",
-        "more_itertools",
-        from_sdist,
-        (("more_itertools/more.py", 1960),),
-        "more-itertools",
-        "10.5.0",
-        (("more_itertools/more.py", "q + 1 if i <= r else q", "q + 1 if i < r else q"),),
-    ),
-    Subject(
-        "large",
-        "src/marshmallow",
-        from_sdist,
-        (("marshmallow/validate.py", 441),),
-        "marshmallow",
-        "3.26.1",
-        (("marshmallow/validate.py", "length > self.max", "length >= self.max"),),
-        ("simplejson",),
-        ("mypy_test_cases",),
-    ),
-    Subject(
-        "toml",
-        "tomlkit",
-        from_sdist,
-        (("tomlkit/parser.py", 967),),
-        "tomlkit",
-        "0.15.2",
-        (("tomlkit/parser.py", "if len(close) >= 6:", "if len(close) > 6:"),),
-    ),
-)
+Commands = Callable[[Path, Path, Subject], list[list[str]]]  # interpreter, folder
 
 
 # tools
@@ -184,9 +48,10 @@ class Tool:
 
     name: str
     packages: tuple[str, ...]
-    commands: Callable[[Path, Path, Subject], list[list[str]]]
+    commands: Commands
     scores: Callable[[Path, Subject], Scores] | None = None
     leaves: str = ""  # a file that is there when the job was done, for tools without scores
+    experiments: bool = False  # runs altered programs
 
 
 def _pytest(python: Path) -> list[str]:
@@ -201,6 +66,19 @@ def suspectra(python: Path, folder: Path, subject: Subject) -> list[list[str]]:
     ours = [sys.executable, "-m", "suspectra"]
     rank = [*ours, "rank", "--format", "json", "-o", "ranking.json"]
     return [[*ours, "record", "--", *_pytest(python)], rank]
+
+
+def investigating(technique: str) -> Commands:
+    """Recording, and experiments of one technique with all failing tests."""
+
+    def commands(python: Path, folder: Path, subject: Subject) -> list[list[str]]:
+        ours = [sys.executable, "-m", "suspectra"]
+        options = ["--technique", technique, "--seconds", str(INVESTIGATION_S), "--top", "1"]
+        pytest = _pytest(python)[:-1]  # without tests
+        rank = [*ours, "rank", "--technique", technique, "--format", "json", "-o", "ranking.json"]
+        return [suspectra(python, folder, subject)[0], [*ours, "investigate", *options, "--", *pytest], rank]
+
+    return commands
 
 
 def suspectra_scores(folder: Path, subject: Subject) -> Scores:
@@ -221,16 +99,22 @@ def coverage(python: Path, folder: Path, subject: Subject) -> list[list[str]]:
     return [[*_pytest(python), *options, "--junit-xml=results.xml"]]
 
 
-def fauxpy(python: Path, folder: Path, subject: Subject) -> list[list[str]]:
-    return [[*_pytest(python), "--src", subject.source, "--family", "sbfl", "--granularity", "statement"]]
+def fauxpy(family: str) -> Commands:
+    def commands(python: Path, folder: Path, subject: Subject) -> list[list[str]]:
+        return [[*_pytest(python), "--src", subject.source, "--family", family, "--granularity", "statement"]]
+
+    return commands
 
 
-def fauxpy_scores(folder: Path, subject: Subject) -> Scores:
-    (path,) = folder.parent.rglob("Scores_Ochiai.csv")
-    with path.open(newline="") as file:
-        for place, score in list(csv.reader(file))[1:]:
-            name, line = place.split("::")[:2]
-            yield os.path.relpath(name, folder) if os.path.isabs(name) else name, int(line), float(score)
+def fauxpy_scores(table: str) -> Callable[[Path, Subject], Scores]:
+    def scores(folder: Path, subject: Subject) -> Scores:
+        (path,) = folder.parent.rglob(table)
+        with path.open(newline="") as file:
+            for place, score in list(csv.reader(file))[1:]:
+                name, line = place.split("::")[:2]
+                yield os.path.relpath(name, folder) if os.path.isabs(name) else name, int(line), float(score)
+
+    return scores
 
 
 def floss(python: Path, folder: Path, subject: Subject) -> list[list[str]]:
@@ -270,19 +154,24 @@ def sflkit_scores(folder: Path, subject: Subject) -> Scores:
             yield file, int(line), suggestion["suspiciousness"]
 
 
+FAUXPY = ("fauxpy==0.7.0",)
 TOOLS = (
     Tool("pytest", (), plain),
     Tool("suspectra", (), suspectra, suspectra_scores),
     Tool("coverage.py", ("coverage>=7.10", "pytest-cov>=6"), coverage, leaves=".coverage"),
     Tool("FLOSS", ("floss==0.1.0", "pytest-cov>=6"), floss, floss_scores),
-    Tool("FauxPy", ("fauxpy==0.7.0",), fauxpy, fauxpy_scores),
+    Tool("FauxPy", FAUXPY, fauxpy("sbfl"), fauxpy_scores("Scores_Ochiai.csv")),
     Tool("SFLKit", ("sflkit==0.5.7",), sflkit, sflkit_scores),
+    Tool("suspectra switching", (), investigating("switching"), suspectra_scores, experiments=True),
+    Tool("FauxPy switching", FAUXPY, fauxpy("ps"), fauxpy_scores("Scores_*.csv"), experiments=True),
+    Tool("FauxPy Metallaxis", FAUXPY, fauxpy("mbfl"), fauxpy_scores("Scores_Metallaxis.csv"), experiments=True),
 )
 
 
 def environment_of(tool: Tool, cache: Path) -> Path:
     """The interpreter of a tool's environment, made once. Suspectra runs the tests of the plain one."""
-    name = "pytest" if tool.name == "suspectra" else tool.name.lower()
+    name = tool.name.split()[0].lower()
+    name = "pytest" if name == "suspectra" else name
     home = cache / "peers" / f"{name}-py{sys.version_info[0]}{sys.version_info[1]}"
     python = home / "bin" / "python"
     if not (home / "ready").exists():
@@ -455,14 +344,17 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=600, help="seconds a job may take")
     parser.add_argument("--subject", action="append", choices=[s.name for s in SUBJECTS])
     parser.add_argument("--tool", action="append", choices=[t.name for t in TOOLS])
+    parser.add_argument("--experiments", action="store_true", help="the tools that run altered programs")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "benchmarks")
     options = parser.parse_args()
-    tools = [t for t in TOOLS if not options.tool or t.name in (*options.tool, "pytest")]
+    wanted = options.tool or [t.name for t in TOOLS if t.experiments == options.experiments]
+    tools = [t for t in TOOLS if t.name in (*wanted, "pytest")]
     for tool in tools:
         environment_of(tool, options.cache)
     results = {}
     for subject in SUBJECTS:
-        if options.subject and subject.name not in options.subject:
+        few = EXPERIMENTS_ON if options.experiments else [s.name for s in SUBJECTS]
+        if subject.name not in (options.subject or few):
             continue
         original, counts = prepare(subject, options.cache)
         found: dict[str, list[Job]] = {tool.name: [] for tool in tools}

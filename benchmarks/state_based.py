@@ -1,0 +1,271 @@
+"""How well experiments find faults, and what they cost: ranks of known faults, beside Ochiai and `evidence`.
+
+    python benchmarks/state_based.py                                      # the programs of benchmarks/faulty_programs
+    python benchmarks/state_based.py --subjects mutants --subjects releases --corpus CORPUS --cache DIR
+    python benchmarks/state_based.py --subjects sqlparse --technique investigation
+    python benchmarks/state_based.py --subjects FOLDER                    # subjects of your own
+
+`faulty_subjects.py` describes what a subject is. Of each, the tests are recorded once in a copy. Then each technique
+that needs experiments gets a new log, and `suspectra investigate --seconds N` makes them, for all failing tests of the
+subject together. The rank is that of the best faulty statement; of a tie, its middle. Seconds are those of the whole
+command. Each result is added to a file, from which an interrupted benchmark goes on; `--again` measures anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+from faulty_subjects import FAMILIES, FAULTS, LEFT_OUT, Subject, subjects
+
+from suspectra.errors import NothingToRank
+from suspectra.evaluation.appraisal import Appraisal
+from suspectra.evaluation.faults import FaultList
+from suspectra.evidence.discovery import find_source
+from suspectra.evidence.experiments import FOLDER, with_experiments
+from suspectra.localizer import Localizer
+from suspectra.technique_info import Need
+from suspectra.techniques import make_technique
+from suspectra.techniques.catalogue import CATALOGUE
+
+BASELINE = "ochiai"
+OBSERVING = (BASELINE, "evidence")
+EXPERIMENTING = tuple(name for name, entry in CATALOGUE.items() if Need.EXPERIMENTS in entry.info.needs)
+TOP = (1, 3, 5)
+PACKAGES = ("pytest>=8,<9", "freezegun", "text-unidecode")  # what the tests of all families import
+MOST_S = 600  # seconds beyond those that it gets, after which an investigation is ended
+Result = dict[str, Any]
+
+
+# measuring
+
+
+def environment_of(cache: Path) -> Path:
+    """The interpreter that runs the tests of subjects."""
+    home = cache / f"environment-py{sys.version_info[0]}{sys.version_info[1]}"
+    python = home / "bin" / "python"
+    if not (home / "ready").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        venv.create(home, with_pip=True)
+        subprocess.run(
+            [str(python), "-m", "pip", "--disable-pip-version-check", "-q", "install", *PACKAGES], check=True
+        )
+        (home / "ready").touch()
+    return python
+
+
+class Measured:
+    """A copy of a subject whose tests were recorded."""
+
+    def __init__(self, subject: Subject, python: Path, workspace: Path):
+        self.subject, self.workspace = subject, workspace
+        self._pytest = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        shutil.copytree(subject.folder, workspace, ignore=LEFT_OUT)
+        recorded = self._suspectra("record", "--", *self._pytest, timeout=MOST_S)
+        if recorded.returncode not in (0, 1):
+            raise RuntimeError(f"recording ended with {recorded.returncode}: {recorded.stderr[-500:]}")
+        evidence = find_source(workspace, edges=True).read()
+        self.failing = sum(test.verdict.failing for test in evidence.tests)
+        self.tests = len(evidence.tests)
+
+    def _suspectra(self, *arguments: str, timeout: float) -> subprocess.CompletedProcess[str]:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST", "PYTHON", "COV"))}
+        path = os.pathsep.join([str(self.workspace), str(self.workspace / "src")])
+        return subprocess.run(
+            [sys.executable, "-m", "suspectra", *arguments],
+            cwd=self.workspace,
+            env=kept | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    def ranks(self, technique: str) -> Result:
+        """The rank of the best faulty statement, and of the last one of its tie."""
+        evidence = with_experiments(find_source(self.workspace, edges=True).read(), self.workspace)
+        report = Localizer(make_technique(technique)).update(evidence)
+        faults, problems = FaultList.read(self.workspace / FAULTS).elements(report.spectrum.elements)
+        for problem in problems:
+            print(f"  {self.subject.name}: {problem}", flush=True)
+        try:
+            first = Appraisal.from_report(report, faults).faults[0]
+        except NothingToRank:
+            return {"rank": len(report) + 1.0, "best": len(report) + 1, "worst": len(report) + 1}
+        return {"rank": first.rank_average, "best": first.rank_best, "worst": first.rank_worst}
+
+    def with_new_experiments(self, technique: str, seconds: float) -> Result:
+        """The same after an investigation, and what that took."""
+        shutil.rmtree(self.workspace / ".suspectra" / FOLDER, ignore_errors=True)
+        options = ["--technique", technique, "--seconds", str(seconds), "--format", "json", "--top", "1"]
+        began = time.perf_counter()
+        try:
+            made = self._suspectra("investigate", *options, "--", *self._pytest, timeout=seconds + MOST_S)
+        except subprocess.TimeoutExpired:
+            return {**self.ranks(technique), "seconds": seconds + MOST_S, "problem": "it did not end"}
+        took = time.perf_counter() - began
+        try:
+            found = json.loads(made.stdout)
+        except ValueError:
+            return {**self.ranks(technique), "seconds": took, "problem": made.stderr.strip()[-500:]}
+        experiments = found["experiments"]
+        return {
+            **self.ranks(technique),
+            "runs": len(experiments),
+            "repairs": sorted(
+                f"{one['file']}:{one['line']} {one['kind']} {one['instance']} {one['action']} {one['test']}"
+                for one in experiments
+                if one["outcome"] == "passed"
+            ),
+            "seconds": round(took, 2),
+            "complete": found["complete"],
+            "problems": [problem["cause"] for problem in found["problems"]],
+        }
+
+
+class Results:
+    """Results of techniques, one line of JSON each, which are measured once."""
+
+    def __init__(self, path: Path, *, again: bool):
+        self._path, self.found = path, dict[tuple[str, ...], Result]()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if again:
+            path.unlink(missing_ok=True)
+        for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+            result = json.loads(line)
+            self.found[tuple(result["key"])] = result
+
+    def missing(self, subject: Subject, techniques: Iterable[str], seconds: float) -> list[str]:
+        digest = subject.digest()
+        return [name for name in techniques if self._key(subject, digest, name, seconds) not in self.found]
+
+    def add(self, subject: Subject, technique: str, seconds: float, result: Result) -> None:
+        key = self._key(subject, subject.digest(), technique, seconds)
+        self.found[key] = {"key": key, **result}
+        with self._path.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(self.found[key]) + "\n")
+
+    def of(self, subject: Subject, technique: str, seconds: float) -> Result | None:
+        return self.found.get(self._key(subject, subject.digest(), technique, seconds))
+
+    @staticmethod
+    def _key(subject: Subject, digest: str, technique: str, seconds: float) -> tuple[str, ...]:
+        return subject.name, digest, technique, "0" if technique in OBSERVING else f"{seconds:g}"
+
+
+def measure(subject: Subject, techniques: Sequence[str], seconds: float, python: Path, results: Results) -> None:
+    """Measure those techniques of a subject that have no result yet."""
+    missing = results.missing(subject, techniques, seconds)
+    if not missing:
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            measured = Measured(subject, python, Path(scratch).resolve() / subject.folder.name)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            print(f"{subject.name}: {error}", flush=True)
+            return
+        counts = {"kind": subject.kind, "tests": measured.tests, "failing": measured.failing}
+        for name in missing:
+            observing = name in OBSERVING
+            found = measured.ranks(name) if observing else measured.with_new_experiments(name, seconds)
+            results.add(subject, name, seconds, counts | found)
+            cost = "" if observing else f"  {found.get('runs', 0)} runs, {found['seconds']:.1f} s"
+            problem = f"  {found['problem']}" if "problem" in found else ""
+            print(f"{subject.name:32} {name:18} rank {found['rank']:7.1f}{cost}{problem}", flush=True)
+
+
+# figures
+
+
+def figures(found: Sequence[Result]) -> dict[str, float]:
+    """Of one technique over some subjects."""
+    ranks = [one["rank"] for one in found]
+    made = [one for one in found if "runs" in one]
+    seconds = sum(one["seconds"] for one in made)
+    return {
+        "subjects": len(found),
+        "mean_rank": round(mean(ranks), 2),
+        "median_rank": round(median(ranks), 1),
+        **{f"top_{n}": sum(rank <= n for rank in ranks) for n in TOP},
+        "runs": sum(one["runs"] for one in made),
+        "seconds": round(seconds, 1),
+        "rate": round(sum(one["runs"] for one in made) / seconds, 1) if seconds else 0.0,
+        "complete": sum(bool(one["complete"]) for one in made),
+    }
+
+
+def harmed(found: dict[str, Result], baseline: dict[str, Result]) -> dict[str, tuple[float, float]]:
+    """The subjects whose fault a technique ranks behind where the baseline has it, with both ranks."""
+    return {
+        name: (baseline[name]["rank"], one["rank"])
+        for name, one in found.items()
+        if name in baseline and one["rank"] > baseline[name]["rank"]
+    }
+
+
+def table(by_technique: dict[str, dict[str, Result]]) -> Iterator[str]:
+    yield "| | mean rank | Top-1 | Top-3 | Top-5 | worse than Ochiai | all tried | runs | seconds | runs a second |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for name, found in by_technique.items():
+        row = figures(list(found.values()))
+        worse = len(harmed(found, by_technique[BASELINE]))
+        cells: list[object] = [name, f"{row['mean_rank']:.2f}", *(row[f"top_{n}"] for n in TOP), worse]
+        if row["runs"]:
+            cells += [row["complete"], row["runs"], f"{row['seconds']:.0f}", f"{row['rate']:.0f}"]
+        else:
+            cells += [""] * 4
+        yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def shown(family: str, by_technique: dict[str, dict[str, Result]]) -> dict[str, Any]:
+    """Print the figures of a family; the same for JSON."""
+    print(f"\n{family}: {len(by_technique[BASELINE])} subjects")
+    print("\n".join(table(by_technique)))
+    said: dict[str, Any] = {}
+    for name, found in by_technique.items():
+        worse = harmed(found, by_technique[BASELINE])
+        said[name] = {**figures(list(found.values())), "worse_than_ochiai": worse}
+        if worse and name != BASELINE:
+            listed = ", ".join(f"{subject.split('/')[-1]} {old:g} → {new:g}" for subject, (old, new) in worse.items())
+            print(f"{name} is worse than Ochiai on: {listed}")
+    return said
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--subjects", action="append", metavar="|".join([*FAMILIES, "FOLDER"]), help="repeatable")
+    parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="names of subjects (repeatable)")
+    parser.add_argument("--technique", action="append", choices=EXPERIMENTING, help="repeatable; by default all")
+    parser.add_argument("--seconds", type=float, default=20, help="of each investigation")
+    parser.add_argument("--corpus", type=Path, help="folder of the corpus after which mutants and releases are made")
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "suspectra" / "state_based")
+    parser.add_argument("--results", type=Path, help="by default a file of the cache")
+    parser.add_argument("--again", action="store_true", help="forget earlier results")
+    chosen = parser.parse_args()
+    techniques = [*OBSERVING, *(chosen.technique or EXPERIMENTING)]
+    python = environment_of(chosen.cache)
+    results = Results(chosen.results or chosen.cache / "results.jsonl", again=chosen.again)
+    families: dict[str, dict[str, dict[str, Result]]] = {}
+    for subject in subjects(chosen.subjects or ["small"], chosen.only, chosen.cache, chosen.corpus):
+        measure(subject, techniques, chosen.seconds, python, results)
+        for name in techniques:
+            if result := results.of(subject, name, chosen.seconds):
+                families.setdefault(subject.family, {}).setdefault(name, {})[subject.name] = result
+    found = {family: shown(family, by_technique) for family, by_technique in families.items()}
+    print(json.dumps({"benchmark": "state_based", "seconds": chosen.seconds, "families": found}))
+
+
+if __name__ == "__main__":
+    main()
