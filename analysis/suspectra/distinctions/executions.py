@@ -185,14 +185,7 @@ class Executions:
             return True
         first, second = spectrum.edge_rows[one], spectrum.edge_rows[other]
         differs = np.setxor1d(first, second, assume_unique=True)
-        return not self._in_candidate_files[spectrum.edges.file[differs]].any()
-
-    @cached_property
-    def _in_candidate_files(self) -> Bools:
-        elements = self.spectrum.elements
-        counts = np.zeros(len(elements.files), bool)
-        counts[elements.file[self.spectrum.candidates]] = True
-        return counts
+        return not spectrum.candidate_edges[differs].any()
 
 
 def _count(rows: Sequence[Row], columns: Ints, width: int) -> Ints:

@@ -272,38 +272,7 @@ def _edges(spectrum: Spectrum) -> int:
 
 def _wanted(spectrum: Spectrum) -> Bools:
     """Whether each column counts: candidates do, and edges in their files."""
-    return np.concatenate([spectrum.candidates, suspected_edges(spectrum)])
-
-
-def suspected_edges(spectrum: Spectrum) -> Bools:
-    """Which edges are in files that hold a candidate; those of test code are not.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        With or without edges.
-
-    Returns
-    -------
-    ndarray of bool, shape (edges,)
-        Empty where the spectrum has no edges.
-
-    Examples
-    --------
-    >>> from suspectra.spectrum import Edges, Elements
-    >>> elements = Elements(("shop.py", "test_shop.py"), *np.array([[0, 1], [1, 1], [1, 1], [-1, -1]], np.int32), ())
-    >>> edges = Edges(*np.array([[0, 1], [1, 1], [2, 2], [-1, -1]], np.int32))
-    >>> rows = (np.array([0, 1], np.int32),)
-    >>> spectrum = Spectrum(("test_buy",), np.array([True]), elements, rows, elements.file == 0, edges, rows)
-    >>> suspected_edges(spectrum).tolist()
-    [True, False]
-    """
-    if spectrum.edges is None:
-        return np.zeros(0, bool)
-    of_file = np.zeros(len(spectrum.elements.files), bool)
-    of_file[spectrum.elements.file[spectrum.candidates]] = True
-    suspected: Bools = of_file[spectrum.edges.file]
-    return suspected
+    return np.concatenate([spectrum.candidates, spectrum.candidate_edges])
 
 
 def _columns(spectrum: Spectrum, test: int, wanted: Bools) -> Ints:

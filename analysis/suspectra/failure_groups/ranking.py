@@ -11,7 +11,6 @@ import numpy as np
 
 from suspectra.arrays import Ints
 from suspectra.errors import NothingToRank
-from suspectra.failure_groups.coverage import suspected_edges
 from suspectra.failure_groups.decisions import Decisions
 from suspectra.failure_groups.groups import FailureGroup, FailureGroups
 from suspectra.program import Program
@@ -267,7 +266,7 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
         edges, edge_rows = spectrum.edges, spectrum.edge_rows
         taken = [row for row, own in zip((edge_rows[test] for test in tests), rows, strict=True) if len(own)]
         ways = reduce(np.intersect1d, taken)
-        ways = ways[(edges.source[ways] > 0) & suspected_edges(spectrum)[ways]]
+        ways = ways[(edges.source[ways] > 0) & spectrum.candidate_edges[ways]]
         if len(ways):
             way = int(ways[np.argmin(spectrum.edge_hit_counts.ep[ways])])
             fewer = int(spectrum.edge_hit_counts.ep[way])

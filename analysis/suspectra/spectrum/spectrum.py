@@ -167,6 +167,15 @@ class Spectrum:
         return int(self.pairs.size[self.pairs.ef > 0].sum())
 
     @cached_property
+    def candidate_edges(self) -> Bools:
+        """Whether each edge is in a file with a candidate, which those of test code are not; shape (edges,)."""
+        if self.edges is None:
+            return np.zeros(0, bool)
+        of_file = np.zeros(len(self.elements.files), bool)
+        of_file[self.elements.file[self.candidates]] = True
+        return np.asarray(of_file[self.edges.file])
+
+    @cached_property
     def edge_hit_counts(self) -> Counts:
         """The four counts of every edge.
 
