@@ -243,6 +243,25 @@ def test_without_branches_functions_are_left():
     assert [step.kind for step in advice.steps] == ["direct call", "nearest test"]
 
 
+@pytest.mark.parametrize(
+    ("path", "names", "functions", "called"),
+    [
+        ("price.c", ("price", "main"), None, ["price"]),
+        ("price.cpp", ("price", "main::{lambda(int)#1}::operator()(int) const"), None, ["price"]),
+        ("price.py", ("price", "main"), None, ["price", "main"]),
+        ("price.py", ("price", "price.inner"), [-1, 0, 0, 0, 0, 1, 1], ["price"]),
+    ],
+)
+def test_only_functions_that_a_test_can_call_are_offered(path, names, functions, called):
+    spectrum, _ = program(edges=False, source=None)
+    functions = spectrum.elements.function if functions is None else np.array(functions, np.int32)
+    given = tuple(replace(one, name=name) for one, name in zip(spectrum.elements.functions, names, strict=True))
+    elements = replace(spectrum.elements, files=(path,), functions=given, function=functions)
+    spectrum = replace(spectrum, elements=elements)
+    steps = advise(make_technique("ochiai").localize(spectrum)).steps
+    assert {step.sentence(spectrum).split()[7] for step in steps if isinstance(step, DirectCall)} == set(called)
+
+
 def test_an_outcome_that_leads_nowhere_known_gains_nothing_known():
     spectrum, structure = program(edges=False)
     two = np.array([2, 2], np.int32)

@@ -15,10 +15,11 @@ from suspectra.distinctions.executions import Executions, Pair
 from suspectra.distinctions.function_flow import FunctionFlows
 from suspectra.distinctions.steps import DirectCall, MissingOutcome, NearestTest, Step, Twin, gain
 from suspectra.program import Program
+from suspectra.program.languages import is_python_or_cython
 from suspectra.program.sources_as_run import SourcesAsRun
 from suspectra.program.statements import statements
 from suspectra.report import RankedReport
-from suspectra.spectrum import EdgeKind, Spectrum
+from suspectra.spectrum import EdgeKind, Elements, Spectrum
 
 _SHOWN = 2  # of each kind of step
 _FUNCTIONS = 30  # of a tie, whose decisions are looked at
@@ -232,7 +233,7 @@ def _direct_calls(tie: Tie, program: Program | None) -> list[DirectCall]:
     if len(size) < 2 or len(size) > _FUNCTIONS:
         return []
     names = {function: spectrum.elements.function_name(first[function]) for function in size}
-    inside = [function for function in size if _is_function(spectrum, first[function])]
+    inside = [function for function in size if _can_be_called(spectrum.elements, first[function])]
     inner = [one for one in inside if not _names_others(members[of == one], one, names, spectrum, source_of)]
     steps = [
         DirectCall(first[function], size[function], len(members), gain(size[function], len(members)))
@@ -247,9 +248,22 @@ def _functions(spectrum: Spectrum, program: Program | None, source_of: SourcesAs
     return statements(spectrum.elements, spectrum.edges, graphs, source_of).function
 
 
-def _is_function(spectrum: Spectrum, element: int) -> bool:
-    """Whether a statement is in a function, as far as is known: code outside of any can't be called."""
-    return not spectrum.elements.functions or bool(spectrum.elements.function[element] >= 0)
+def _can_be_called(elements: Elements, element: int) -> bool:
+    """Whether a test can call the function of a statement by its name, as far as functions are known.
+
+    Code outside of functions can't be called, and neither can lambdas, functions inside of others, and a program's main
+    function.
+    """
+    if not elements.functions:
+        return True
+    if (index := int(elements.function[element])) < 0:
+        return False
+    function = elements.functions[index]
+    path = elements.files[function.file]
+    if not is_python_or_cython(path):
+        return function.name != "main" and "{lambda" not in function.name
+    definition = elements.at(path, function.line)
+    return definition is None or int(elements.function[definition]) in (-1, index)
 
 
 def _names_others(own: Ints, function: int, names: dict[int, str], spectrum: Spectrum, source_of: SourcesAsRun) -> bool:
