@@ -103,8 +103,9 @@
         (format "%d failed, %d passed: " (plist-get report :failed) (plist-get report :passed))
         (plist-get report :suspects)
         (lambda (suspect)
-          (format "%s  %s  %s  %.3g" (plist-get suspect :rankBest) (suspectra--where suspect)
-                  (plist-get suspect :function) (plist-get suspect :score))))))))
+          (format "%s  %s  %s  %.3g%s" (plist-get suspect :rankBest) (suspectra--where suspect)
+                  (plist-get suspect :function) (plist-get suspect :score)
+                  (if (> (plist-get suspect :changed) 0) "  changed" ""))))))))
 
 (defun suspectra-jump ()
   "Choose where to look next from point, most likely first, and go there."

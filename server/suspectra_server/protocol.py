@@ -325,7 +325,7 @@ COMMANDS = (
 COMMAND_IDS = {command.name: command.id for command in COMMANDS}
 
 SUSPECTS_RESULT = (
-    Field("technique", "string", "Name of the technique in use."),
+    Field("technique, title", "string", "Name and title of the technique in use."),
     Field("cloneFailed", "boolean", "Whether failing tests are cloned."),
     Field("without", "string[]", "The kinds of evidence that the technique had to do without."),
     Field("passed, failed", "number", "Tests that passed and that failed."),
@@ -409,7 +409,7 @@ SUSPECT = (
 STATUS_PARAMS = (
     Field("state", "State", "See below."),
     Field("message", "string", "One sentence for people."),
-    Field("technique", "string", "Name of the technique in use."),
+    Field("technique, title", "string", "Name and title of the technique in use."),
     Field("suspects", "number", "Suspects that can be shown."),
     Field("failed, passed", "number", "Tests that failed and that passed."),
     Field("collectionErrors", "number", "What could not be collected; `suspectra/suspects` lists it."),

@@ -41,7 +41,7 @@ def test_each_folder_has_its_own_suspects_and_its_own_run(folders, workbench, wa
     assert len(of("shop", rows)) == len(of("bank", rows)) == 10
     assert [row.replace("bank/", "shop/") for row in of("bank", rows)] == of("shop", rows)
     assert bench.status() == "Suspectra: 20 suspects"
-    bench.see(SIDEBAR, "evidence · 6 failed, 160 passed")
+    bench.see(SIDEBAR, "All evidence · 6 failed, 160 passed")
     bench.picture("view")
 
     # both are marked in their own file

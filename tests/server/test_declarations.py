@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from suspectra.techniques import technique_names
+from suspectra.techniques import technique_infos, technique_names
 from suspectra_server import extension, protocol
 from suspectra_server.features.commands import Commands
 from suspectra_server.features.diagnostics import PAGES
 from suspectra_server.server import make_server
 from suspectra_server.settings import SETTINGS, Settings, read_settings
+from suspectra_server.text import code, plain
 
 ROOT = Path(__file__).parent.parent.parent
 EXTENSION = ROOT / "vscode-extension"
@@ -95,6 +96,12 @@ def test_every_technique_has_its_page_and_no_page_is_left_over():
             assert re.search(rf"^\*\*{heading}\.\*\* \S.{{19,}}", text, re.MULTILINE), (page.name, heading)
         for link in re.findall(r"\]\(([^)]+\.md)\)", text):
             assert (PAGES / link).exists()
+
+
+def test_no_formula_is_cut_where_it_is_shown():
+    for info in technique_infos():
+        assert plain(info.formula) == info.formula, info.name
+        assert info.formula in code(info.formula), info.name
 
 
 def test_starting_the_server_loads_nothing_it_does_not_need_at_once():

@@ -73,20 +73,20 @@ function countText(suspects: number): string {
   return suspects === 1 ? t('1 suspect') : t('{0} suspects', suspects);
 }
 
-function runText({ technique, failed, passed }: Status): string {
+function runText({ title, failed, passed }: Status): string {
   return failed === 1
-    ? t('{0} over 1 failing test and {1} passing', technique, passed)
-    : t('{0} over {1} failing tests and {2} passing', technique, failed, passed);
+    ? t('{0} over 1 failing test and {1} passing', title, passed)
+    : t('{0} over {1} failing tests and {2} passing', title, failed, passed);
 }
 
 /** The line above the suspects: what ranked them. */
 export function reportText(report: Suspects): string {
   const missing = report.without.join(', ');
   const technique = report.cloneFailed
-    ? t('{0} with cloning', report.technique)
+    ? t('{0} with cloning', report.title)
     : missing
-      ? t('{0} without {1}', report.technique, missing)
-      : report.technique;
+      ? t('{0} without {1}', report.title, missing)
+      : report.title;
   const { failed, passed, groups } = report;
   if (groups.length < 2) {
     return t('{0} · {1} failed, {2} passed', technique, failed, passed);
@@ -132,17 +132,24 @@ export function rowTitle(suspect: Suspect): string {
   return suspect.examined ? struckThrough(title) : title;
 }
 
-/** The second text of a row: location, score and reason. */
+/** The second text of a row: location, score, whether it changed, and reason. */
 export function rowDetail(suspect: Suspect): string {
   const line = suspectLocation(suspect).replace(/.*\//, '');
   const location = suspect.folder ? `${suspect.folder} · ${line}` : line;
-  const state = suspect.innocent ? `${t('innocent')} · ` : '';
-  return `${location} · ${scoreText(suspect.score)} · ${state}${reasonText(suspect)}`;
+  const states = [...(suspect.innocent ? [t('innocent')] : []), ...(suspect.changed ? [t('changed')] : [])];
+  return [location, scoreText(suspect.score), ...states, reasonText(suspect)].join(' · ');
 }
 
 /** The reason for the score, in a few words. */
 export function reasonText({ ef, ep, nf, np }: Suspect): string {
   return t('{0} of {1} failing, {2} of {3} passing', ef, ef + nf, ep, ep + np);
+}
+
+/** That failing tests passed before it changed. */
+function changedText({ changed, ef, nf }: Suspect): string {
+  return ef + nf === 1
+    ? t('Changed since this test passed.')
+    : t('Changed since {0} of {1} failing tests passed.', changed, ef + nf);
 }
 
 /** Struck through with combining characters, as trees have no other way. Labels for screen readers stay without. */
@@ -159,6 +166,7 @@ export function suspectLabel(suspect: Suspect): string {
     suspectLocation(suspect).replace(/:(\d.*)$/, `, ${t('line')} $1`),
     t('score {0}', scoreText(suspect.score)),
     suspicion[suspect.band],
+    ...(suspect.changed ? [t('changed')] : []),
     ...(suspect.innocent ? [t('innocent')] : suspect.examined ? [t('examined')] : []),
   ].join(', ');
 }
@@ -171,6 +179,7 @@ export function suspectDetails(suspect: Suspect, technique: string, heat: Heat):
     `**${t('Rank {0}', rankText(suspect))}** · ${technique} ${scoreText(suspect.score)} ${bar(heat)}`,
     `\`${suspectName(suspect)}\`, ${suspectLocation(suspect)}`,
     ...(suspect.reason ? [plainMarkdown(suspect.reason)] : []),
+    ...(suspect.changed ? [changedText(suspect)] : []),
     t(
       '{0} of {1} failing and {2} of {3} passing tests execute it.',
       suspect.ef,

@@ -9,6 +9,8 @@ export interface Status {
   state: State;
   message: string;
   technique: string;
+  /** Of the technique. */
+  title: string;
   suspects: number;
   failed: number;
   passed: number;
@@ -26,6 +28,8 @@ export interface Progress {
 /** Result of the `suspectra/suspects` request. */
 export interface Suspects {
   technique: string;
+  /** Of the technique. */
+  title: string;
   cloneFailed: boolean;
   /** The kinds of evidence that the technique had to do without. */
   without: string[];

@@ -159,7 +159,7 @@ export class SuspectsView implements vscode.TreeDataProvider<Row>, vscode.FileDe
     }
     if ('suspect' in row) {
       item.tooltip = new vscode.MarkdownString(
-        suspectDetails(row.suspect, this.model.report?.technique ?? '', this.model.heatOf(row.suspect)),
+        suspectDetails(row.suspect, this.model.report?.title ?? '', this.model.heatOf(row.suspect)),
       );
     }
     return item;

@@ -16,6 +16,7 @@ const error: CollectionError = {
 };
 const report: Suspects = {
   technique: 'ochiai',
+  title: 'Ochiai',
   cloneFailed: false,
   without: [],
   passed: 1,

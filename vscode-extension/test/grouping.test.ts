@@ -17,6 +17,7 @@ const all = [tax, total, again];
 describe('an empty list', () => {
   const report = {
     technique: 'ochiai',
+    title: 'Ochiai',
     cloneFailed: false,
     without: [],
     passed: 1,

@@ -21,6 +21,7 @@ const status: Status = {
   state: 'ready',
   message: '',
   technique: 'ochiai',
+  title: 'Ochiai',
   suspects: 1,
   failed: 3,
   passed: 45,
@@ -31,7 +32,7 @@ describe('statusText', () => {
   it('counts suspects and names the run', () => {
     expect(statusText(status)).toEqual({
       text: '$(search) 1 suspect',
-      tooltip: 'ochiai over 3 failing tests and 45 passing',
+      tooltip: 'Ochiai over 3 failing tests and 45 passing',
       label: 'Suspectra: 1 suspect',
       warning: false,
     });
@@ -71,6 +72,7 @@ describe('the line above the suspects', () => {
   it('tells what ranked them', () => {
     const report = {
       technique: 'ochiai',
+      title: 'Ochiai',
       cloneFailed: true,
       without: [],
       passed: 4,
@@ -81,11 +83,17 @@ describe('the line above the suspects', () => {
       groups: [],
     };
     expect(reportText({ ...report, state: 'ready', problems: [], suspects: [suspect] })).toBe(
-      'ochiai with cloning · 1 failed, 4 passed',
+      'Ochiai with cloning · 1 failed, 4 passed',
     );
-    const evidence = { ...report, technique: 'evidence', cloneFailed: false, without: ['branches', 'tracebacks'] };
+    const evidence = {
+      ...report,
+      technique: 'evidence',
+      title: 'All evidence',
+      cloneFailed: false,
+      without: ['branches', 'tracebacks'],
+    };
     expect(reportText({ ...evidence, state: 'ready', problems: [], suspects: [suspect] })).toBe(
-      'evidence without branches, tracebacks · 1 failed, 4 passed',
+      'All evidence without branches, tracebacks · 1 failed, 4 passed',
     );
   });
 });
@@ -132,6 +140,14 @@ describe('a suspect', () => {
   it('is a row with rank, name, place, score and reason', () => {
     expect(rowTitle(suspect)).toBe('2–4  total');
     expect(rowDetail(suspect)).toBe('cart.py:12-13 · 0.707 · 3 of 3 failing, 3 of 45 passing');
+  });
+
+  it('says that it changed, for eye and ear', () => {
+    const one = { ...suspect, changed: 2 };
+    expect(rowDetail(one)).toBe('cart.py:12-13 · 0.707 · changed · 3 of 3 failing, 3 of 45 passing');
+    expect(suspectLabel(one)).toMatch(/, high suspicion, changed$/);
+    expect(suspectDetails(one, 'All evidence', 4)).toContain('\n\nChanged since 2 of 3 failing tests passed.\n\n');
+    expect(suspectDetails({ ...one, changed: 1, ef: 1 }, '', 4)).toContain('Changed since this test passed.');
   });
 
   it('names its folder where there are several', () => {

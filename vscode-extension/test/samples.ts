@@ -27,6 +27,7 @@ export const suspect: Suspect = {
 
 export const report: Suspects = {
   technique: 'ochiai',
+  title: 'Ochiai',
   cloneFailed: false,
   without: [],
   passed: 4,

@@ -62,7 +62,7 @@ describe('the rows', () => {
   it('are the suspects, under a line that says what ranked them', async () => {
     await show({ suspects: [suspect, other] });
     expect(rows()).toEqual(['2–4  total', '2–4  rate']);
-    expect(tree.message).toBe('ochiai · 1 failed, 4 passed');
+    expect(tree.message).toBe('Ochiai · 1 failed, 4 passed');
     expect(workbench.context).toMatchObject({
       'suspectra.state': 'ready',
       'suspectra.hasSuspects': true,
@@ -149,7 +149,7 @@ describe('failure groups', () => {
     expect(rows()).toEqual([['2 tests: KeyError at cart.py:5', ['2–4  total']], 'perhaps 1 test: OSError']);
     expect(server.calls).not.toContainEqual([methods.group, { folder: 'file:///project', id: 4 }]);
     expect(workbench.context['suspectra.hasGroups']).toBe(true);
-    expect(tree.message).toBe('ochiai · 1 failed in perhaps 2 groups, 4 passed');
+    expect(tree.message).toBe('Ochiai · 1 failed in perhaps 2 groups, 4 passed');
     const row = defined(view.getChildren()[1]);
     tree.expand(row);
     await new Promise((resolve) => setImmediate(resolve));

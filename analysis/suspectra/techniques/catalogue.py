@@ -51,10 +51,9 @@ EVIDENCE = TechniqueInfo(
     "All evidence",
     "evidence",
     "Suspectra, after Kulczyński 1927",
-    "S + 0.1 C; S = the highest K of the statement and of the branches that leave it; K = r / 2 + ef / (ef + ep) / 2,"
-    " r the share of the failing tests that execute it, each weighing 1 / (statements it executes), C the share of"
-    " those that passed before it changed. Equal scores: K, failures raised there, return before decision before"
-    " others, least executed function",
+    "S + 0.1 C; S = the highest K of the statement and its branches; K = r / 2 + ef / (ef + ep) / 2; r = share of the"
+    " failing tests, each weighing 1 / (statements it executes); C = r of those that passed before it changed."
+    " If equal: K; failures there; return, decision, other; least executed function",
     LINES,
     "The default, with far fewer ties than a formula. Statements that a formula leaves equal are ordered by branches,"
     " tracebacks, kinds of statements and functions, as far as the evidence has them.",

@@ -36,6 +36,7 @@ def register(session: Session) -> None:
         technique = folders[0].snapshot.ranking.technique if folders else None
         return {
             "technique": status["technique"],
+            "title": status["title"],
             "cloneFailed": technique.clone_failed if technique else False,
             "without": list(dict.fromkeys(name for folder in folders for name in folder.snapshot.ranking.without)),
             "passed": status["passed"],

@@ -33,10 +33,12 @@ def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
         ranking = f"Ranking: {message}" if preliminary else "Ranking"
         message = f"Running the tests: {run.progress}" if state is State.RUNNING_TESTS else ranking
     named = urgent or next(iter(folders), None)
+    technique = named.snapshot.ranking.technique if named else Settings().make_technique()
     return {
         "state": state.value,
         "message": plain(message),
-        "technique": named.snapshot.ranking.technique.name if named else Settings().technique,
+        "technique": technique.name,
+        "title": technique.info.title,
         "suspects": sum(len(folder.snapshot.marks) for folder in folders),
         "failed": sum(folder.snapshot.ranking.failed for folder in folders),
         "passed": sum(folder.snapshot.ranking.passed for folder in folders),

@@ -7,6 +7,7 @@ export const status: Status = {
   state: 'ready',
   message: '',
   technique: 'ochiai',
+  title: 'Ochiai',
   suspects: 1,
   failed: 1,
   passed: 4,

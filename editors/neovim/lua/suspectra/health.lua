@@ -42,7 +42,7 @@ local function check_server(client)
     return warn(root .. ': no test run is recorded', { ':Suspectra run', 'or in a terminal: suspectra record -- pytest' })
   end
   local text = '%s: %d failed, %d passed, %d suspects, ranked with %s'
-  ok(string.format(text, root, report.failed, report.passed, #report.suspects, report.technique))
+  ok(string.format(text, root, report.failed, report.passed, #report.suspects, report.title))
   for _, problem in ipairs(report.problems) do
     warn(problem.file .. ': ' .. problem.cause, { problem.cure })
   end

@@ -124,12 +124,13 @@ function M.suspects()
       return notify('there are no suspects')
     end
     vim.ui.select(report.suspects, {
-      prompt = report.technique .. ': ' .. report.failed .. ' failed, ' .. report.passed .. ' passed',
+      prompt = report.title .. ': ' .. report.failed .. ' failed, ' .. report.passed .. ' passed',
       kind = 'suspectra',
       format_item = function(suspect)
         local name = suspect['function'] ~= '' and suspect['function'] or '(module level)'
+        local changed = suspect.changed > 0 and ', changed' or ''
         local done = suspect.examined and ', examined' or ''
-        return string.format('%s  %s  %s  %.3g%s', rank(suspect), name, where(suspect), suspect.score, done)
+        return string.format('%s  %s  %s  %.3g%s%s', rank(suspect), name, where(suspect), suspect.score, changed, done)
       end,
     }, function(chosen)
       return chosen and go(chosen)
