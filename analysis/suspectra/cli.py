@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from suspectra.evidence.sources import Sources
     from suspectra.localization import Localized, RankingOptions
     from suspectra.output.ranking import Listing
+    from suspectra.report import RankedReport
 
 TABLE_TOP = 20
 GROUP_TOP = 5  # the least number of suspects of each failure group
@@ -190,6 +191,7 @@ def explain(
     """Explain the rank of a line."""
     from suspectra.evidence.sources import Sources
     from suspectra.output.explanation import element_at, write_explanation
+    from suspectra.output.terminal import safe
 
     if where is None and not tie:
         raise click.UsageError("Name a line as FILE:LINE, or give --tie for the first tie.")
@@ -197,29 +199,29 @@ def explain(
         raise click.UsageError("Give --why-not or --tie.")
     if form is not None and not (why_not or tie):
         raise click.UsageError("--format goes with --why-not and --tie.")
-    compares = why_not or tie
-    localized = localize(workspace, edges=compares, groups=compares, **chosen)
+    localized = localize(workspace, groups=True, **chosen)
     place = None if where is None else parse_location(workspace, where)
-    if not compares:
-        assert place is not None
-        write_explanation(localized.report, localized.evidence, *place, sys.stdout, Sources(workspace))
+    element = None if place is None else element_at(localized.report, *place)
+    group = localized.group_of(element)
+    report = group.report if group else localized.report
+    if group is not None and form != "json":
+        click.echo(safe(f"In the ranking of {group.heading}"))
+    if why_not or tie:
+        _explain_difference(localized, report, element, tie, form == "json", Sources(workspace))
     else:
-        element = None if place is None else element_at(localized.report, *place)
-        _explain_difference(localized, element, tie, form == "json", Sources(workspace))
+        assert place is not None
+        write_explanation(report, localized.evidence, *place, sys.stdout, Sources(workspace))
     warn(localized.problems)
 
 
-def _explain_difference(localized: Localized, element: int | None, tie: bool, as_json: bool, sources: Sources) -> None:
-    """Compare a line with the first suspect, or those of a tie with each other, in the ranking of its group."""
+def _explain_difference(
+    localized: Localized, report: RankedReport, element: int | None, tie: bool, as_json: bool, sources: Sources
+) -> None:
+    """Compare a line with the first suspect of a ranking, or those of a tie with each other."""
     from suspectra.distinctions.comparison import Comparison
     from suspectra.distinctions.tie import advise
     from suspectra.output import distinctions
-    from suspectra.output.terminal import safe
 
-    group = localized.group_of(element)
-    report = group.report if group else localized.report
-    if group is not None and not as_json:
-        click.echo(safe(f"In the ranking of {group.heading}"))
     if tie:
         if element is not None and not report.spectrum.counts.ef[element]:
             where = report.spectrum.elements.location(element)

@@ -368,6 +368,20 @@ def test_three_faults_at_once_have_three_rankings(three_faults, capsys):
     assert any("statements.py,26," in line for line in lines)
 
 
+def test_a_line_is_explained_by_the_ranking_of_its_group(three_faults, capsys):
+    from suspectra.cli import run
+
+    for options, words in (
+        ((), "Suspect 2 of "),
+        (("--why-not",), "statements.py:26, at rank 2, has the score of the first suspect"),
+        (("--tie",), "statements.py:26"),
+    ):
+        assert run(["explain", "--workspace", str(three_faults), "src/ledger/statements.py:26", *options]) == 0
+        first, rest = capsys.readouterr().out.split("\n", 1)
+        assert first.startswith("In the ranking of ✗ 1 test: ")
+        assert words in " ".join(rest.split())
+
+
 def test_every_format_shows_the_groups(three_faults, capsys, tmp_path):
     from suspectra.cli import run
 

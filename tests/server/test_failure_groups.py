@@ -129,6 +129,15 @@ def test_everything_in_the_editor_is_about_the_current_group(grouped, ledger):
     }
     assert grouped.command("selectGroup", ledger.as_uri(), 77) is None
 
+    # questions are answered by the ranking of the group, also those about lines that only other groups execute
+    own = grouped.command("whyNot", uri, place["line"])
+    tied = grouped.command("tellApart", uri, place["line"])
+    assert all(answer["sentences"][0] == f"In the ranking of {second['heading']}." for answer in (own, tied))
+    other = grouped.request("suspectra/group", {"folder": ledger.as_uri(), "id": 1})["suspects"][0]
+    asked = grouped.command("whyNot", other["uri"], other["range"]["start"]["line"])
+    assert "No failing test of this group executes" in asked["sentences"][1]
+    assert "of other groups do." in asked["sentences"][1]
+
 
 def marks(client):
     return [one for diagnostics in client.diagnostics.values() for one in diagnostics]

@@ -63,6 +63,8 @@ class Comparison:
         Whether a failing test executes any statement of the function.
     imported : bool
         Whether the statement ran while its module was imported, which belongs to no test.
+    elsewhere : int
+        Failing tests of other failure groups that execute the statement.
 
     Examples
     --------
@@ -87,10 +89,16 @@ class Comparison:
     turn: tuple[int, int | None] | None = None
     entered: bool = True
     imported: bool = False
+    elsewhere: int = 0
 
     @classmethod
     def from_report(
-        cls, report: RankedReport, element: int, program: Program | None = None, at_import: Ints | None = None
+        cls,
+        report: RankedReport,
+        element: int,
+        program: Program | None = None,
+        at_import: Ints | None = None,
+        elsewhere: int = 0,
     ) -> Comparison:
         """Compare a statement with the first suspect.
 
@@ -104,6 +112,8 @@ class Comparison:
             Flow graphs and sources, as far as the evidence holds them.
         at_import : ndarray of int, shape (k,), optional
             Elements that ran while their modules were imported, which belongs to no test.
+        elsewhere : int, optional
+            Failing tests of other failure groups, not in this ranking, that execute the statement.
 
         Returns
         -------
@@ -146,6 +156,7 @@ class Comparison:
             turn,
             entered,
             at_import is not None and element in at_import,
+            elsewhere,
         )
 
     @property
@@ -176,6 +187,9 @@ class Comparison:
         return (said, self.reason, *self._witnessed(here, other))
 
     def _not_executed(self, here: str) -> tuple[str, ...]:
+        if self.elsewhere:
+            others = f"{many(self.elsewhere, 'failing test')} of other groups {'does' if self.elsewhere == 1 else 'do'}"
+            return (f"No failing test of this group executes {here}, but {others}.",)
         only = "It can be at fault only because it is not executed."
         if self.imported and not self.passing:
             return (f"{here} ran while its module was imported. That belongs to no test, so no test makes it suspect.",)

@@ -52,8 +52,9 @@ def why_not(ranking: Ranking, element: int) -> Answer:
         return Answer(f"{location}", ("It is test code, which is not suspected.",), element)
     program = evidence.program if evidence is not None else None
     at_import = evidence.at_import if evidence is not None else None
-    comparison = Comparison.from_report(report, element, program, at_import)
-    said = list(comparison.sentences)
+    elsewhere = int(ranking.over_all.spectrum.counts.ef[element] - report.spectrum.counts.ef[element])
+    comparison = Comparison.from_report(report, element, program, at_import, elsewhere)
+    said = [*_in_group(ranking), *comparison.sentences]
     if comparison.tie is not None:
         advice = advise(report, program, element)
         said += [heading(advice), *sentences(advice)]
@@ -65,4 +66,9 @@ def tell_apart(ranking: Ranking, element: int | None) -> Answer:
     evidence = ranking.evidence
     advice = advise(ranking.ranked, evidence.program if evidence is not None else None, element)
     first = int(advice.tie.members[0]) if element is None else element
-    return Answer(heading(advice), tuple(sentences(advice)), first)
+    return Answer(heading(advice), (*_in_group(ranking), *sentences(advice)), first)
+
+
+def _in_group(ranking: Ranking) -> list[str]:
+    """Which failure group's ranking it is about, if there are several."""
+    return [f"In the ranking of {ranking.group.heading}."] if ranking.group is not None else []
