@@ -47,6 +47,7 @@ OTHERS = [
     "test_memory",
     "test_file",
     "test_left_behind",
+    "test_first_time",
     "test_chance",
     "test_that_passes",
 ]
@@ -140,10 +141,18 @@ def test_a_run_writes_no_report_and_loads_no_worker(machine, project):
 
 def test_what_one_run_leaves_behind_does_not_change_the_next(machine):
     test = RepeatedTest(name_of("test_left_behind"), machine)
-    assert test._together
+    assert test._warm
     made = list(test.experiments(switches(test.trace), time.monotonic() + 20))
-    assert not test._together, "the unaltered run after the others differed"
+    assert not test._warm, "the unaltered run after the others differed"
     assert {one.place: one.outcome for one in made} == {"if": Outcome.PASSED, "operand": Outcome.FAILED}
+
+
+def test_a_test_that_fills_a_cache_shares_processes_all_the_same(machine):
+    test = RepeatedTest(name_of("test_first_time"), machine)
+    made = list(test.experiments(switches(test.trace), time.monotonic() + 20))
+    assert {one.file: one.outcome for one in made} == {"shop.py": Outcome.PASSED, "cached.py": Outcome.FAILED}
+    assert test._warm
+    assert test._only_cold == {"cached.py"}, "a decision that is made for the first time is altered in a new process"
 
 
 def test_a_test_that_depends_on_chance_is_refused(machine):

@@ -26,6 +26,10 @@ BATCH, BATCH_S = 50, 1.0
 class RepeatedTest:
     """A test with which experiments are made.
 
+    Many tests do more when a process runs them for the first time: they fill caches, and load modules. So a run that
+    follows others in one process is compared with the second unaltered run of a process. What is altered in a file
+    whose decisions differ between the first and the second is always run in a process of its own.
+
     Parameters
     ----------
     test : str
@@ -52,12 +56,15 @@ class RepeatedTest:
         self.test, self.runs, self.fails = test, runs, fails
         self.trace = runs.trace(test, TRACE_S)
         _require_outcome(test, self.trace, fails)
-        if difference := self.trace.difference(runs.trace(test, TRACE_S)):
+        together = test in runs.together
+        again, *warm = runs.traces(test, 2 if together else 1, TRACE_S)
+        if difference := self.trace.difference(again):
             cause = f"two runs of {test} differ: {difference}"
             raise EvidenceError(Problem("", "", cause, "let it not depend on time, chance, threads or what ran before"))
         self.complete = False
-        self._together = test in runs.together
-        self._each = self.trace.answer.seconds  # less once it ran before in the same process
+        self._warm = warm[0] if warm and warm[0].end == self.trace.end else None
+        self._only_cold = self._warm.files_unlike(self.trace) if self._warm else frozenset()
+        self._each = (self._warm or self.trace).answer.seconds
         self._steps = max(LEAST_STEPS, STEPS_FACTOR * len(self.trace.decisions))
         self._seconds = max(LEAST_SECONDS, TIME_FACTOR * self.trace.answer.seconds)
 
@@ -91,23 +98,32 @@ class RepeatedTest:
                 yield alteration.experiment(self.test, answer)
 
     def _batch_size(self, left: float) -> int:
-        size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._together else 1
+        size = min(BATCH, int(min(BATCH_S, left) / max(self._each, 1e-4))) if self._warm else 1
         return max(size, 1)
 
     def _try(self, alterations: Sequence[Alteration]) -> list[Answer]:
         """How runs with some alterations end; a repair is confirmed in a process of its own."""
-        if len(alterations) > 1:
-            answers, control = self.runs.alter(
-                self.test, alterations, steps=self._steps, seconds=self._seconds, control=True
-            )
-            if control is not None and not self.trace.difference(control):
-                self._each = control.answer.seconds
-                return [
-                    self._alone(alteration) if self.fails and answer.outcome.repairs else answer
-                    for alteration, answer in zip(alterations, answers, strict=True)
-                ]
-            self._together = False  # one run leaves something behind that changes the next
-        return [self._alone(alteration) for alteration in alterations]
+        shared = [n for n, one in enumerate(alterations) if one.experiment(self.test).file not in self._only_cold]
+        known = dict(zip(shared, self._try_together([alterations[n] for n in shared]), strict=False))
+        return [
+            self._alone(alteration)
+            if (answer := known.get(n)) is None or (self.fails and answer.outcome.repairs)
+            else answer
+            for n, alteration in enumerate(alterations)
+        ]
+
+    def _try_together(self, alterations: Sequence[Alteration]) -> list[Answer]:
+        """How they end one after the other in one process; nothing where runs change those that follow."""
+        if self._warm is None or len(alterations) < 2:
+            return []
+        answers, control = self.runs.alter(
+            self.test, alterations, steps=self._steps, seconds=self._seconds, control=True
+        )
+        if control is None or self._warm.difference(control):
+            self._warm = None
+            return []
+        self._each = control.answer.seconds
+        return answers
 
     def _alone(self, alteration: Alteration) -> Answer:
         (answer,), _ = self.runs.alter(self.test, [alteration], steps=self._steps, seconds=self._seconds)

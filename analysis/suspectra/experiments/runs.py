@@ -134,15 +134,47 @@ class Trace:
             return f"decision {at + 1}: {self._in_words(int(ours[at]))}, then {self._in_words(int(theirs[at]))}"
         if len(ours) != len(theirs):
             return f"it makes {len(ours)} decisions, then {len(theirs)}"
-        if (self.answer.outcome, self.answer.exception) != (other.answer.outcome, other.answer.exception):
-            return f"it ends as {self._end()}, then as {other._end()}"
+        if self.end != other.end:
+            return f"it ends as {self.end}, then as {other.end}"
         return ""
+
+    def files_unlike(self, other: Trace) -> frozenset[str]:
+        """The files whose decisions are different in another run of the same test.
+
+        Parameters
+        ----------
+        other : Trace
+            May have loaded other files too.
+
+        Returns
+        -------
+        frozenset of str
+            Where the n-th time of a decision in one run need not be the n-th time in the other.
+        """
+        ours, theirs = self._by_file(), other._by_file()
+        return frozenset(file for file in {*ours, *theirs} if ours.get(file) != theirs.get(file))
+
+    def _by_file(self) -> dict[str, bytes]:
+        """The decisions of each file, numbered in the file."""
+        files = sorted({place.file for place in self.places})
+        number_of = {file: number for number, file in enumerate(files)}
+        file_of = np.array([number_of[place.file] for place in self.places], np.int64)
+        number_in_file = np.array([place.number for place in self.places], np.int64)
+        numbers, taken = self.decisions // 2, self.decisions % 2
+        inside = 2 * number_in_file[numbers] + taken
+        return {
+            file: decisions.tobytes()
+            for file, number in number_of.items()
+            if len(decisions := inside[file_of[numbers] == number])
+        }
 
     def _in_words(self, decision: int) -> str:
         place = self.places[decision // 2]
         return f"{place.file}:{place.line} came out {'true' if decision % 2 else 'false'}"
 
-    def _end(self) -> str:
+    @property
+    def end(self) -> str:
+        """How it ended: the outcome, and the type of the exception."""
         return f"{self.answer.outcome.value} {self.answer.exception}".strip()
 
 
@@ -235,8 +267,26 @@ class Runs(ABC):
         Trace
             Whatever the test does.
         """
-        (answer,) = self.ask(test, [TRACE], steps=MAX_DECISIONS, seconds=seconds)
-        return Trace.from_answer(answer)
+        return self.traces(test, 1, seconds)[0]
+
+    def traces(self, test: str, times: int, seconds: float) -> list[Trace]:
+        """Run a test unaltered several times, in one process as long as that lives.
+
+        Parameters
+        ----------
+        test : str
+            Its name.
+        times : int
+            How often.
+        seconds : float
+            How long each run may take.
+
+        Returns
+        -------
+        list of Trace
+            In the order of the runs.
+        """
+        return [Trace.from_answer(one) for one in self.ask(test, [TRACE] * times, steps=MAX_DECISIONS, seconds=seconds)]
 
     def alter(
         self, test: str, alterations: Sequence[Alteration], *, steps: int, seconds: float, control: bool = False
