@@ -68,6 +68,12 @@ class Experiment:
         An arm of its ``if`` ends by raising: not to raise may hide the symptom alone.
     detail : str
         What was put in: the text of a value, or of a mutation such as ``>`` → ``>=``. Empty for a decision.
+    end_column : int
+        Of a mutant: where what it replaces ends, in bytes from 0; that column is not included.
+    replacement : str
+        Of a mutant: what replaces it, so that the text can be edited.
+    changed : bool
+        Of a mutant: the failing test still fails, and with another exception or another message than unaltered.
 
     Examples
     --------
@@ -91,11 +97,15 @@ class Experiment:
     seconds: float
     guard: bool = False
     detail: str = ""
+    end_column: int = 0
+    replacement: str = ""
+    changed: bool = False
 
     @property
-    def key(self) -> tuple[str, str, str, int, int, str, int, str]:
+    def key(self) -> tuple[str, str, str, int, int, str, int, str, str]:
         """What was tried: only the newest experiment of a key counts."""
-        return self.test, self.kind, self.file, self.line, self.column, self.place, self.instance, self.detail
+        what = self.place, self.instance, self.detail, self.replacement
+        return self.test, self.kind, self.file, self.line, self.column, *what
 
     @property
     def condition(self) -> str:

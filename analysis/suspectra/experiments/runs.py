@@ -58,11 +58,14 @@ class Answer(NamedTuple):
         How long the test took.
     exception : str
         The type of the exception that ended it, empty for none.
+    message : str
+        A digest of what the exception says, empty for none.
     """
 
     outcome: Outcome
     seconds: float
     exception: str
+    message: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,7 +339,12 @@ def answer_of(answer: Mapping[str, Any]) -> Answer:
     if not answer.get("reached", 1) and outcome != "passed":
         outcome = "not reached"
     known = {"error": "failed", "xfailed": "skipped", "xpassed": "passed"}
-    return Answer(Outcome(known.get(outcome, outcome)), float(answer["seconds"]), str(answer["exception"]))
+    return Answer(
+        Outcome(known.get(outcome, outcome)),
+        float(answer["seconds"]),
+        str(answer["exception"]),
+        str(answer.get("message", "")),
+    )
 
 
 def request(test: str, jobs: Sequence[Job], *, steps: int, seconds: float) -> dict[str, Any]:

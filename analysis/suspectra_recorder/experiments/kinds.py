@@ -1,53 +1,17 @@
-"""Kinds of runs: what each does to the program before a test, and takes back after it."""
+"""All kinds of runs."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
-from suspectra_recorder.experiments.loading import Instrument
+from suspectra_recorder.experiments.mutants import Mutating
+from suspectra_recorder.experiments.run_kind import Job, RunKind
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 
 __builtins__ = own.builtins
-
-Job = Mapping[str, Any]
-"""One run, as JSON has it: its ``"kind"``, and what this kind needs to know."""
-
-
-class RunKind:
-    """A kind of run. This one leaves the program as it is.
-
-    Attributes
-    ----------
-    instrument : Instrument or None
-        What is inserted into the sources of the workspace when jobs of this kind will be asked for.
-    """
-
-    instrument: Instrument | None = None
-
-    def prepare(self) -> None:
-        """Look up what runs need. The tests are collected, and the process will now be frozen and forked."""
-
-    def apply(self, job: Job) -> None:
-        """Alter the program. The board already counts its steps.
-
-        Parameters
-        ----------
-        job : mapping
-            What was asked for.
-        """
-
-    def take_back(self) -> dict[str, Any]:
-        """Make the program what it was, as another run may follow in this process.
-
-        Returns
-        -------
-        dict
-            What is added to the answer. ``"reached"`` is how often the altered place was reached.
-        """
-        return {}
 
 
 class Tracing(RunKind):
@@ -97,7 +61,12 @@ class Switching(RunKind):
         return {"reached": self._switched()}
 
 
-def make_kinds(names: Collection[str], board: Switchboard, sources: Callable[[], dict[str, str]]) -> dict[str, RunKind]:
+def make_kinds(
+    names: Collection[str],
+    board: Switchboard,
+    sources: Callable[[], dict[str, str]],
+    name_of: Callable[[str], str | None],
+) -> dict[str, RunKind]:
     """Make the kinds of runs that a machine can be asked for.
 
     Parameters
@@ -108,10 +77,15 @@ def make_kinds(names: Collection[str], board: Switchboard, sources: Callable[[],
         The decisions of this process.
     sources : callable
         Gives the digests of the files that are loaded.
+    name_of : callable
+        Gives the path of a file that may be altered relative to the workspace, None for any other.
 
     Returns
     -------
     dict of str to RunKind
         By the ``"kind"`` of their jobs.
     """
-    return {"plain": RunKind(), "trace": Tracing(board, sources), "switch": Switching(board)}
+    kinds: dict[str, RunKind] = {"plain": RunKind(), "trace": Tracing(board, sources), "switch": Switching(board)}
+    if "mutant" in names:
+        kinds["mutant"] = Mutating(board, name_of)
+    return kinds

@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from suspectra_recorder.experiments.children import Children
-from suspectra_recorder.experiments.kinds import Job, make_kinds
+from suspectra_recorder.experiments.kinds import make_kinds
 from suspectra_recorder.experiments.limits import limit
 from suspectra_recorder.experiments.loading import ExperimentHook
+from suspectra_recorder.experiments.messages import message_digest
 from suspectra_recorder.experiments.order import VARIABLE, Order
+from suspectra_recorder.experiments.run_kind import Job
 from suspectra_recorder.experiments.switchboard import Switchboard
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.own import hashlib, json, os, sys, time
@@ -69,13 +71,13 @@ class _Machine:
     def __init__(self, order: Order):
         self.order = order
         self.board = Switchboard()
-        self.kinds = make_kinds(order.kinds, self.board, self._sources)
+        self.kinds = make_kinds(order.kinds, self.board, self._sources, self._name_of)
         self.hook: ExperimentHook | None = None
         self.items: dict[str, pytest.Item] = {}
         self._scope: Scope | None = None
         self._errors: list[str] = []
         self._attempt = Attempt()
-        self._exception = ""
+        self._exception = self._message = ""
 
     # while pytest starts
 
@@ -154,6 +156,10 @@ class _Machine:
                     continue
         return found
 
+    def _name_of(self, path: str) -> str | None:
+        """The path of a file that experiments may alter relative to the workspace, None for any other."""
+        return None if self.hook is None else self.hook.scope(path)
+
     def _serve(self) -> None:
         gc.collect()
         gc.freeze()  # what is there is not touched by a collection, so children share it
@@ -191,7 +197,7 @@ class _Machine:
         item: Any = self.items[request["test"]]
         if again:
             item._initrequest()
-        self._attempt, self._exception = Attempt(), ""
+        self._attempt, self._exception, self._message = Attempt(), "", ""
         kind = self.kinds[job["kind"]]
         self.board.limit(request["steps"])
         kind.apply(job)
@@ -200,18 +206,19 @@ class _Machine:
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
             outcome = self._attempt.verdict
         except BaseException as error:  # one that ends pytest, which this one must not
-            outcome, self._exception = "error", type(error).__name__
+            outcome, self._exception, self._message = "error", type(error).__name__, message_digest(error)
         seconds = time.perf_counter() - began
         stopped = self.board.stopped
         self.board.leave()
         ended = {"outcome": "steps" if stopped else outcome, "exception": self._exception, "seconds": seconds}
-        return {**ended, **kind.take_back()}
+        return {**ended, "message": self._message, **kind.take_back()}
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """A report without the text of a failure, which takes longer to make than most tests take to run."""
         failed = call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception)
         if failed and call.excinfo is not None:
             self._exception = self._exception or call.excinfo.type.__name__
+            self._message = self._message or message_digest(call.excinfo.value)
         outcome: Any = "failed" if failed else "passed" if call.excinfo is None else "skipped"
         when: Any = call.when
         return pytest.TestReport(

@@ -1,0 +1,1 @@
+"""Mutants: a program with one small change, as an edit of its text."""

@@ -1,0 +1,121 @@
+"""The part of a mutated source that has to be compiled to replace the code of a function."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from suspectra.mutation.edit import Edit
+from suspectra.mutation.mutant import Mutant
+from suspectra.mutation.parsed_source import ParsedSource
+from suspectra.mutation.scopes import Function
+
+_STATEMENTS = frozenset({"pass", "return None"})
+_WORDS = frozenset({"in", "not in", "is", "is not"})
+
+
+class CodeName(NamedTuple):
+    """How the code of a function is known to Python.
+
+    Parameters
+    ----------
+    name : str
+        The function's name, ``<lambda>`` for one that has none.
+    line : int
+        The first line of its code, that of the first decorator if there is one.
+    """
+
+    name: str
+    line: int
+
+
+class Excerpt(NamedTuple):
+    """The outermost function around a change, with as much around it as decides what its code is.
+
+    Parameters
+    ----------
+    text : str
+        Python, each line on the line that it has in the file; only to be compiled.
+    functions : tuple of CodeName
+        The functions around the change, from the outermost to the innermost.
+    """
+
+    text: str
+    functions: tuple[CodeName, ...]
+
+
+def excerpt(source: ParsedSource, mutant: Mutant) -> Excerpt | None:
+    r"""The excerpt for a mutant.
+
+    Classes around the function are there with their names alone, for ``__class__`` and private names.
+
+    Parameters
+    ----------
+    source : ParsedSource
+        What the mutant is of.
+    mutant : Mutant
+        One of its mutants.
+
+    Returns
+    -------
+    Excerpt or None
+        None where lines would move, or what is around the function is on its own line.
+
+    Examples
+    --------
+    >>> from suspectra.mutation.mutant import mutants
+    >>> source = ParsedSource(b"class A:\\n    def f(self, a):\\n        return a > 1")
+    >>> made = excerpt(source, next(mutants(source)))
+    >>> print(made.text)
+    class A:
+        def f(self, a):
+            return a >= 1
+    >>> made.functions
+    (CodeName(name='f', line=2),)
+    """
+    statement, around = mutant.owners[-1], mutant.owners[:-1]
+    first, last = first_line(statement), statement.end_lineno
+    edit = _with_as_many_lines(source, mutant.edit)
+    if edit is None or len(around) >= first:
+        return None
+    headers = [_header(source, owner) for owner in around]
+    lines = [*headers, *[""] * (first - 1 - len(headers)), *source.lines[first - 1 : last]]
+    names = tuple(CodeName(_name(function), first_line(function)) for function in mutant.functions)
+    return Excerpt(edit.apply("\n".join(lines)), names)
+
+
+def first_line(node: ast.stmt | Function) -> int:
+    """The line on which a definition begins, with its decorators.
+
+    Parameters
+    ----------
+    node : ast.stmt or Function
+        Any statement, or a lambda.
+
+    Returns
+    -------
+    int
+        From 1.
+    """
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def _name(function: Function) -> str:
+    return "<lambda>" if isinstance(function, ast.Lambda) else function.name
+
+
+def _header(source: ParsedSource, owner: ast.stmt) -> str:
+    indent = source.lines[owner.lineno - 1].encode()[: owner.col_offset].decode()
+    return f"{indent}class {owner.name}:" if isinstance(owner, ast.ClassDef) else f"{indent}if 1:"
+
+
+def _with_as_many_lines(source: ParsedSource, edit: Edit) -> Edit | None:
+    """The same change, with empty lines, so that what follows keeps its line."""
+    empty = "\n" * edit.lines_removed
+    if not empty:
+        return edit
+    if edit.text in _STATEMENTS:
+        rest = source.lines[edit.end_line - 1].encode()[edit.end_column :].decode().strip()
+        return edit._replace(text=edit.text + empty) if not rest or rest.startswith("#") else None
+    return None if edit.text in _WORDS else edit._replace(text=f"({edit.text}{empty})")

@@ -1,0 +1,148 @@
+"""The text of a source, by the nodes of its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from itertools import accumulate
+from typing import NamedTuple
+
+from suspectra.mutation.edit import Edit
+from suspectra_recorder.instrumentation.own_syntax import decode_source
+from suspectra_recorder.instrumentation.source import parse
+
+
+class Span(NamedTuple):
+    """A part of a text.
+
+    Parameters
+    ----------
+    start, end : int
+        In bytes of UTF-8; the last one is not included.
+    """
+
+    start: int
+    end: int
+
+
+class ParsedSource:
+    """A source and its syntax tree.
+
+    Parameters
+    ----------
+    source : bytes
+        The file as it is on disk.
+
+    Attributes
+    ----------
+    text : str
+        The source; lines end with a line feed.
+    lines : list of str
+        Its lines.
+    tree : ast.Module
+        Columns are in bytes of UTF-8.
+
+    Raises
+    ------
+    SyntaxError, ValueError, RecursionError
+        When Python can't parse it.
+
+    Examples
+    --------
+    >>> source = ParsedSource(b"total = a + b")
+    >>> source.segment(source.tree.body[0].value)
+    'a + b'
+    """
+
+    def __init__(self, source: bytes):
+        self.text = decode_source(source)
+        self.lines = self.text.split("\n")
+        self.tree = parse(self.text)
+        self._bytes = self.text.encode()
+        self._starts = [0, *accumulate(len(line.encode()) + 1 for line in self.lines)]
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        """Where a node is; parentheses around an expression are not included.
+
+        Parameters
+        ----------
+        node : ast.expr or ast.stmt
+            A node of the tree.
+
+        Returns
+        -------
+        Span
+            Its part of the text.
+        """
+        assert node.end_lineno is not None  # the parser sets both
+        assert node.end_col_offset is not None
+        start = self._starts[node.lineno - 1] + node.col_offset
+        return Span(start, self._starts[node.end_lineno - 1] + node.end_col_offset)
+
+    def part(self, span: Span) -> str:
+        """The text of a span.
+
+        Parameters
+        ----------
+        span : Span
+            Any.
+
+        Returns
+        -------
+        str
+            As the source has it.
+        """
+        return self._bytes[span.start : span.end].decode()
+
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """The text of a node.
+
+        Parameters
+        ----------
+        node : ast.expr or ast.stmt
+            A node of the tree.
+
+        Returns
+        -------
+        str
+            Without parentheses around it.
+        """
+        return self.part(self.span(node))
+
+    def in_parentheses(self, node: ast.expr) -> bool:
+        """Whether there is a parenthesis directly before and after a node.
+
+        Parameters
+        ----------
+        node : ast.expr
+            An operand.
+
+        Returns
+        -------
+        bool
+            False also where there are spaces between.
+        """
+        start, end = self.span(node)
+        return self._bytes[start - 1 : start] == b"(" and self._bytes[end : end + 1] == b")"
+
+    def edit(self, span: Span, text: str) -> Edit:
+        """Replace a span.
+
+        Parameters
+        ----------
+        span : Span
+            What is replaced.
+        text : str
+            What replaces it.
+
+        Returns
+        -------
+        Edit
+            For the file.
+        """
+        (line, column), (end_line, end_column) = map(self._place, span)
+        return Edit(line, column, end_line, end_column, text)
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1]

@@ -1,0 +1,172 @@
+"""The names and attributes that a function uses, with where it does."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+NEAREST = 3
+"""Names that are tried in place of another: those that were used last before it."""
+
+
+class Position(NamedTuple):
+    """Where something begins.
+
+    Parameters
+    ----------
+    line : int
+        From 1.
+    column : int
+        In bytes from 0.
+    """
+
+    line: int
+    column: int
+
+
+def position(node: ast.expr | ast.stmt | ast.arg) -> Position:
+    """Where a node begins.
+
+    Parameters
+    ----------
+    node : ast.expr, ast.stmt or ast.arg
+        A node that the parser made.
+
+    Returns
+    -------
+    Position
+        Of its first character.
+    """
+    return Position(node.lineno, node.col_offset)
+
+
+class Variables:
+    """The local variables of a function; global ones, and those of other functions, are not among them.
+
+    Parameters
+    ----------
+    function : Function
+        Whose they are.
+    method : bool
+        Whether it is in a class: then its first parameter is the object, and no variable like others.
+    """
+
+    def __init__(self, function: Function, *, method: bool):
+        self._bound: dict[str, Position] = {}
+        self._used: list[tuple[Position, str]] = []
+        self._skipped: set[str] = set()
+        arguments = function.args
+        parameters = [*arguments.posonlyargs, *arguments.args]
+        if method and parameters:
+            self._skipped.add(parameters[0].arg)
+        for parameter in (*parameters, *arguments.kwonlyargs):
+            self._use(parameter.arg, position(parameter), binds=True)
+        if not isinstance(function, ast.Lambda):
+            for statement in function.body:
+                self._read(statement)
+        self._used.sort()
+
+    def _use(self, name: str, place: Position, *, binds: bool) -> None:
+        self._used.append((place, name))
+        if binds:
+            self._bound[name] = min(place, self._bound.get(name, place))
+
+    def _read(self, node: ast.AST) -> None:
+        if isinstance(node, (*_SCOPES, *_COMPREHENSIONS)):
+            return
+        if isinstance(node, ast.Name):
+            self._use(node.id, position(node), binds=isinstance(node.ctx, ast.Store))
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            self._skipped.update(node.names)
+        for child in ast.iter_child_nodes(node):
+            self._read(child)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._bound and name not in self._skipped
+
+    def others(self, node: ast.Name) -> list[str]:
+        """The variables that can be read where another one is.
+
+        Parameters
+        ----------
+        node : ast.Name
+            A use of a variable.
+
+        Returns
+        -------
+        list of str
+            Those that have a value by then, that used last first; at most `NEAREST`.
+        """
+        place = position(node)
+        earlier = [name for used, name in reversed(self._used) if used < place]
+        found = [name for name in dict.fromkeys(earlier) if name != node.id and name in self]
+        return [name for name in found if self._bound[name] < place][:NEAREST]
+
+
+class Attributes:
+    """The attributes that code uses, by the name of the object.
+
+    Parameters
+    ----------
+    scope : ast.AST
+        A function, or a class for the objects of its methods.
+    """
+
+    def __init__(self, scope: ast.AST):
+        called = {id(node.func) for node in ast.walk(scope) if isinstance(node, ast.Call)}
+        self._called = called
+        self._used: dict[tuple[str, bool], list[tuple[Position, str]]] = {}
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                key = node.value.id, id(node) in called
+                self._used.setdefault(key, []).append((position(node), node.attr))
+        for uses in self._used.values():
+            uses.sort()
+
+    def others(self, node: ast.Attribute, name: str) -> list[str]:
+        """The attributes that can be read of an object in place of another.
+
+        Parameters
+        ----------
+        node : ast.Attribute
+            A use of an attribute.
+        name : str
+            The name of the object.
+
+        Returns
+        -------
+        list of str
+            Those that are called, if that is, and else those that are not; the nearest first, at most `NEAREST`.
+        """
+        uses = self._used.get((name, id(node) in self._called), [])
+        place = position(node)
+        by_distance = sorted(uses, key=lambda use: (abs(use[0].line - place.line), use))
+        return [attribute for attribute in dict.fromkeys(use[1] for use in by_distance) if attribute != node.attr][
+            :NEAREST
+        ]
+
+
+def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements that a node contains directly.
+
+    Parameters
+    ----------
+    node : ast.AST
+        Any.
+
+    Yields
+    ------
+    list of ast.stmt
+        Such as the two arms of an ``if``.
+    """
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(node, name, None)
+        if isinstance(block, list) and block:
+            yield block
+    for inner in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield inner.body
