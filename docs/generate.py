@@ -169,7 +169,7 @@ A `Jump`, and a `CodeLocation`; a `Move` is a `CodeLocation` with two more field
 
 {_fields(protocol.JUMP)}
 
-{_fields(protocol.PLACE)}
+{_fields(protocol.CODE_LOCATION)}
 
 {_fields(protocol.MOVE)}
 

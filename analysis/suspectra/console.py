@@ -50,14 +50,14 @@ def options(*given: Decorator) -> Decorator:
     return add
 
 
-def declared(option: Option, **more: Any) -> Decorator:
+def declared(option: Option, **more: object) -> Decorator:
     """The command-line option for a declared option.
 
     Parameters
     ----------
     option : Option
         It gives the type, the default and the help text.
-    **more : Any
+    **more : object
         Further arguments of :func:`click.option`, or replacements for those that follow from the declaration.
 
     Returns

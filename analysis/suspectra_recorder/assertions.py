@@ -51,7 +51,7 @@ class Hook(Protocol):
 
 
 def instrument_rewritten(
-    rewrite: Any, hook: Hook, capture: Callable[[ModuleType], AbstractContextManager[object]]
+    rewrite: ModuleType, hook: Hook, capture: Callable[[ModuleType], AbstractContextManager[object]]
 ) -> Callable[[], None]:
     """Instrument modules that pytest's loader loads from now on.
 

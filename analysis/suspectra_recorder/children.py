@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterator, MutableMapping, MutableSequence
+from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from suspectra_recorder.folders import make_recording_folder
 from suspectra_recorder.instrumentation import own
@@ -92,7 +92,7 @@ class Children:
         When the workspace is not writable.
     """
 
-    def __init__(self, workspace: str, settings: dict[str, Any], counting: bool):
+    def __init__(self, workspace: str, settings: Mapping[str, object], counting: bool):
         self.counting = counting
         above = make_recording_folder(workspace, CHILDREN)
         _sweep(above)

@@ -84,7 +84,7 @@ class Explanations:
     def _add(self, file: LoadedFile, executed: int) -> None:
         self._executed[file] = self._executed.get(file, 0) | executed
 
-    def explains(self, owner: Any, name: str, unless: Callable[[], bool] = bool) -> None:
+    def explains(self, owner: object, name: str, unless: Callable[[], bool] = bool) -> None:
         """Mark a function of a module or class as an explanation of failures.
 
         Parameters
@@ -108,7 +108,7 @@ class Explanations:
 
         self.replace(owner, name, explain)
 
-    def replace(self, owner: Any, name: str, stand_in: object) -> None:
+    def replace(self, owner: object, name: str, stand_in: object) -> None:
         """Replace an attribute until :meth:`undo`.
 
         Parameters
@@ -142,7 +142,7 @@ class _Explanation(Capture):
                 self._add(file, bits(cells))
 
 
-def in_pytest(explanations: Explanations, rewrite: Any, config: Any) -> None:
+def in_pytest(explanations: Explanations, rewrite: ModuleType, config: object) -> None:
     """Separate explanations of asserts that pytest rewrote.
 
     Parameters

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
 from suspectra_recorder.folders import RecordingError
 from suspectra_recorder.log.collection import CollectionError
@@ -35,14 +34,14 @@ def record_failure(settings: Settings, describe: Callable[[Scope], CollectionErr
     report_status(settings, {"tests": 0, "errors": [error.as_dict() for error in recorder.errors]})
 
 
-def report_status(settings: Settings, line: dict[str, Any]) -> None:
+def report_status(settings: Settings, line: Mapping[str, object]) -> None:
     """Append a line to the status file of the launcher.
 
     Parameters
     ----------
     settings : Settings
         The settings with the file's path; if it is empty, nothing is written.
-    line : dict of str to Any
+    line : mapping of str to object
         An object that JSON can represent.
     """
     if settings.status:

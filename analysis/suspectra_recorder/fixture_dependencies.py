@@ -6,7 +6,7 @@ tests executed. Rankings do not use them, but they tell which tests a change can
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.instrumentation.cache import Instrumented
@@ -15,6 +15,9 @@ from suspectra_recorder.instrumentation.own import hashlib, os
 from suspectra_recorder.instrumentation.probes import ModuleMap
 from suspectra_recorder.instrumentation.standard_library import StandardLibrary
 from suspectra_recorder.recorder import Recorder, imported_files
+
+if TYPE_CHECKING:
+    import pytest
 
 __builtins__ = own.builtins
 
@@ -129,9 +132,9 @@ class SharedSetup:
 
     def __init__(self, recorder: Recorder):
         self.recorder = recorder
-        self._fixtures: dict[int, tuple[Any, str]] = {}  # the fixture, and its name in the recording
+        self._fixtures: dict[int, tuple[pytest.FixtureDef[object], str]] = {}  # by id, with its name
 
-    def made(self, fixture: Any) -> None:
+    def made(self, fixture: pytest.FixtureDef[object]) -> None:
         """Record the setup of a fixture, which is almost always the first thing that its test executes.
 
         Everything that the test executed so far counts for the fixture, since it may be another fixture that this one
@@ -145,7 +148,7 @@ class SharedSetup:
         if fixture.scope != "function" and (name := self.recorder.share(self.recorder.passed())):
             self._fixtures[id(fixture)] = fixture, name
 
-    def gone(self, fixture: Any) -> None:
+    def gone(self, fixture: pytest.FixtureDef[object]) -> None:
         """Forget a fixture that was torn down.
 
         Parameters
@@ -155,7 +158,7 @@ class SharedSetup:
         """
         self._fixtures.pop(id(fixture), None)
 
-    def used_by(self, item: Any) -> tuple[str, ...]:
+    def used_by(self, item: pytest.Item) -> tuple[str, ...]:
         """Return the shared fixtures that a test uses.
 
         Parameters

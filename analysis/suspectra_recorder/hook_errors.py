@@ -17,6 +17,7 @@ from suspectra_recorder.settings import FOLDER, RECORDING
 __builtins__ = own.builtins
 __tracebackhide__ = True  # pytest omits these frames from tracebacks
 
+Result = TypeVar("Result")
 _Plugin = TypeVar("_Plugin", bound=type)
 
 
@@ -57,7 +58,7 @@ class HookErrors:
         self._guard = Guard()
         self._noted: set[str] = set()
 
-    def attempt(self, step: str, do: Callable[..., Any], *arguments: Any) -> Any:
+    def attempt(self, step: str, do: Callable[..., Result], *arguments: object) -> Result | None:
         """Call a function that may fail; the first failure of each step is noted in the recording.
 
         Parameters
@@ -86,7 +87,9 @@ class HookErrors:
             problem = failed(step, cause)
             self._recorder.problem(problem.file, problem.place, problem.cause, problem.cure)
 
-    def around(self, step: str, around: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    def around(
+        self, step: str, around: Callable[..., object], original: Callable[..., Result]
+    ) -> Callable[..., Result]:
         """Wrap a function by another one; the inner one is called once, even if the outer one fails.
 
         Parameters

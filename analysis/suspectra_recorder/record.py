@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from suspectra_recorder.instrumentation import own
 from suspectra_recorder.log.stack import Stack
@@ -50,7 +49,7 @@ class TestRecord:
     shares: tuple[str, ...] = ()
     stack: Stack | None = None
 
-    def head(self, ended: int) -> dict[str, Any]:
+    def head(self, ended: int) -> dict[str, object]:
         """Make the JSON of the frame.
 
         Parameters
@@ -60,7 +59,7 @@ class TestRecord:
 
         Returns
         -------
-        dict of str to Any
+        dict of str to object
             An object that JSON can represent.
         """
         return {

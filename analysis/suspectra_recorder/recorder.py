@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from suspectra_recorder.child_process_merge import ChildProcessMerge
 from suspectra_recorder.children import CHILDREN, Children
@@ -59,7 +58,7 @@ class Recorder:
         scope: Scope,
         run: str,
         worker: str = "",
-        about: Mapping[str, Any] | None = None,
+        about: Mapping[str, object] | None = None,
         *,
         counting: bool = False,
         monitoring: bool = False,

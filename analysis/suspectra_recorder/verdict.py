@@ -17,7 +17,10 @@ flaky if an earlier one ended differently.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 PHASES = ("setup", "call", "teardown")
 _MAX_MESSAGE = 500
@@ -44,7 +47,7 @@ class Attempt:
     message: str = ""
     seconds: float = 0.0
 
-    def add(self, report: Any) -> None:
+    def add(self, report: pytest.TestReport) -> None:
         """Add the report of a phase; the reports of subtests precede that of their test.
 
         Parameters
@@ -53,7 +56,7 @@ class Attempt:
             Of one phase, or of a subtest.
         """
         self.seconds += getattr(report, "duration", 0.0) or 0.0
-        outcome = "failed" if report.outcome == "rerun" else report.outcome
+        outcome = "failed" if str(report.outcome) == "rerun" else report.outcome  # "rerun" is not one of pytest's
         if outcome == "failed" and not self.message:
             self.message = failure_message(report)
         if _is_subtest(report) and outcome != "failed":
@@ -82,7 +85,7 @@ class Attempts:
     def __init__(self) -> None:
         self.all: list[Attempt] = []
 
-    def add(self, report: Any) -> None:
+    def add(self, report: pytest.TestReport) -> None:
         """Add a report; that of a setup starts a new attempt.
 
         Parameters
@@ -105,7 +108,7 @@ class Attempts:
         return any(attempt.verdict != self.last.verdict for attempt in self.all[:-1])
 
 
-def failure_message(report: Any) -> str:
+def failure_message(report: pytest.TestReport | pytest.CollectReport) -> str:
     """Return the first line of what went wrong.
 
     Parameters
@@ -124,12 +127,12 @@ def failure_message(report: Any) -> str:
     return line[:_MAX_MESSAGE]
 
 
-def _text(report: Any) -> str:
+def _text(report: object) -> str:
     try:
         return str(getattr(report, "longrepr", "") or "")
     except Exception:  # a defect of the representation's class
         return ""
 
 
-def _is_subtest(report: Any) -> bool:
+def _is_subtest(report: object) -> bool:
     return type(report).__name__ in ("SubtestReport", "SubTestReport")

@@ -7,7 +7,6 @@ Code's own concern, and only in the manifest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from suspectra_recorder.options import Option
 from suspectra_server.protocol import COMMANDS
@@ -130,7 +129,7 @@ def commands() -> list[dict[str, str]]:
     ]
 
 
-def configuration() -> list[dict[str, Any]]:
+def configuration() -> list[dict[str, object]]:
     """The part ``contributes.configuration``, a section for each heading."""
     settings = (*SETTINGS, *EXTENSION_SETTINGS)
     return [
@@ -162,7 +161,7 @@ def texts() -> dict[str, str]:
     return found
 
 
-def _schema(setting: Setting) -> dict[str, Any]:
+def _schema(setting: Setting) -> dict[str, object]:
     """A setting as VS Code declares it: a JSON schema with a scope."""
     option = setting.option
     limits = {
@@ -186,6 +185,6 @@ def _schema(setting: Setting) -> dict[str, Any]:
     }
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A number as JavaScript writes it: without a fraction that is zero."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -450,7 +450,7 @@ JUMP = (
     Field("chosen", "Location | null", "Where the reader went."),
 )
 
-PLACE = (
+CODE_LOCATION = (
     Field("uri, range", "DocumentUri, Range", "Where it is in the document as it is now."),
     Field("file", "string", "Relative to the workspace folder, with forward slashes."),
     Field("line", "number", "As it is now, counted from 1."),

@@ -8,7 +8,6 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.lsp._capabilities import get_capability
@@ -30,6 +29,7 @@ from suspectra_server.features import (
     symbols,
     test_results,
 )
+from suspectra_server.messages import Status
 from suspectra_server.protocol import STATUS
 from suspectra_server.session.configuration import Configuration
 from suspectra_server.session.folder import Folder
@@ -41,7 +41,7 @@ from suspectra_server.session.roots import root_of
 from suspectra_server.session.status import status_of
 from suspectra_server.session.test_run import TestRun
 from suspectra_server.session.trust import Trust
-from suspectra_server.session.watching import Watcher
+from suspectra_server.session.watching import Watcher, WatchKey
 from suspectra_server.settings import SECTION, Settings
 from suspectra_server.state.decisions_file import DecisionsFile
 from suspectra_server.state.documents import Document, Documents, Units
@@ -114,7 +114,7 @@ class SuspectraServer(LanguageServer):
 
     # capabilities of the client
 
-    def can(self, capability: str) -> Any:
+    def can(self, capability: str) -> object:
         """A client capability by its path, None where the client does not have it."""
         return get_capability(self.client_capabilities, capability)
 
@@ -199,7 +199,7 @@ class SuspectraServer(LanguageServer):
 
     # settings
 
-    def settings_changed(self, pushed: Any) -> None:
+    def settings_changed(self, pushed: object) -> None:
         """Read the settings again. Of changes during a request for them, the newest counts."""
         if pushed is not None:
             self._configured.push(pushed)
@@ -216,13 +216,13 @@ class SuspectraServer(LanguageServer):
     async def configure(self) -> None:
         """Read the settings: request them if the client supports that, otherwise use those that it sent."""
         configuration, folders = self._configured, list(self.folders)
-        answers: list[Any] = [None] * len(folders)
+        answers: list[object] = [None] * len(folders)
         if self.can("workspace.configuration") and folders:
             answers = await configuration.ask(folders, self.workspace_configuration_async)
         for folder, answer in zip(folders, answers, strict=True):
             folder.configure(self._settings(answer))
 
-    def _settings(self, answer: Any = None) -> Settings:
+    def _settings(self, answer: object = None) -> Settings:
         """The settings of a folder, given the client's answer for it. The user is notified of invalid ones."""
         # a client without `suspectra/status` learns of problems only from messages
         defaults = Settings() if self.supports_status else Settings(show_notifications="onWarning")
@@ -287,7 +287,7 @@ class SuspectraServer(LanguageServer):
                 folder.rank()
         self.send_status()
 
-    def _changed_on_disk(self, key: Any) -> None:
+    def _changed_on_disk(self, key: WatchKey) -> None:
         kind, uri = key
         if folder := self.folders.get(uri):
             folder.evidence_changed() if kind == "evidence" else folder.sources_changed()
@@ -323,7 +323,7 @@ class SuspectraServer(LanguageServer):
         if self.supports_status and not self.protocol.finished.done():
             self.protocol.notify(STATUS, self.status())
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """What is going on, over all folders."""
         return status_of(self.folders, self.test_run)
 
@@ -331,7 +331,7 @@ class SuspectraServer(LanguageServer):
         """Say something to a user who asked for it."""
         self.window_show_message(lsp.ShowMessageParams(kind, plain(text, MAX_TEXT)))
 
-    def report_server_error(self, error: Exception, source: Any) -> None:
+    def report_server_error(self, error: Exception, source: object) -> None:
         """Log errors: a message box about a client's bad request would help nobody."""
         log.warning("%s: %s", getattr(source, "__name__", source), error)
 

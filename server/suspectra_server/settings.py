@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from suspectra.errors import UsageError
 from suspectra.markov.jumps import JumpModel
@@ -30,6 +30,7 @@ from suspectra.techniques.technique import Technique
 from suspectra_recorder.options import Option
 
 SECTION = "suspectra"
+Value: TypeAlias = bool | int | float | str | tuple[str, ...]
 GENERAL, ADVANCED = "Suspectra", "Advanced"
 """The headings of the settings."""
 
@@ -115,7 +116,7 @@ class Setting:
         return self.option.name
 
     @property
-    def default(self) -> Any:
+    def default(self) -> Value | list[str]:
         """The default, as JSON has it."""
         value = self.option.default
         return list(value) if isinstance(value, tuple) else value
@@ -137,7 +138,7 @@ class Setting:
         values = " | ".join(map(json.dumps, self.option.values))
         return values or self.json_type.replace("array", "array of strings")
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Value:
         """The value as :class:`Settings` has it.
 
         Raises
@@ -155,7 +156,7 @@ class Setting:
         return _CHECKS[self.json_type](self, value)
 
 
-def _technique(value: Any) -> str:
+def _technique(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("it must be a technique's name")
     try:
@@ -165,7 +166,7 @@ def _technique(value: Any) -> str:
     return value
 
 
-def _boolean(_: Setting, value: Any) -> bool:
+def _boolean(_: Setting, value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError("it must be true or false")
     return value
@@ -176,34 +177,34 @@ def _range(setting: Setting) -> tuple[float, float]:
     return -math.inf if least is None else least, math.inf if most is None else most
 
 
-def _integer(setting: Setting, value: Any) -> int:
+def _integer(setting: Setting, value: object) -> int:
     least, most = _range(setting)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ValueError(f"it must be an integer from {least:.0f} to {most:.0f}")
     return value
 
 
-def _number(setting: Setting, value: Any) -> float:
+def _number(setting: Setting, value: object) -> float:
     least, most = _range(setting)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least <= value <= most:
         raise ValueError(f"it must be a number from {least:g} to {most:g}")
     return float(value)
 
 
-def _path(_: Setting, value: Any) -> str:
+def _path(_: Setting, value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
         raise ValueError("it must be a path")
     return value
 
 
-def _words(setting: Setting, value: Any) -> tuple[str, ...]:
-    enough = isinstance(value, list) and len(value) >= (setting.option.minimum or 0)
-    if not enough or not all(isinstance(word, str) and word for word in value):
+def _words(setting: Setting, value: object) -> tuple[str, ...]:
+    least = setting.option.minimum or 0
+    if not isinstance(value, list) or len(value) < least or not all(isinstance(word, str) and word for word in value):
         raise ValueError(f"it must be a list of words, such as {list(setting.example)}")
     return tuple(value)
 
 
-_CHECKS: Mapping[str, Callable[[Setting, Any], Any]] = {
+_CHECKS: Mapping[str, Callable[[Setting, object], Value]] = {
     "boolean": _boolean,
     "integer": _integer,
     "number": _number,
@@ -345,7 +346,7 @@ RESTRICTED = tuple(setting.name for setting in SETTINGS if setting.names)
 """Settings that name files or programs, which are not used in a workspace that is not trusted."""
 
 
-def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tuple[Settings, list[str]]:
+def read_settings(given: Mapping[str, object], base: Settings | None = None) -> tuple[Settings, list[str]]:
     """Settings from what a client sent.
 
     Parameters
@@ -362,7 +363,8 @@ def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tup
     list of str
         One sentence for each value that is not valid.
     """
-    taken, complaints = {}, []
+    taken: dict[str, Any] = {}  # each setting checks the type of its value
+    complaints = []
     for setting in SETTINGS:
         value = given.get(setting.name)
         if value is None:
@@ -378,7 +380,7 @@ def read_settings(given: Mapping[str, Any], base: Settings | None = None) -> tup
     return replace(base or Settings(), **taken), complaints
 
 
-def section_of(sent: Any) -> Mapping[str, Any]:
+def section_of(sent: object) -> Mapping[str, object]:
     """The settings in what a client sent: under ``suspectra``, or at the top level."""
     if not isinstance(sent, Mapping):
         return {}

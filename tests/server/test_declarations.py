@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from suspectra.techniques import technique_infos, technique_names
-from suspectra_server import extension, protocol
+from suspectra_server import extension, messages, protocol
 from suspectra_server.features.commands import Commands
 from suspectra_server.features.diagnostics import PAGES
 from suspectra_server.server import make_server
@@ -52,13 +52,42 @@ def test_the_extension_speaks_the_same_methods_and_states():
     assert set(re.findall(r"'(\w+)'", states)) == {state.value for state in protocol.State}
 
 
+def names(fields):
+    return {name for field in fields for name in field.name.split(", ")}
+
+
+@pytest.mark.parametrize(
+    ("message", "fields"),
+    [
+        (messages.Status, protocol.STATUS_PARAMS),
+        (messages.Suspects, protocol.SUSPECTS_RESULT),
+        (messages.Suspect, protocol.SUSPECT),
+        (messages.CollectionError, protocol.COLLECTION_ERROR),
+        (messages.GroupOverview, protocol.GROUP_OVERVIEW),
+        (messages.Group, protocol.GROUP_RESULT),
+        (messages.Technique, protocol.TECHNIQUE),
+        (messages.Jump, protocol.JUMP),
+        (messages.CodeLocation, protocol.CODE_LOCATION),
+        (messages.Move, protocol.CODE_LOCATION + protocol.MOVE),
+        (messages.Learned, protocol.LEARNED),
+        (messages.Chain, protocol.CHAIN_RESULT),
+        (messages.Node, protocol.NODE),
+        (messages.Edge, protocol.EDGE),
+        (messages.Explanation, protocol.EXPLANATION_RESULT),
+        (messages.Test, protocol.TEST),
+        (messages.TestResults, protocol.TEST_RESULTS_RESULT),
+        (messages.CommandLine, protocol.COMMAND_LINE_RESULT),
+        (messages.Coverage, protocol.COVERAGE_RESULT),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_the_type_of_a_message_has_the_declared_fields(message, fields):
+    assert message.__annotations__.keys() == names(fields)
+
+
 def test_every_declared_field_is_sent(client, shop, capable):
     client.start(shop)
     answer = client.suspects()
-
-    def names(fields):
-        return {name for field in fields for name in field.name.split(", ")}
-
     assert answer.keys() == names(protocol.SUSPECTS_RESULT)
     assert answer["suspects"][0].keys() == names(protocol.SUSPECT)
     assert client.statuses[-1].keys() == names(protocol.STATUS_PARAMS)

@@ -11,7 +11,6 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from suspectra.errors import EvidenceError, Problem, UsageError
 from suspectra.evidence.c_store import FOLDER, FRAME, HEAD, MAGIC, CRecording, StoredObject
@@ -45,7 +44,7 @@ class CRecorder:
     (True, (0,))
     """
 
-    def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, Any]):
+    def __init__(self, workspace: str | os.PathLike[str], fields: Mapping[str, object]):
         self.folder = Path(workspace, FOLDER)
         make_recording_folder(str(workspace), FOLDER.name, "objects")
         for name in ("lock", "tests.log"):
@@ -139,7 +138,7 @@ class CRecorder:
     def add_test(
         self,
         name: str,
-        fields: Mapping[str, Any],
+        fields: Mapping[str, object],
         objects: Sequence[int],
         counters: Sequence[bytes],
         table: bytes = b"",
@@ -151,7 +150,7 @@ class CRecorder:
         ----------
         name : str
             The test.
-        fields : mapping of str to Any
+        fields : mapping of str to object
             Its outcome, in a form that JSON can represent.
         objects : sequence of int
             Indices of the objects that it executed.
@@ -204,12 +203,12 @@ class CRecorder:
         """
         self.write({"kind": "end", "tests": list(tests)})
 
-    def write(self, fields: Mapping[str, Any], blob: bytes = b"") -> None:
+    def write(self, fields: Mapping[str, object], blob: bytes = b"") -> None:
         """Append a record in a single write.
 
         Parameters
         ----------
-        fields : mapping of str to Any
+        fields : mapping of str to object
             The record, in a form that JSON can represent.
         blob : bytes, optional
             Binary data of the record.
@@ -230,18 +229,18 @@ class CRecorder:
 
 
 def _test_fields(
-    name: str, objects: Sequence[int], fields: Mapping[str, Any], table: bytes, sources: Mapping[str, str]
-) -> dict[str, Any]:
+    name: str, objects: Sequence[int], fields: Mapping[str, object], table: bytes, sources: Mapping[str, str]
+) -> dict[str, object]:
     by_gcovr = {"table": len(table), "sources": dict(sources)} if table else {}
     return {"kind": "test", "name": name, "objects": list(objects), **fields, **by_gcovr}
 
 
-def _object_fields(number: int, stored: StoredObject) -> dict[str, Any]:
+def _object_fields(number: int, stored: StoredObject) -> dict[str, object]:
     fields = {"id": number, "path": stored.path, "digest": stored.digest, "sources": dict(stored.sources)}
     return {"kind": "object", **fields}
 
 
-def _framed(fields: Mapping[str, Any], blob: bytes = b"") -> bytes:
+def _framed(fields: Mapping[str, object], blob: bytes = b"") -> bytes:
     head = json.dumps(fields, separators=(",", ":")).encode()
     payload = HEAD.pack(len(head)) + head + blob
     return FRAME.pack(len(payload), zlib.crc32(payload)) + payload

@@ -102,12 +102,12 @@ class Exclusions:
         cause = f"{' and '.join(parts)} {'is' if alone else 'are'} not ranked: {self.why}"
         return Problem(source, "", cause, "to have them ranked, take the markers or settings away and record again")
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """Return the fields for :meth:`from_fields`.
 
         Returns
         -------
-        dict of str to Any
+        dict of str to object
             In a form that JSON can represent.
         """
         lines = {path: sorted(numbers) for path, numbers in sorted(self.lines.items())}

@@ -131,12 +131,12 @@ class Decisions:
         order = np.argsort(-newest[one, other], kind="stable")
         return list(zip(one[order].tolist(), other[order].tolist(), strict=True)), apart
 
-    def as_list(self) -> list[dict[str, Any]]:
+    def as_list(self) -> list[dict[str, object]]:
         """Return the decisions in a form that JSON can represent.
 
         Returns
         -------
-        list of dict of str to Any
+        list of dict of str to object
             The oldest first.
         """
         return [

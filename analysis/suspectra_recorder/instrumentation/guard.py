@@ -28,7 +28,7 @@ class Guard:
     def __init__(self) -> None:
         self.failures: dict[str, str] = {}
 
-    def attempt(self, about: str, do: Callable[..., _Result], *arguments: Any) -> _Result | None:
+    def attempt(self, about: str, do: Callable[..., _Result], *arguments: object) -> _Result | None:
         """Call a function; a failure is only noted in :attr:`failures`.
 
         Interruptions of the program are not caught: exceptions that a signal handler raises during the call, and

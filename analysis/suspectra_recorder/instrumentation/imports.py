@@ -78,7 +78,7 @@ class ImportHook:
         self.files: list[LoadedFile] = []
         self._by_key: dict[tuple[str, str], LoadedFile] = {}
         self.guard = Guard()
-        self._stand_in: Callable[[LoadedFile], Any] | None = None
+        self._stand_in: Callable[[LoadedFile], MutableSequence[int]] | None = None
         self._original: Callable[..., Any] | None = None
         self._hook: Callable[..., Any] | None = None
         self._compiling = CompileHook(scope, self._compiled, self.guard)
@@ -314,7 +314,7 @@ class ImportHook:
             file = self._register(path, digest, cells, source_map)
         return file if file is not None and len(file.cells) == cells else None
 
-    def store_into(self, stand_in: Callable[[LoadedFile], Any] | None) -> None:
+    def store_into(self, stand_in: Callable[[LoadedFile], MutableSequence[int]] | None) -> None:
         """Redirect the stores of probes.
 
         Parameters

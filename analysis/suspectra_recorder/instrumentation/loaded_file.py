@@ -47,7 +47,7 @@ class LoadedFile:
         self.untouched = list(self.cells)
         self.target = self.cells
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Pickle the object as a constant of code.
 
         In a process that records the same source, it is unpickled as that process's file. Other processes, which may
@@ -63,7 +63,7 @@ class _Later:
     def __init__(self, function: Callable[..., object], *arguments: object):
         self._call = function, arguments
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return self._call
 
 

@@ -95,12 +95,12 @@ class Outline:
         outside = tuple([part for statement in _undocumented(tree) for part in walk.outside(statement)])
         return cls(tuple(walk.functions), outside, tuple(dict.fromkeys(_imports(tree))), tuple(walk.tests))
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """Return the outline in the form of maps.
 
         Returns
         -------
-        dict of str to Any
+        dict of str to object
             Input of :meth:`from_json`.
         """
         functions = [list(f) for f in self.functions]

@@ -64,12 +64,12 @@ class CollectionError:
     home: str = ""
     time: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the fields by name, as in a recording.
 
         Returns
         -------
-        dict of str to Any
+        dict of str to object
             An object that JSON can represent.
         """
         return asdict(self)

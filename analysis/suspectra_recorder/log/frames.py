@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -171,12 +171,12 @@ def _foreign(data: bytes) -> str:
     return "torn frame" if MAGIC.startswith(data) else "not a recording"
 
 
-def with_json(head: dict[str, Any], rest: bytes = b"") -> bytes:
+def with_json(head: Mapping[str, object], rest: bytes = b"") -> bytes:
     """Encode a payload of JSON followed by bytes.
 
     Parameters
     ----------
-    head : dict of str to Any
+    head : mapping of str to object
         An object that JSON can represent.
     rest : bytes, optional
         The bytes after the JSON.
@@ -284,12 +284,12 @@ def unpack_rows(data: bytes) -> tuple[list[int], bytes]:
 
 
 @lru_cache(maxsize=4096)
-def inside(path: Any) -> str:
+def inside(path: object) -> str:
     """Check that a recorded path is inside the workspace.
 
     Parameters
     ----------
-    path : Any
+    path : object
         Not trusted.
 
     Returns
@@ -302,10 +302,12 @@ def inside(path: Any) -> str:
     ValueError
         When it is not.
     """
-    parts = [part for part in path.split("/") if part not in ("", ".")] if isinstance(path, str) else []
+    if not isinstance(path, str):
+        raise ValueError(f"no path: {path!r}")
+    parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or path.startswith("/") or ".." in parts or "\\" in path or ":" in parts[0] or "\0" in path:
         raise ValueError(f"a path that leads outside the workspace: {path!r}")
-    return str(path)
+    return path
 
 
 class LogWriter:

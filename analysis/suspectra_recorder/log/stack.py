@@ -97,12 +97,12 @@ class Stack:
         """
         return self if self.message else replace(self, message=_first_line(message, self.exception))
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """Return the fields by name, as in a recording.
 
         Returns
         -------
-        dict of str to Any
+        dict of str to object
             An object that JSON can represent.
         """
         return {

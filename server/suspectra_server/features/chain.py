@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.location import Location
 from suspectra.output.chain_svg import Picture
+from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.features.locations import to_protocol
+from suspectra_server.messages import Chain, CodeLocation
 from suspectra_server.protocol import CHAIN
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -27,7 +28,7 @@ def register(session: Session) -> None:
     """Answer `suspectra/chain`."""
 
     @session.feature(CHAIN)
-    async def chain(params: Any) -> dict[str, Any] | None:
+    async def chain(params: Json) -> Chain | None:
         uri, line, limit = _read(params)
         found = session.folders.holding(uri)
         if found is None:
@@ -102,8 +103,8 @@ def _picture(texts: _Texts, navigation: NavigationModel, element: int, limit: in
     return Picture.around(navigation.model, element, texts.label, texts.source, limit), reading
 
 
-def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture) -> dict[str, Any]:
-    def location_of(element: int | None) -> dict[str, Any] | None:
+def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture) -> Chain:
+    def location_of(element: int | None) -> CodeLocation | None:
         return None if element is None else to_protocol(session, Statement(folder, ranking, element))
 
     return {
@@ -129,8 +130,8 @@ def _answer(session: Session, folder: Folder, ranking: Ranking, picture: Picture
     }
 
 
-def _read(params: Any) -> tuple[str, int, int]:
-    given = params if isinstance(params, Mapping) else {}
+def _read(params: Json) -> tuple[str, int, int]:
+    given = parse_fields(params)
     uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
     limit = DEFAULT_LIMIT if limit is None else limit
     if not isinstance(uri, str) or not is_count(line) or not is_count(limit):

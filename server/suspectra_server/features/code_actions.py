@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lsprotocol import types as lsp
 
 from suspectra_server.features.diagnostics import SOURCE
@@ -37,7 +35,7 @@ def register(session: Session) -> None:
         mark = marks[0]
         cursor = {"uri": uri, "position": {"line": mark.first, "character": 0}}
         tied = folder.current().ranking.shares_score(mark.suspect)
-        wanted: list[tuple[str, str, list[Any]]] = [
+        wanted: list[tuple[str, str, list[object]]] = [
             (f"Explain suspect {rank_words(mark.suspect)}", "explain", [uri, mark.first]),
             ("Why not this line?", "whyNot", [uri, mark.first]),
             *([("What would tell these apart?", "tellApart", [uri, mark.first])] if tied else []),
@@ -51,7 +49,7 @@ def register(session: Session) -> None:
 
 
 def _actions(
-    session: Session, params: lsp.CodeActionParams, wanted: list[tuple[str, str, list[Any]]]
+    session: Session, params: lsp.CodeActionParams, wanted: list[tuple[str, str, list[object]]]
 ) -> list[lsp.CodeAction | lsp.Command]:
     """Commands by title, name and arguments, in the form that the client takes."""
     commands = [lsp.Command(title, COMMAND_IDS[name], arguments=arguments) for title, name, arguments in wanted]

@@ -6,10 +6,11 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from suspectra_server.features.arguments import Json, parse_fields
+from suspectra_server.messages import CommandLine
 from suspectra_server.protocol import COMMAND_LINE
 from suspectra_server.session.session import Session
 from suspectra_server.text import MAX_TEXT, plain
@@ -19,8 +20,8 @@ def register(session: Session) -> None:
     """Answer `suspectra/commandLine`."""
 
     @session.feature(COMMAND_LINE)
-    async def command_line(params: Any) -> dict[str, str] | None:
-        uri = params.get("folder") if isinstance(params, Mapping) else None
+    async def command_line(params: Json) -> CommandLine | None:
+        uri = parse_fields(params).get("folder")
         folder = session.folders.get(uri) if isinstance(uri, str) else next(iter(session.folders), None)
         if folder is None:
             return None

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from lsprotocol import types as lsp
@@ -17,8 +16,16 @@ from suspectra.errors import UsageError
 from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
+from suspectra_server import messages
 from suspectra_server.convert import range_of, whole_line
-from suspectra_server.features.arguments import are_names, checked, parse_cursor, parse_jump_options, parse_location
+from suspectra_server.features.arguments import (
+    checked,
+    parse_cursor,
+    parse_fields,
+    parse_jump_options,
+    parse_location,
+    parse_tests,
+)
 from suspectra_server.features.distinctions import Answer, tell_apart, why_not
 from suspectra_server.features.group_commands import GroupCommands
 from suspectra_server.features.locations import current_location, to_protocol
@@ -41,7 +48,7 @@ if TYPE_CHECKING:
     from suspectra.report import Suspect
 
 Found = tuple["Folder", Mark]  # of the present ranking, so not to be kept across an `await`
-Offer = tuple["Move", Statement, dict[str, Any]]  # a move, where it leads, and that as a `CodeLocation` of the protocol
+Offer = tuple["Move", Statement, messages.CodeLocation]  # a move, and where it leads
 
 MAX_CHOICES = 5  # in one question: some clients make each a button
 
@@ -59,7 +66,7 @@ class Commands(GroupCommands):
         """Read the evidence again and rank now."""
         self._session.rank()
 
-    async def next_suspect(self, cursor: Any = None) -> lsp.Location | None:
+    async def next_suspect(self, cursor: object = None) -> lsp.Location | None:
         """Go to the next suspect."""
         current = self._at_reader(cursor)
         if self._by_steps(current):
@@ -68,7 +75,7 @@ class Commands(GroupCommands):
         self._learn(current, Statement.for_mark(*found) if found else None, returns=True)
         return self._go_to(found, current)
 
-    def previous_suspect(self, cursor: Any = None) -> lsp.Location | None:
+    def previous_suspect(self, cursor: object = None) -> lsp.Location | None:
         """Go to the previous suspect."""
         current = self._at_reader(cursor)
         if self._by_steps(current):
@@ -81,7 +88,7 @@ class Commands(GroupCommands):
         """Go to the most suspicious line."""
         return self._go_to(next(iter(self._unexamined()), None))
 
-    async def jump(self, cursor: Any = None, options: Any = None) -> dict[str, Any] | None:
+    async def jump(self, cursor: object = None, options: object = None) -> messages.Jump | None:
         """List where to look next, and go there if a location is chosen."""
         to, ask, limit = parse_jump_options(options, ask=not self._session.supports_status)
         current = self._at_reader(cursor) or self._first()
@@ -125,7 +132,7 @@ class Commands(GroupCommands):
                 return self._show(statement, location)
         return None
 
-    def explain(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
+    def explain(self, uri: object = None, line: object = None) -> messages.Explained | None:
         """Say why a line has its rank."""
         found = self._current() if uri is None else self._suspect_at(*parse_location(uri, line))
         if found is None:
@@ -138,7 +145,7 @@ class Commands(GroupCommands):
             self._session.window_show_message(text)
         return {"markdown": as_markdown(folder.snapshot, suspect), "location": where}
 
-    async def why_not(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
+    async def why_not(self, uri: object = None, line: object = None) -> messages.Answer | None:
         """Compare a line with the first suspect."""
         found = self._statement_at(*parse_location(uri, line))
         if found is None:
@@ -147,7 +154,7 @@ class Commands(GroupCommands):
         element = found.element
         return self._answer(found, await found.folder.ask(lambda ranking: why_not(ranking, element)))
 
-    async def tell_apart(self, uri: Any = None, line: Any = None) -> dict[str, Any] | None:
+    async def tell_apart(self, uri: object = None, line: object = None) -> messages.Answer | None:
         """Say what would tell the lines of a tie apart."""
         found = self._first() if uri is None else self._statement_at(*parse_location(uri, line))
         if found is None or not found.ranking.ranked.spectrum.counts.ef[found.element] or found.suspect is None:
@@ -156,18 +163,18 @@ class Commands(GroupCommands):
         element = None if uri is None else found.element
         return self._answer(found, await found.folder.ask(lambda ranking: tell_apart(ranking, element)))
 
-    def _answer(self, statement: Statement, answer: Answer | None) -> dict[str, Any] | None:
+    def _answer(self, statement: Statement, answer: Answer | None) -> messages.Answer | None:
         if answer is None:
             return None
         self._say(answer.text)
         now = replace(statement, element=answer.element).now()
-        return {**answer.as_dict(), "location": current_location(self._session, now) if now else None}
+        return answer.to_protocol(current_location(self._session, now) if now else None)
 
     def _say(self, text: str) -> None:
         if not self._session.supports_status:
             self._session.answer(text)
 
-    def mark_examined(self, uri: Any = None, line: Any = None) -> bool:
+    def mark_examined(self, uri: object = None, line: object = None) -> bool:
         """Mark the suspect on a line as examined."""
         found = self._marked(*parse_location(uri, line))
         if found is None:
@@ -175,7 +182,7 @@ class Commands(GroupCommands):
         found[0].exclude([found[1].suspect.element], "examined")
         return True
 
-    def mark_innocent(self, uri: Any = None, line: Any = None, scope: Any = "line") -> bool:
+    def mark_innocent(self, uri: object = None, line: object = None, scope: object = "line") -> bool:
         """Declare a statement, or its function, innocent."""
         if scope not in ("line", "function"):
             raise JsonRpcInvalidParams('the scope is "line" or "function"')
@@ -188,7 +195,7 @@ class Commands(GroupCommands):
         folder.exclude(np.flatnonzero(function == function[element]).tolist() if whole else [element], "innocent")
         return True
 
-    def show_learned(self) -> dict[str, Any]:
+    def show_learned(self) -> messages.Learned:
         """Say what was learned from the reader's moves."""
         settings = next((folder.settings for folder in self._session.folders), Settings())
         learned = self._session.learned
@@ -227,11 +234,11 @@ class Commands(GroupCommands):
         for folder in self._session.folders:
             folder.clear_exclusions()
 
-    async def select_technique(self, name: Any = None, options: Any = None) -> str | None:
+    async def select_technique(self, name: object = None, options: object = None) -> str | None:
         """Rank with another technique."""
         if name is None and (name := await self._ask_for_technique()) is None:
             return None
-        clone = options.get("cloneFailed") if isinstance(options, Mapping) else None
+        clone = parse_fields(options).get("cloneFailed")
         if not isinstance(name, str) or not isinstance(clone, (bool, type(None))):
             raise JsonRpcInvalidParams("selectTechnique takes a name and {cloneFailed: boolean}")
         try:
@@ -242,13 +249,11 @@ class Commands(GroupCommands):
             folder.choose(name, clone)
         return name
 
-    async def run_tests(self, uris: Any = None, tests: Any = None) -> bool:
+    async def run_tests(self, uris: object = None, tests: object = None) -> bool:
         """Record all tests, or some, in each folder or in some."""
         if uris is not None and not (isinstance(uris, list) and all(isinstance(uri, str) for uri in uris)):
             raise JsonRpcInvalidParams("runTests takes a list of the URIs of workspace folders")
-        tests = {} if tests is None else tests
-        if not isinstance(tests, Mapping) or not all(map(are_names, tests.values())):
-            raise JsonRpcInvalidParams("runTests takes the names of tests by the URI of their folder")
+        chosen = parse_tests(tests)
         try:
             self._session.trust.require()
         except NotTrusted as error:
@@ -258,7 +263,7 @@ class Commands(GroupCommands):
         folders = [folder for folder in self._session.folders if uris is None or folder.uri in uris]
         if not folders:
             raise RequestFailed("No folder is open." if uris is None else "None of these is a folder of the workspace.")
-        await self._session.test_run.start(folders, tests)
+        await self._session.test_run.start(folders, chosen)
         return True
 
     def cancel_tests(self) -> bool:
@@ -316,7 +321,7 @@ class Commands(GroupCommands):
         origin = placement.origin(line) if (placement := folder.placement(path)) else None
         return Statement.for_line(folder, (path, origin)) if origin else None
 
-    def _at_reader(self, cursor: Any) -> Statement | None:
+    def _at_reader(self, cursor: object) -> Statement | None:
         """Where the reader is: the statement at the cursor, or else the one visited last."""
         if cursor is not None and (found := self._statement_at(*parse_cursor(cursor))):
             return found
@@ -335,7 +340,7 @@ class Commands(GroupCommands):
         folder = current.folder if current else next(iter(self._session.folders), None)
         return folder is not None and folder.settings.order == "steps"
 
-    def _in_ranking(self, cursor: Any, direction: int) -> Found | None:
+    def _in_ranking(self, cursor: object, direction: int) -> Found | None:
         everything = self._all()
         current = (self._marked(*parse_cursor(cursor)) if cursor is not None else None) or self._visited()
         if current is None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import first_line_of, range_of, version_of, whole_line
 from suspectra_server.features.collection_errors import collection_diagnostics
 from suspectra_server.features.wording import behaviour, figures, headline
+from suspectra_server.messages import DiagnosticData
 from suspectra_server.session.client import Client
 from suspectra_server.session.folder import Folder
 from suspectra_server.state.marks import Mark
@@ -96,7 +96,7 @@ class Published:
         )
 
     @staticmethod
-    def _data(folder: Folder, mark: Mark) -> dict[str, Any]:
+    def _data(folder: Folder, mark: Mark) -> DiagnosticData:
         technique = folder.snapshot.ranking.technique
         return {"technique": technique.name, "cloneFailed": technique.clone_failed, **figures(mark)}
 

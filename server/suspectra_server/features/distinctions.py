@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from lsprotocol import types as lsp
 
 from suspectra.distinctions.comparison import Comparison
 from suspectra.distinctions.tie import advise
 from suspectra.output.distinctions import heading, sentences
+from suspectra_server import messages
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.text import markdown, plain
 
@@ -34,13 +36,14 @@ class Answer:
         """For clients that show no Markdown."""
         return "\n".join(plain(part) for part in (self.headline, *self.sentences))
 
-    def as_dict(self) -> dict[str, Any]:
-        """For the client."""
+    def to_protocol(self, location: lsp.Location | None) -> messages.Answer:
+        """For the client, with where the statement is now."""
         parts = [f"**{markdown(self.headline)}**", *(markdown(sentence) for sentence in self.sentences)]
         return {
             "markdown": "\n\n".join(parts),
             "headline": plain(self.headline),
             "sentences": [plain(sentence) for sentence in self.sentences],
+            "location": location,
         }
 
 

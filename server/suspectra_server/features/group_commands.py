@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 
@@ -22,7 +20,7 @@ class GroupCommands:
     def __init__(self, session: Session):
         self._session = session
 
-    async def select_group(self, uri: Any = None, number: Any = None) -> str | None:
+    async def select_group(self, uri: object = None, number: object = None) -> str | None:
         """Show the suspects of a group; without a number the user is asked."""
         folder = self._folder(uri)
         if number is None:
@@ -36,7 +34,7 @@ class GroupCommands:
         shown = folder.snapshot.ranking.group
         return shown.heading if shown else None
 
-    async def merge_groups(self, uri: Any = None, numbers: Any = None) -> bool:
+    async def merge_groups(self, uri: object = None, numbers: object = None) -> bool:
         """Make one group of several; without numbers the user is asked what to merge with the current one."""
         folder = self._folder(uri)
         if folder is None:
@@ -57,7 +55,7 @@ class GroupCommands:
         await folder.grouping.merge(test for group in wanted for test in group.tests)
         return True
 
-    async def split_group(self, uri: Any = None, number: Any = None, tests: Any = None) -> bool:
+    async def split_group(self, uri: object = None, number: object = None, tests: object = None) -> bool:
         """Part tests from their group; without tests the user is asked for one."""
         folder = self._folder(uri)
         if folder is None:
@@ -86,7 +84,7 @@ class GroupCommands:
             self._session.answer(said)
         return any(there)
 
-    def _folder(self, uri: Any) -> Folder | None:
+    def _folder(self, uri: object) -> Folder | None:
         """The folder of a URI; without one the first with several groups, else the first with failing tests."""
         if uri is not None and not isinstance(uri, str):
             raise JsonRpcInvalidParams("the first argument is the URI of a workspace folder")
@@ -123,7 +121,7 @@ class GroupCommands:
         return answer.title if answer else None
 
 
-def _number(given: Any) -> int:
+def _number(given: object) -> int:
     if not is_count(given):
         raise JsonRpcInvalidParams("the number of a failure group is a whole number")
-    return int(given)
+    return given

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lsprotocol import types as lsp
 
 from suspectra_server.convert import range_of, whole_line
@@ -25,8 +27,8 @@ def register(session: Session) -> None:
         mark = next(iter(snapshot.marks_at(path, line)), None)
         lines = snapshot.placements[path].now
         where = range_of(mark, lines, session.units) if mark and mark.suspect == suspect else whole_line(line)
-        formats = session.can("text_document.hover.content_format") or [lsp.MarkupKind.PlainText]
-        if lsp.MarkupKind.Markdown in formats:
+        formats = session.can("text_document.hover.content_format")
+        if isinstance(formats, Sequence) and lsp.MarkupKind.Markdown in formats:
             content = lsp.MarkupContent(lsp.MarkupKind.Markdown, as_markdown(snapshot, suspect))
         else:
             content = lsp.MarkupContent(lsp.MarkupKind.PlainText, as_text(snapshot, suspect))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lsprotocol import types as lsp
 
+from suspectra_server.messages import CodeLocation
 from suspectra_server.session.session import Session
 from suspectra_server.session.statement import Statement
 from suspectra_server.text import plain
@@ -35,7 +34,7 @@ def current_location(session: Session, statement: Statement) -> lsp.Location | N
     )
 
 
-def to_protocol(session: Session, statement: Statement) -> dict[str, Any] | None:
+def to_protocol(session: Session, statement: Statement) -> CodeLocation | None:
     """A `CodeLocation` of the protocol; None if it is not known where the statement is."""
     location, now = current_location(session, statement), statement.now()
     if location is None or now is None:

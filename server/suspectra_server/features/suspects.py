@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.techniques import technique_infos
 from suspectra.techniques.formulas import FORMULAS
 from suspectra_server.convert import problem_dict, range_of
+from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.features.collection_errors import range_of_error
 from suspectra_server.features.wording import figures
+from suspectra_server.messages import CollectionError, Group, GroupOverview, Suspect, Suspects, Technique
 from suspectra_server.protocol import GROUP, SUSPECTS, TECHNIQUES
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -26,8 +25,8 @@ def register(session: Session) -> None:
     """Answer `suspectra/suspects`, `suspectra/group` and `suspectra/techniques`."""
 
     @session.feature(SUSPECTS)
-    def suspects(params: Any) -> dict[str, Any]:
-        given = params.get("limit") if isinstance(params, Mapping) else None
+    def suspects(params: Json) -> Suspects:
+        given = parse_fields(params).get("limit")
         limit = given if isinstance(given, int) and not isinstance(given, bool) and given >= 0 else None
         folders = list(session.folders)
         found = [(folder, mark) for folder in folders for mark in folder.current().marks]
@@ -58,8 +57,8 @@ def register(session: Session) -> None:
         }
 
     @session.feature(GROUP)
-    async def group(params: Any) -> dict[str, Any] | None:
-        given = params if isinstance(params, Mapping) else {}
+    async def group(params: Json) -> Group | None:
+        given = parse_fields(params)
         uri, number, limit = given.get("folder"), given.get("id"), given.get("limit")
         if not isinstance(uri, str) or not is_count(number) or not (limit is None or is_count(limit)):
             raise JsonRpcInvalidParams("the params are {folder, id, limit?}")
@@ -73,7 +72,7 @@ def register(session: Session) -> None:
         }
 
     @session.feature(TECHNIQUES)
-    def techniques(params: Any) -> list[dict[str, str | bool]]:
+    def techniques(params: Json) -> list[Technique]:
         return [
             {
                 "name": info.name,
@@ -99,7 +98,7 @@ def _tied_beyond(found: list[tuple[Folder, Mark]], limit: int | None) -> int:
     return int(rest) + (ranking.tied_beyond if ranking.is_cut(last.suspect) else 0)
 
 
-def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> dict[str, Any]:
+def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> CollectionError:
     error = mark.error
     is_inside = error.file in folder.snapshot.ranking.inside
     has_home = error.home in folder.snapshot.ranking.inside
@@ -116,7 +115,7 @@ def _collection_error(session: Session, folder: Folder, mark: ErrorMark) -> dict
     }
 
 
-def overviews(folder: Folder) -> list[dict[str, Any]]:
+def overviews(folder: Folder) -> list[GroupOverview]:
     """The failure groups of a folder, where there are several."""
     ranking = folder.snapshot.ranking
     return [
@@ -134,7 +133,7 @@ def overviews(folder: Folder) -> list[dict[str, Any]]:
     ]
 
 
-def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -> dict[str, Any]:
+def _suspect(session: Session, folder: Folder, snapshot: Snapshot, mark: Mark) -> Suspect:
     suspect, group = mark.suspect, snapshot.ranking.group
     where = range_of(mark, snapshot.placements[mark.file].now, session.units)
     return {

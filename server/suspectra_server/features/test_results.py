@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 from pygls.exceptions import JsonRpcInvalidParams
 
 from suspectra.evidence.evidence import Evidence, TestResult
+from suspectra_server.features.arguments import Json, parse_fields
 from suspectra_server.features.locations import to_protocol
+from suspectra_server.messages import Coverage, Executed, Explanation, Test, TestResults
 from suspectra_server.protocol import COVERAGE, EXPLANATION, TEST_RESULTS
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
@@ -26,8 +27,8 @@ def register(session: Session) -> None:
     """Answer `suspectra/explanation`, `suspectra/testResults` and `suspectra/coverage`."""
 
     @session.feature(EXPLANATION)
-    def explanation(params: Any) -> dict[str, Any] | None:
-        given = params if isinstance(params, Mapping) else {}
+    def explanation(params: Json) -> Explanation | None:
+        given = parse_fields(params)
         uri, line, limit = given.get("uri"), given.get("line"), given.get("limit")
         limit = DEFAULT_TESTS if limit is None else limit
         if not isinstance(uri, str) or not is_count(line) or not is_count(limit):
@@ -36,7 +37,7 @@ def register(session: Session) -> None:
         return _explanation(session, *found, line, limit) if found else None
 
     @session.feature(TEST_RESULTS)
-    async def test_results(params: Any) -> list[dict[str, Any]]:
+    async def test_results(params: Json) -> list[TestResults]:
         rankings = [
             (folder, ranking, ranking.evidence)
             for folder in session.folders
@@ -53,8 +54,8 @@ def register(session: Session) -> None:
         ]
 
     @session.feature(COVERAGE)
-    async def coverage(params: Any) -> list[dict[str, int]]:
-        given = params if isinstance(params, Mapping) else {}
+    async def coverage(params: Json) -> list[Coverage]:
+        given = parse_fields(params)
         uri, test = given.get("uri"), given.get("test")
         if not isinstance(uri, str) or not isinstance(test, (str, type(None))):
             raise JsonRpcInvalidParams("the params are {uri, test?}")
@@ -66,7 +67,7 @@ def register(session: Session) -> None:
         return _coverage(folder, path, test)
 
 
-def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> dict[str, Any] | None:
+def _explanation(session: Session, folder: Folder, path: str, line: int, limit: int) -> Explanation | None:
     snapshot = folder.current()
     suspect = snapshot.suspect_at(path, line)
     where = to_protocol(session, Statement(folder, snapshot.ranking, suspect.element)) if suspect else None
@@ -101,7 +102,7 @@ def _explanation(session: Session, folder: Folder, path: str, line: int, limit: 
     }
 
 
-def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> list[dict[str, Any]]:
+def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> list[Test]:
     """Each as a `Test` of the protocol; one that is defined outside the folder has no location."""
     return [
         {
@@ -118,7 +119,7 @@ def _tests(folder: Folder, ranking: Ranking, tests: Iterable[TestResult]) -> lis
     ]
 
 
-def _by_file(evidence: Evidence) -> dict[str, dict[str, Any]]:
+def _by_file(evidence: Evidence) -> dict[str, Executed]:
     """For each file that is not test code, how much was executed, and by which tests."""
     elements = evidence.elements
     executed = np.zeros(len(elements), bool)
@@ -128,7 +129,7 @@ def _by_file(evidence: Evidence) -> dict[str, dict[str, Any]]:
         executed[row] = True
         for file in np.unique(elements.file[row]).tolist():
             tests[file].append(index)
-    found = {}
+    found: dict[str, Executed] = {}
     for file, path in enumerate(elements.files):
         own = elements.in_file(path)
         if not evidence.files[file].is_test and own.stop > own.start:
@@ -140,7 +141,7 @@ def _by_file(evidence: Evidence) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _coverage(folder: Folder, path: str, test: str | None) -> list[dict[str, int]]:
+def _coverage(folder: Folder, path: str, test: str | None) -> list[Coverage]:
     """How many tests executed each statement of a file that can be placed in its text now."""
     snapshot: Snapshot = folder.current()
     evidence = snapshot.ranking.evidence
@@ -157,7 +158,7 @@ def _coverage(folder: Folder, path: str, test: str | None) -> list[dict[str, int
     if test is None:
         at_import = evidence.at_import[(evidence.at_import >= own.start) & (evidence.at_import < own.stop)]
         counts[at_import - own.start] = np.maximum(counts[at_import - own.start], 1)
-    found = []
+    found: list[Coverage] = []
     for count, element in zip(counts.tolist(), range(own.start, own.stop), strict=True):
         if lines := placement.current_lines(elements.location(element)):
             found.append({"line": lines[0] + 1, "endLine": lines[1] + 1, "tests": count})

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from suspectra.report import SubgraphReport, Suspect
+from suspectra_server.messages import Figures
 from suspectra_server.state.marks import Mark
 from suspectra_server.state.ranking import Ranking
 from suspectra_server.state.snapshot import Region, Snapshot
@@ -31,7 +30,7 @@ def rank_words(suspect: Suspect) -> str:
     return f"{suspect.rank_best}–{suspect.rank_worst}"
 
 
-def figures(mark: Mark) -> dict[str, Any]:
+def figures(mark: Mark) -> Figures:
     """The numbers of a suspect under their names in the protocol."""
     suspect = mark.suspect
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from lsprotocol import types as lsp
 from pygls.progress import Progress
@@ -25,7 +25,7 @@ class Client(Protocol):
     def work_done_progress(self) -> Progress:
         """The client's progress bars."""
 
-    def can(self, capability: str) -> Any:
+    def can(self, capability: str) -> object:
         """A client capability by its path; None if the client does not have it."""
 
     def answer(self, text: str, kind: lsp.MessageType = lsp.MessageType.Info) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
 
 from lsprotocol import types as lsp
 
@@ -26,18 +25,18 @@ class Configuration:
         Settings that name files or programs count only in a trusted workspace.
     """
 
-    def __init__(self, options: Any, trust: Trust):
-        self._initial: Mapping[str, Any] = section_of(options)
-        self._pushed: Mapping[str, Any] = {}
+    def __init__(self, options: object, trust: Trust):
+        self._initial: Mapping[str, object] = section_of(options)
+        self._pushed: Mapping[str, object] = {}
         self._trust = trust
 
-    def push(self, pushed: Any) -> None:
+    def push(self, pushed: object) -> None:
         """Take settings that the client sent in a notification."""
         self._pushed = section_of(pushed)
 
     async def ask(
-        self, folders: Sequence[Folder], ask: Callable[[lsp.ConfigurationParams], Awaitable[Sequence[Any] | None]]
-    ) -> list[Any]:
+        self, folders: Sequence[Folder], ask: Callable[[lsp.ConfigurationParams], Awaitable[Sequence[object] | None]]
+    ) -> list[object]:
         """Request the settings of each folder; None for a folder without an answer."""
         items = [lsp.ConfigurationItem(scope_uri=folder.uri, section=SECTION) for folder in folders]
         try:
@@ -47,7 +46,7 @@ class Configuration:
             answers = []
         return answers + [None] * (len(folders) - len(answers))
 
-    def settings(self, answer: Any, defaults: Settings) -> tuple[Settings, list[str]]:
+    def settings(self, answer: object, defaults: Settings) -> tuple[Settings, list[str]]:
         """The settings of a folder, given the client's answer for it, and what is wrong with them.
 
         Parameters

@@ -231,7 +231,7 @@ def _can_be_grouped(ranking: Ranking) -> bool:
     return ranking.state is State.READY and ranking.report is not None and not ranking.preliminary
 
 
-def _group(wanted: _Wanted, disk: Disk, job: Job) -> _Grouped:
+def _group(wanted: _Wanted, disk: Disk, job: Job[_Grouped]) -> _Grouped:
     """In the thread for long work."""
     ranked, previous = wanted.ranked, wanted.previous
     ranking = ranked.ranking

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from suspectra.cancellation import Cancelled, Token, cancellable
 from suspectra_server.session.memory import release_memory
@@ -22,7 +22,7 @@ LONG_NICE = 10  # for work that rankings must not wait for
 Result = TypeVar("Result")
 
 
-class Job(Token):
+class Job(Token, Generic[Result]):
     """A job: the token that cancels it, its work, and the callback for its results.
 
     Parameters
@@ -38,15 +38,15 @@ class Job(Token):
     def __init__(
         self,
         key: Hashable,
-        publish: Callable[[Job, Any], None],
-        work: Callable[[Job], Any],
-        done: Callable[[Any], None],
+        publish: Callable[[Job[Result], Result], None],
+        work: Callable[[Job[Result]], Result],
+        done: Callable[[Result | Exception], None],
     ):
         super().__init__()
         self.key, self.work, self.done = key, work, done
         self._publish = publish
 
-    def publish(self, result: object) -> None:
+    def publish(self, result: Result) -> None:
         """Deliver a result, to be followed by a better one."""
         self.check()
         self._publish(self, result)
@@ -71,15 +71,17 @@ class Jobs:
         self._loop = loop
         self._name = name
         self._nice = nice
-        self._waiting: dict[Hashable, Job] = {}
-        self._running: Job | None = None
+        self._waiting: dict[Hashable, Job[Any]] = {}
+        self._running: Job[Any] | None = None
         self._awaited: set[asyncio.Future[Any]] = set()
         self._wanted = threading.Semaphore(0)
-        self._next: Job | None = None
+        self._next: Job[Any] | None = None
         self._thread: threading.Thread | None = None
         self._tidy_from = loop.time() + MEMORY_RELEASE_S
 
-    def submit(self, key: Hashable, work: Callable[[Job], Result], done: Callable[[Result | Exception], None]) -> None:
+    def submit(
+        self, key: Hashable, work: Callable[[Job[Result]], Result], done: Callable[[Result | Exception], None]
+    ) -> None:
         """Run `work` and hand its result to `done`; a waiting job of the same kind is replaced.
 
         A job may publish results before its last one: `done` gets them all, in order, until it is cancelled.
@@ -165,15 +167,15 @@ class Jobs:
             except RuntimeError:  # the loop has ended
                 return
 
-    def _publish(self, job: Job, result: object) -> None:
+    def _publish(self, job: Job[Result], result: Result) -> None:
         with suppress(RuntimeError):  # the loop has ended
             self._loop.call_soon_threadsafe(self._deliver, job, result)
 
-    def _deliver(self, job: Job, result: object) -> None:
+    def _deliver(self, job: Job[Result], result: Result | Exception) -> None:
         if not job.cancelled:
             job.done(result)
 
-    def _finished(self, job: Job, result: Any) -> None:
+    def _finished(self, job: Job[Result], result: Result | Exception) -> None:
         self._running = None
         self._start_next()
         self._deliver(job, result)

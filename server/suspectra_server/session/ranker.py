@@ -135,7 +135,7 @@ class Ranker:
         ranking = ranking.until(technique) if unfinished else replace(ranking, technique=technique)
         return Ranked(ranking, watched, states, recorded_by(self._source), reading, self.growing(), unfinished)
 
-    def improve(self, ranked: Ranked, wanted: Wanted, job: Job) -> Ranked:
+    def improve(self, ranked: Ranked, wanted: Wanted, job: Job[Ranked]) -> Ranked:
         """Rank the same evidence by the other stages, in the thread for long work.
 
         It has a localizer of its own, so that each thread can reuse the results of its stages. The rankings of all

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from lsprotocol import types as lsp
 
+from suspectra_server.messages import Status
 from suspectra_server.session.client import Client
 from suspectra_server.session.folders import Folders
 from suspectra_server.session.jobs import Jobs
@@ -15,6 +16,8 @@ from suspectra_server.session.learned_moves import Learned
 from suspectra_server.session.test_run import TestRun
 from suspectra_server.session.trust import Trust
 from suspectra_server.state.trail import Trail
+
+Handler = TypeVar("Handler", bound=Callable[..., object])
 
 
 class Session(Client, Protocol):
@@ -41,16 +44,16 @@ class Session(Client, Protocol):
     test_run: TestRun
     trust: Trust
 
-    def feature(self, name: str, options: Any = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def feature(self, name: str, options: object = None) -> Callable[[Handler], Handler]:
         """Register the handler of a method."""
 
-    def command(self, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def command(self, name: str) -> Callable[[Handler], Handler]:
         """Register the handler of a command."""
 
     def rank(self) -> None:
         """Rank every folder now."""
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """The params of `suspectra/status`, over all folders."""
 
     def keep_running(self, task: asyncio.Task[None]) -> None:

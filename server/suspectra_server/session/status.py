@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
-
+from suspectra_server.messages import Progress, Status
 from suspectra_server.protocol import State
 from suspectra_server.session.folder import Folder
 from suspectra_server.session.folders import Folders
@@ -22,7 +20,7 @@ _MOST_URGENT_FIRST = (
 )
 
 
-def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
+def status_of(folders: Folders, run: TestRun) -> Status:
     """The most urgent state of a folder, and sums over all folders."""
     states = {folder: state_of(folder, run) for folder in folders}
     state = next((state for state in _MOST_URGENT_FIRST if state in states.values()), State.NO_EVIDENCE)
@@ -43,8 +41,12 @@ def status_of(folders: Folders, run: TestRun) -> dict[str, Any]:
         "failed": sum(folder.snapshot.ranking.failed for folder in folders),
         "passed": sum(folder.snapshot.ranking.passed for folder in folders),
         "collectionErrors": sum(len(folder.snapshot.errors) for folder in folders),
-        "progress": asdict(run.progress) if state is State.RUNNING_TESTS else None,
+        "progress": _progress(run) if state is State.RUNNING_TESTS else None,
     }
+
+
+def _progress(run: TestRun) -> Progress:
+    return {"done": run.progress.done, "failed": run.progress.failed, "total": run.progress.total}
 
 
 def state_of(folder: Folder, run: TestRun) -> State:

@@ -10,8 +10,9 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+from typing import TypeAlias
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
@@ -22,6 +23,9 @@ from suspectra.evidence.sources import Signature, signature, signature_of
 from suspectra_server.timing import WATCH_POLL_S
 
 log = logging.getLogger(__name__)
+
+WatchKey: TypeAlias = tuple[str, str]
+"""What a set of paths is, and the URI of the folder it belongs to."""
 
 MAX_ENTRIES = 10_000  # of a watched folder that are compared
 _READING = {"opened", "closed_no_write"}  # events that our own reading causes
@@ -70,11 +74,11 @@ class Watcher:
         Called in the loop with the key of the set.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, changed: Callable[[Hashable], None]):
+    def __init__(self, loop: asyncio.AbstractEventLoop, changed: Callable[[WatchKey], None]):
         self._loop = loop
         self._changed = changed
         self._lock = threading.Lock()  # of the next three; never held while a file is accessed
-        self._sets: Mapping[Hashable, frozenset[str]] = {}  # replaced, not changed, so that others can iterate over it
+        self._sets: Mapping[WatchKey, frozenset[str]] = {}  # replaced, not changed, so that others can iterate over it
         self._boundaries: Mapping[str, Boundary | None] = {}  # of each watched path
         self._known: Mapping[str, object] = {}  # the last state of each watched path
         self._folders: dict[str, ObservedWatch] = {}  # this and the next belong to the polling thread
@@ -85,7 +89,7 @@ class Watcher:
 
     def watch(
         self,
-        key: Hashable,
+        key: WatchKey,
         paths: Iterable[str],
         states: Mapping[str, object] | None = None,
         boundary: Boundary | None = None,
@@ -94,7 +98,7 @@ class Watcher:
 
         Parameters
         ----------
-        key : hashable
+        key : tuple of str
         paths : iterable of str
         states : mapping of str to object, optional
             The last states that the caller knows, from `state_of`: any other state is reported as a change.
@@ -188,7 +192,7 @@ class Watcher:
         if self._observer is not None:
             self._observer.stop()
 
-    def _report(self, key: Hashable) -> None:
+    def _report(self, key: WatchKey) -> None:
         if self._end.is_set():
             return
         try:

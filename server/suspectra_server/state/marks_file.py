@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any
 
 from suspectra.errors import SuspectraError
 from suspectra.evidence.sources import SourceText, read_regular, reason
@@ -240,7 +239,7 @@ def _path(path: str) -> str:
     return path
 
 
-def _file_marks(given: Any) -> FileMarks:
+def _file_marks(given: object) -> FileMarks:
     if not isinstance(given, dict):
         raise ValueError("it is damaged")
     digest, lines = given.get("digest"), given.get("lines")
@@ -253,7 +252,7 @@ def _file_marks(given: Any) -> FileMarks:
     return FileMarks(Fingerprint(digest, stored=stored), *marked)
 
 
-def _marked(given: Any, lines: Sequence[str]) -> frozenset[int]:
+def _marked(given: object, lines: Sequence[str]) -> frozenset[int]:
     if not isinstance(given, list) or not all(type(line) is int and 1 <= line <= len(lines) for line in given):
         raise ValueError("lines in it are damaged")
     return frozenset(given)

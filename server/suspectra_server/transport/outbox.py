@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
 
 from lsprotocol import types as lsp
 
@@ -95,12 +94,12 @@ class Outbox:
             self._gone()
 
 
-def subject_of(message: Any) -> Hashable | None:
+def subject_of(message: object) -> Hashable | None:
     """What a message is about, if a newer one about the same replaces it; None for all others."""
     method: str | None = getattr(message, "method", None)
-    params: Any = getattr(message, "params", None)
-    if method == lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS:
+    params: object = getattr(message, "params", None)
+    if isinstance(params, lsp.PublishDiagnosticsParams):
         return method, params.uri
-    if method == lsp.PROGRESS and isinstance(params.value, lsp.WorkDoneProgressReport):
+    if isinstance(params, lsp.ProgressParams) and isinstance(params.value, lsp.WorkDoneProgressReport):
         return method, params.token
     return STATUS if method == STATUS else None

@@ -13,11 +13,12 @@ import os
 import re
 import socket
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from asyncio.trsock import TransportSocket
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 from suspectra.errors import Problem, UsageError
 from suspectra_server.timing import CLOSE_TIMEOUT_S, TOKEN_TIMEOUT_S
@@ -35,6 +36,7 @@ _HEADER = re.compile(rb"content-(length|type)\s*:[^\r\n]*\r?\n", re.IGNORECASE)
 _HTTP = re.compile(rb"[A-Z]+ \S* HTTP/\d")
 
 PrintStatus = Callable[[str], None]
+Address: TypeAlias = tuple[str, int] | tuple[str, int, int, int]
 
 
 class Refused(Exception):
@@ -96,7 +98,7 @@ async def serve_tcp(protocol: Protocol, host: str, port: int, token: str, print_
     """Serve the first client on a TCP port that gives the token in its `initialize`, and end with it."""
     authenticator = _Authenticator(protocol, token)
     listener = await asyncio.start_server(_streams(authenticator), host, port, limit=_MAX_LINE)
-    return await _serve(protocol, listener, print_status, ", ".join(map(_spell, _addresses(listener))))
+    return await _serve(protocol, listener, print_status, ", ".join(map(_spell, _addresses(listener.sockets))))
 
 
 async def serve_unix(protocol: Protocol, path: Path, print_status: PrintStatus) -> int:
@@ -122,7 +124,7 @@ async def _serve(protocol: Protocol, listener: asyncio.AbstractServer, print_sta
         await protocol.flush()
 
 
-def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Any]:
+def _streams(authenticator: _Authenticator) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     """The handler of connections whose messages have LSP's headers."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -199,7 +201,7 @@ def _authenticate(authenticator: _Authenticator, body: bytes, writer: asyncio.St
         raise
 
 
-def _option(message: dict[str, Any], name: str) -> object:
+def _option(message: Mapping[str, object], name: str) -> object:
     params = message.get("params")
     options = params.get("initializationOptions") if isinstance(params, dict) else None
     return options.get(name) if isinstance(options, dict) else None
@@ -318,18 +320,20 @@ async def serve_websocket(
         write_limit=0,  # so that `send` waits until everything is sent
     ) as listener:
         query = "" if secret else f"/?token={token}"
-        print_status("listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener)))
+        print_status(
+            "listening on " + ", ".join(f"ws://{_spell(address)}{query}" for address in _addresses(listener.sockets))
+        )
         status = await protocol.finished
         await protocol.flush()
         authenticator.abort_pending()
         return status
 
 
-def _addresses(listener: Any) -> list[Sequence[Any]]:
-    return [own.getsockname() for own in listener.sockets]
+def _addresses(sockets: Iterable[socket.socket | TransportSocket]) -> list[Address]:
+    return [own.getsockname() for own in sockets]
 
 
-def _spell(address: Sequence[Any]) -> str:
+def _spell(address: Address) -> str:
     """An address as in a URL."""
     host, port = address[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 from cattrs import Converter
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
 from pygls.protocol import (
     JsonRPCNotification,
     JsonRPCRequestMessage,
@@ -66,7 +67,7 @@ def make_converter() -> Converter:
     return converter
 
 
-def _plain(message: Any) -> Any:
+def _plain(message: object) -> object:
     """Convert a part of a message to types that JSON has."""
     if isinstance(message, Enum):
         return message.value
@@ -86,8 +87,8 @@ class Protocol(LanguageServerProtocol):
     _outbox: Outbox | None = None
     _framed = False
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        super().__init__(server, converter)
         self.finished: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._asked: set[str | int] = set()  # ids of our own requests that the client has not answered
 
@@ -150,7 +151,7 @@ class Protocol(LanguageServerProtocol):
         self._ending = self._ending or method == lsp.SHUTDOWN
         self.handle_message(message)
 
-    def _out_of_order(self, method: str, msg_id: Any) -> bool:
+    def _out_of_order(self, method: str, msg_id: str | int | None) -> bool:
         """Refuse messages before `initialize`, a second `initialize`, and messages after `shutdown`."""
         if method == lsp.EXIT:
             return False
@@ -207,7 +208,7 @@ class Protocol(LanguageServerProtocol):
         self._workspace = documents(root, lsp.TextDocumentSyncKind.Incremental, folders, encoding)
 
     @lsp_method(lsp.EXIT)
-    def lsp_exit(self, *args: Any) -> None:  # type: ignore[override]  # the one of pygls runs others before it ends
+    def lsp_exit(self, *args: object) -> None:  # type: ignore[override]  # the one of pygls runs others before it ends
         """End the server: status 0 after `shutdown`, 1 without."""
         self.hung_up()
 
@@ -222,7 +223,7 @@ class Protocol(LanguageServerProtocol):
         if not self.finished.done():
             self.finished.set_result(0 if self._ending else 1)
 
-    def _send_data(self, data: Any) -> None:
+    def _send_data(self, data: object) -> None:
         if self._outbox is None or self.finished.done():
             return
         body = json.dumps(data, default=_plain).encode(self.CHARSET)
@@ -313,7 +314,7 @@ async def serve_stdio(protocol: Protocol, source: BinaryIO, sink: BinaryIO) -> i
         may_read.release()
         protocol.receive(body)
 
-    def post(act: Callable[..., None], *args: Any) -> None:
+    def post(act: Callable[..., None], *args: object) -> None:
         with suppress(RuntimeError):  # the loop has ended, and with it the server
             loop.call_soon_threadsafe(act, *args)
 

@@ -1,0 +1,297 @@
+"""The messages that Suspectra adds to LSP, as types; `protocol.py` says what each field means."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from lsprotocol import types as lsp
+
+
+class Progress(TypedDict):
+    """How far a test run is."""
+
+    done: int
+    failed: int
+    total: int
+
+
+class Status(TypedDict):
+    """The params of `suspectra/status`."""
+
+    state: str
+    message: str
+    technique: str
+    suspects: int
+    failed: int
+    passed: int
+    collectionErrors: int
+    progress: Progress | None
+
+
+class Figures(TypedDict):
+    """The numbers of a suspect."""
+
+    score: float
+    rankBest: int
+    rankAverage: float
+    rankWorst: int
+    ef: int
+    ep: int
+    nf: int
+    np: int
+    changed: int
+    line: int
+    endLine: int
+    band: str
+
+
+class DiagnosticData(Figures):
+    """What a diagnostic of a suspect has for other programs."""
+
+    technique: str
+    cloneFailed: bool
+
+
+class RegionData(DiagnosticData):
+    """The same for a part of a suspicious behaviour."""
+
+    subgraph: int
+    part: int
+    parts: int
+
+
+class Suspect(Figures):
+    """A suspect, in lists of them."""
+
+    uri: str
+    range: lsp.Range
+    file: str
+    function: str
+    reason: str
+    failingTests: list[str]
+    group: int | None
+    examined: bool
+    innocent: bool
+    steps: float | None
+
+
+class CollectionError(TypedDict):
+    """What kept tests from being collected."""
+
+    collector: str
+    exception: str
+    message: str
+    folder: str
+    uri: str | None
+    range: lsp.Range | None
+    file: str
+    line: int
+    test: str | None
+
+
+class FailedRun(TypedDict):
+    """A test run that failed to run the tests."""
+
+    folder: str
+    message: str
+
+
+class GroupOverview(TypedDict):
+    """A failure group, without its suspects."""
+
+    folder: str
+    id: int
+    title: str
+    heading: str
+    sure: bool
+    tests: list[str]
+    uncovered: list[str]
+    current: bool
+
+
+class Suspects(TypedDict):
+    """The result of `suspectra/suspects`."""
+
+    technique: str
+    title: str
+    cloneFailed: bool
+    without: list[str]
+    passed: int
+    failed: int
+    elements: int
+    state: str
+    problems: list[dict[str, str]]
+    collectionErrors: list[CollectionError]
+    tiedBeyond: int
+    failedRuns: list[FailedRun]
+    groups: list[GroupOverview]
+    suspects: list[Suspect]
+
+
+class Group(TypedDict):
+    """The result of `suspectra/group`."""
+
+    reason: str
+    suspects: list[Suspect]
+
+
+class Technique(TypedDict):
+    """A technique, in the result of `suspectra/techniques`."""
+
+    name: str
+    title: str
+    paper: str
+    description: str
+    clones: bool
+
+
+class CodeLocation(TypedDict):
+    """A statement, where it is now."""
+
+    uri: str
+    range: lsp.Range
+    file: str
+    line: int
+    function: str
+    source: str
+    rankBest: int | None
+    rankWorst: int | None
+    steps: float | None
+
+
+class Move(CodeLocation):
+    """Where a reader may look next."""
+
+    probability: float
+    reasons: list[str]
+
+
+class Jump(TypedDict):
+    """The result of `jump`."""
+
+    origin: CodeLocation | None
+    moves: list[Move]
+    chosen: lsp.Location | None
+
+
+class Explained(TypedDict):
+    """The result of `explain`."""
+
+    markdown: str
+    location: lsp.Location
+
+
+class Answer(TypedDict):
+    """The result of `whyNot` and of `tellApart`."""
+
+    markdown: str
+    headline: str
+    sentences: list[str]
+    location: lsp.Location | None
+
+
+class Learned(TypedDict):
+    """The result of `showLearned`."""
+
+    consent: bool
+    jumps: int
+    returns: int
+    pJump: float
+    low: float
+    high: float
+    file: str
+
+
+class Node(TypedDict):
+    """A state of a chain."""
+
+    id: int
+    kind: str
+    label: str
+    location: CodeLocation | None
+
+
+class Edge(TypedDict):
+    """A transition between two states of a chain."""
+
+    source: int
+    target: int
+    probability: float
+    reasons: list[str]
+
+
+class Chain(TypedDict):
+    """The result of `suspectra/chain`."""
+
+    svg: str
+    nodes: list[Node]
+    edges: list[Edge]
+
+
+class Test(TypedDict):
+    """A test, and how it ended."""
+
+    name: str
+    verdict: str
+    message: str
+    calls: list[str]
+    seconds: float
+    uri: str | None
+    line: int | None
+
+
+class Explanation(TypedDict):
+    """The result of `suspectra/explanation`."""
+
+    location: CodeLocation
+    technique: str
+    score: float
+    ef: int
+    ep: int
+    nf: int
+    np: int
+    headline: str
+    group: str
+    sentences: list[str]
+    formula: str
+    substituted: str
+    failing: list[Test]
+    passing: list[Test]
+    examined: bool
+    innocent: bool
+
+
+class Executed(TypedDict):
+    """How much of a file was executed, and the indices of the tests that executed any of it."""
+
+    statements: int
+    executed: int
+    tests: list[int]
+
+
+class MeasuredFile(Executed):
+    """A measured file of a folder."""
+
+    uri: str
+
+
+class TestResults(TypedDict):
+    """The tests of a folder, in the result of `suspectra/testResults`."""
+
+    folder: str
+    tests: list[Test]
+    files: list[MeasuredFile]
+
+
+class Coverage(TypedDict):
+    """A statement, in the result of `suspectra/coverage`."""
+
+    line: int
+    endLine: int
+    tests: int
+
+
+class CommandLine(TypedDict):
+    """The result of `suspectra/commandLine`."""
+
+    commandLine: str
