@@ -17,27 +17,24 @@ from suspectra.markov.learning import JumpHabit
 from suspectra.output.chain_svg import chance
 from suspectra.techniques import make_technique, technique_infos
 from suspectra_server import messages
-from suspectra_server.convert import range_of, whole_line
 from suspectra_server.features.arguments import (
     checked,
-    parse_cursor,
     parse_fields,
     parse_jump_options,
     parse_location,
     parse_tests,
 )
 from suspectra_server.features.distinctions import Answer, tell_apart, why_not
+from suspectra_server.features.finding import Finder, Found, stop_at
 from suspectra_server.features.group_commands import GroupCommands
 from suspectra_server.features.locations import current_location, to_protocol
 from suspectra_server.features.wording import as_markdown, as_text, headline
 from suspectra_server.protocol import COMMANDS
-from suspectra_server.session.folder import Folder
 from suspectra_server.session.session import Session
 from suspectra_server.session.statement import Statement
 from suspectra_server.session.trust import NotTrusted
 from suspectra_server.settings import Settings
 from suspectra_server.state.documents import Reading
-from suspectra_server.state.marks import Mark
 from suspectra_server.state.navigation import NavigationModel
 from suspectra_server.state.trail import Stop
 from suspectra_server.text import plain
@@ -45,9 +42,7 @@ from suspectra_server.timing import STEPS_TIMEOUT_S
 
 if TYPE_CHECKING:
     from suspectra.markov.move import Move
-    from suspectra.report import Suspect
 
-Found = tuple["Folder", Mark]  # of the present ranking, so not to be kept across an `await`
 Offer = tuple["Move", Statement, messages.CodeLocation]  # a move, and where it leads
 
 MAX_CHOICES = 5  # in one question: some clients make each a button
@@ -62,36 +57,40 @@ class RequestFailed(JsonRpcException):
 class Commands(GroupCommands):
     """One method for each command."""
 
+    def __init__(self, session: Session):
+        super().__init__(session)
+        self._find = Finder(session)
+
     def localize(self) -> None:
         """Read the evidence again and rank now."""
         self._session.rank()
 
     async def next_suspect(self, cursor: object = None) -> lsp.Location | None:
         """Go to the next suspect."""
-        current = self._at_reader(cursor)
+        current = self._find.at_reader(cursor)
         if self._by_steps(current):
             return self._go_to(await self._fewest_steps(current), current)
-        found = self._in_ranking(cursor, 1)
+        found = self._find.in_ranking(cursor, 1)
         self._learn(current, Statement.for_mark(*found) if found else None, returns=True)
         return self._go_to(found, current)
 
     def previous_suspect(self, cursor: object = None) -> lsp.Location | None:
         """Go to the previous suspect."""
-        current = self._at_reader(cursor)
+        current = self._find.at_reader(cursor)
         if self._by_steps(current):
             return self.back()
-        found = self._in_ranking(cursor, -1)
+        found = self._find.in_ranking(cursor, -1)
         self._learn(current, Statement.for_mark(*found) if found else None, returns=True)
         return self._go_to(found, current)
 
     def first_suspect(self) -> lsp.Location | None:
         """Go to the most suspicious line."""
-        return self._go_to(next(iter(self._unexamined()), None))
+        return self._go_to(next(iter(self._find.unexamined()), None))
 
     async def jump(self, cursor: object = None, options: object = None) -> messages.Jump | None:
         """List where to look next, and go there if a location is chosen."""
         to, ask, limit = parse_jump_options(options, ask=not self._session.supports_status)
-        current = self._at_reader(cursor) or self._first()
+        current = self._find.at_reader(cursor) or self._find.first()
         if current is None:
             if ask:
                 self._session.answer("There are no suspects, so there is nowhere to jump to.")
@@ -105,7 +104,7 @@ class Commands(GroupCommands):
         offered = [(move, one, where) for move, one in targets if (where := to_protocol(self._session, one))]
         target = None
         if to is not None:
-            target = self._statement_at(*to)
+            target = self._find.statement_at(*to)
             if target is None:
                 raise JsonRpcInvalidParams("there is no measured statement on that line")
         elif ask and offered:
@@ -134,7 +133,7 @@ class Commands(GroupCommands):
 
     def explain(self, uri: object = None, line: object = None) -> messages.Explained | None:
         """Say why a line has its rank."""
-        found = self._current() if uri is None else self._suspect_at(*parse_location(uri, line))
+        found = self._find.current() if uri is None else self._find.suspect_at(*parse_location(uri, line))
         if found is None:
             if not self._session.supports_status:
                 self._session.answer("There is no suspect here." if uri else "There are no suspects.")
@@ -147,7 +146,7 @@ class Commands(GroupCommands):
 
     async def why_not(self, uri: object = None, line: object = None) -> messages.Answer | None:
         """Compare a line with the first suspect."""
-        found = self._statement_at(*parse_location(uri, line))
+        found = self._find.statement_at(*parse_location(uri, line))
         if found is None:
             self._say("Nothing is measured on this line.")
             return None
@@ -156,7 +155,7 @@ class Commands(GroupCommands):
 
     async def tell_apart(self, uri: object = None, line: object = None) -> messages.Answer | None:
         """Say what would tell the lines of a tie apart."""
-        found = self._first() if uri is None else self._statement_at(*parse_location(uri, line))
+        found = self._find.first() if uri is None else self._find.statement_at(*parse_location(uri, line))
         if found is None or not found.ranking.ranked.spectrum.counts.ef[found.element] or found.suspect is None:
             self._say("There is no suspect here." if uri else "There are no suspects.")
             return None
@@ -176,7 +175,7 @@ class Commands(GroupCommands):
 
     def mark_examined(self, uri: object = None, line: object = None) -> bool:
         """Mark the suspect on a line as examined."""
-        found = self._marked(*parse_location(uri, line))
+        found = self._find.marked(*parse_location(uri, line))
         if found is None:
             return False
         found[0].exclude([found[1].suspect.element], "examined")
@@ -186,7 +185,7 @@ class Commands(GroupCommands):
         """Declare a statement, or its function, innocent."""
         if scope not in ("line", "function"):
             raise JsonRpcInvalidParams('the scope is "line" or "function"')
-        found = self._statement_at(*parse_location(uri, line))
+        found = self._find.statement_at(*parse_location(uri, line))
         if found is None or found.suspect is None:
             return False
         folder, element = found.folder, found.element
@@ -273,84 +272,12 @@ class Commands(GroupCommands):
             self._session.test_run.cancel()
         return running
 
-    # finding suspects
-
-    def _all(self) -> list[Found]:
-        found = [(folder, mark) for folder in self._session.folders for mark in folder.current().marks]
-        return sorted(found, key=lambda pair: pair[0].snapshot.sort_key(pair[1]))
-
-    def _unexamined(self) -> list[Found]:
-        return [found for found in self._all() if not found[1].examined]
-
-    def _marked(self, uri: str, line: int) -> Found | None:
-        """The best mark on a line."""
-        found = self._session.folders.holding(uri)
-        if found is None:
-            return None
-        folder, path = found
-        mark = next(iter(folder.current().marks_at(path, line)), None)
-        return (folder, mark) if mark else None
-
-    def _suspect_at(self, uri: str, line: int) -> tuple[Folder, Suspect, lsp.Location] | None:
-        """The suspect on a line, marked or further down in the ranking."""
-        if marked := self._marked(uri, line):
-            return marked[0], marked[1].suspect, self._location(*marked)
-        found = self._session.folders.holding(uri)
-        if found is None or (suspect := found[0].current().suspect_at(found[1], line)) is None:
-            return None
-        return found[0], suspect, lsp.Location(uri, whole_line(line))
-
-    def _visited(self) -> Found | None:
-        """The suspect visited last, if the reader is still on one."""
-        return next((found for found in self._all() if _stop(found) == self._session.trail.current), None)
-
-    def _current(self) -> tuple[Folder, Suspect, lsp.Location] | None:
-        found = self._visited() or next(iter(self._unexamined()), None)
-        return (found[0], found[1].suspect, self._location(*found)) if found else None
-
-    def _statement_at(self, uri: str, line: int) -> Statement | None:
-        """The measured statement on a line."""
-        found = self._session.folders.holding(uri)
-        if found is None:
-            return None
-        folder, path = found
-        snapshot = folder.current()
-        element = snapshot.element_at(path, line)
-        if element is not None:
-            return Statement(folder, snapshot.ranking, element)
-        origin = placement.origin(line) if (placement := folder.placement(path)) else None
-        return Statement.for_line(folder, (path, origin)) if origin else None
-
-    def _at_reader(self, cursor: object) -> Statement | None:
-        """Where the reader is: the statement at the cursor, or else the one visited last."""
-        if cursor is not None and (found := self._statement_at(*parse_cursor(cursor))):
-            return found
-        stop = self._session.trail.current
-        folder = self._session.folders.get(stop.folder) if stop else None
-        return Statement.for_line(folder, stop.line) if stop and folder else None
-
-    def _first(self) -> Statement | None:
-        found = next(iter(self._unexamined()), None)
-        return Statement.for_mark(*found) if found else None
-
     # what comes next
 
     def _by_steps(self, current: Statement | None) -> bool:
         """Whether the order is that of expected steps."""
         folder = current.folder if current else next(iter(self._session.folders), None)
         return folder is not None and folder.settings.order == "steps"
-
-    def _in_ranking(self, cursor: object, direction: int) -> Found | None:
-        everything = self._all()
-        current = (self._marked(*parse_cursor(cursor)) if cursor is not None else None) or self._visited()
-        if current is None:
-            order = everything if direction > 0 else everything[::-1]
-        else:
-            stops = [_stop(found) for found in everything]
-            at = stops.index(_stop(current))
-            after, before = everything[at + 1 :], everything[: at + 1]
-            order = after + before if direction > 0 else before[-2::-1] + everything[at:][::-1]
-        return next((found for found in order if not found[1].examined), None)
 
     async def _fewest_steps(self, current: Statement | None) -> Found | None:
         """The suspect with the fewest expected steps from the current statement that was not visited on this walk."""
@@ -360,8 +287,8 @@ class Commands(GroupCommands):
         if current is not now:
             steps = None  # they are in the element numbers of the previous ranking
         trail = self._session.trail
-        found = [one for one in self._unexamined() if now is None or Statement.for_mark(*one) != now]
-        left = [one for one in found if not trail.saw(_stop(one))]
+        found = [one for one in self._find.unexamined() if now is None or Statement.for_mark(*one) != now]
+        left = [one for one in found if not trail.saw(stop_at(one))]
         if not left:
             trail.begin_again()
             left = found
@@ -463,10 +390,6 @@ class Commands(GroupCommands):
             self._session.answer(f"{file}:{location.range.start.line + 1}{why}")
         return location
 
-    def _location(self, folder: Folder, mark: Mark) -> lsp.Location:
-        lines = folder.snapshot.placements[mark.file].now
-        return lsp.Location(folder.uri_of(mark.file), range_of(mark, lines, self._session.units))
-
     async def _ask_for_technique(self) -> str | None:
         """Let the user choose among the techniques with advice, in a client that has no list of its own."""
         choices = {f"{info.title} ({info.name})": info for info in technique_infos() if info.advice}
@@ -496,7 +419,3 @@ def _moves(current: Statement, navigation: NavigationModel, limit: int) -> tuple
     ranking = current.ranking
     paths = {ranking.recorded_line(one)[0] for one in (current.element, *(move.element for move in moves))}
     return moves, current.folder.sources.read_in_worker(path for path in paths if path in ranking.files)
-
-
-def _stop(found: Found) -> Stop:
-    return Stop(found[0].uri, found[1].recorded_line)
