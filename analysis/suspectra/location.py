@@ -1,4 +1,4 @@
-"""A place in the user's sources."""
+"""Where something is in the user's sources."""
 
 from __future__ import annotations
 
@@ -29,6 +29,17 @@ class Location:
     def __post_init__(self) -> None:
         if not 1 <= self.line <= self.end_line:
             raise ValueError(f"not a range of lines: {self.line}-{self.end_line}")
+
+    @property
+    def short(self) -> str:
+        """The name of the file and the first line, for sentences.
+
+        Examples
+        --------
+        >>> Location("src/cart.py", 12, 14).short
+        'cart.py:12'
+        """
+        return f"{self.file.rpartition('/')[2]}:{self.line}"
 
     def __str__(self) -> str:
         last = f"-{self.end_line}" if self.end_line != self.line else ""

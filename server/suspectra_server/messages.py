@@ -21,6 +21,7 @@ class Status(TypedDict):
     state: str
     message: str
     technique: str
+    title: str
     suspects: int
     failed: int
     passed: int

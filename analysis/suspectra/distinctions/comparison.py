@@ -11,7 +11,6 @@ from suspectra.arrays import Ints
 from suspectra.distinctions.executions import Executions, Pair
 from suspectra.distinctions.function_flow import FunctionFlows
 from suspectra.distinctions.tie import Tie
-from suspectra.distinctions.words import place
 from suspectra.program import Program
 from suspectra.quantity import many
 from suspectra.report import RankedReport
@@ -171,43 +170,43 @@ class Comparison:
     def sentences(self) -> tuple[str, ...]:
         """What is to be said, most important first."""
         elements = self.report.spectrum.elements
-        here = place(elements, self.element)
+        name = elements.location(self.element).short
         rank = self.report.suspect_of(self.element)
         ranks = f"rank {rank.rank_best}" if rank.tied == 1 else f"ranks {rank.rank_best} to {rank.rank_worst}"
         if self.standing in (Standing.NOT_FAILING, Standing.NOT_EXECUTED):
-            return (*self._not_executed(here), *self._turning())
+            return (*self._not_executed(name), *self._turning())
         if self.standing is Standing.FIRST:
             alone = self.rival < 0
-            after = "" if alone else f", and {place(elements, self.rival)} the next statement"
-            return (f"{here} is the first suspect{after}.", *([] if alone else [self.reason]))
-        other = place(elements, self.rival)
-        said = f"{here} is at {ranks}; the first suspect is {other}."
+            after = "" if alone else f", and {elements.location(self.rival).short} the next statement"
+            return (f"{name} is the first suspect{after}.", *([] if alone else [self.reason]))
+        other = elements.location(self.rival).short
+        said = f"{name} is at {ranks}; the first suspect is {other}."
         if self.standing is Standing.TIED:
-            said = f"{here}, at {ranks}, has the score of the first suspect, {other}."
-        return (said, self.reason, *self._witnessed(here, other))
+            said = f"{name}, at {ranks}, has the score of the first suspect, {other}."
+        return (said, self.reason, *self._witnessed(name, other))
 
-    def _not_executed(self, here: str) -> tuple[str, ...]:
+    def _not_executed(self, name: str) -> tuple[str, ...]:
         if self.elsewhere:
             others = f"{many(self.elsewhere, 'failing test')} of other groups {'does' if self.elsewhere == 1 else 'do'}"
-            return (f"No failing test of this group executes {here}, but {others}.",)
+            return (f"No failing test of this group executes {name}, but {others}.",)
         only = "It can be at fault only because it is not executed."
         if self.imported and not self.passing:
-            return (f"{here} ran while its module was imported. That belongs to no test, so no test makes it suspect.",)
+            return (f"{name} ran while its module was imported. That belongs to no test, so no test makes it suspect.",)
         if self.standing is Standing.NOT_EXECUTED:
-            return (f"No test executes {here}, so tests say nothing of it. {only}",)
+            return (f"No test executes {name}, so tests say nothing of it. {only}",)
         passing = f"{many(self.passing, 'passing test')} {'executes' if self.passing == 1 else 'execute'} it."
-        return (f"No failing test executes {here}, and {passing} {only}",)
+        return (f"No failing test executes {name}, and {passing} {only}",)
 
     def _turning(self) -> tuple[str, ...]:
         elements = self.report.spectrum.elements
         if self.turn is not None:
             decision, line = self.turn
             way = f"goes on to line {line}" if line else "leaves the function there"
-            return (f"Failing tests come as near as {place(elements, decision)}, from where none {way}.",)
+            return (f"Failing tests come as near as {elements.location(decision).short}, from where none {way}.",)
         name = elements.function_name(self.element)
         return (f"No failing test executes any of {name}.",) if name and not self.entered else ()
 
-    def _witnessed(self, here: str, other: str) -> tuple[str, ...]:
+    def _witnessed(self, name: str, other: str) -> tuple[str, ...]:
         tests, found = self.report.spectrum.tests, []
         if self.apart:
             executes = "executes" if self.passing == 1 else "execute"
@@ -216,14 +215,14 @@ class Comparison:
             if self.apart == self.passing > 1:
                 of_them = "they do"
             like = f"{100 * pair.similarity:.0f} % of what it and the failing {tests[pair.failing]} execute is the same"
-            found.append(f"{many(self.passing, 'passing test')} {executes} {here}, and {of_them} not execute {other}.")
+            found.append(f"{many(self.passing, 'passing test')} {executes} {name}, and {of_them} not execute {other}.")
             found.append(f"The nearest of these is {tests[pair.passing]}: {like}.")
         if self.failing_apart:
             names = " and ".join(tests[test] for test in self.failing_witnesses)
             more = self.failing_apart - len(self.failing_witnesses)
             verb = "executes" if self.failing_apart == 1 else "execute"
             found.append(
-                f"{many(self.failing_apart, 'failing test')} {verb} {other} and not {here}: {names}"
+                f"{many(self.failing_apart, 'failing test')} {verb} {other} and not {name}: {names}"
                 f"{f' and {more} more' if more else ''}."
             )
         return tuple(found)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from suspectra.distinctions.executions import Pair
-from suspectra.distinctions.words import place, places
+from suspectra.distinctions.words import listed
 from suspectra.spectrum import Spectrum
 
 
@@ -118,11 +118,11 @@ class MissingOutcome:
         str
             One sentence.
         """
-        here = place(spectrum.elements, self.element)
+        name = spectrum.elements.location(self.element).short
         if self.gain is None:
-            return f"If possible, add a test that takes the other outcome at {here}, as none does."
-        way = f"goes from {here} to line {self.line}" if self.line else f"leaves the function at {here}"
-        past = f": it need not execute {places(spectrum.elements, self.avoided)}" if self.avoided else ""
+            return f"If possible, add a test that takes the other outcome at {name}, as none does."
+        way = f"goes from {name} to line {self.line}" if self.line else f"leaves the function at {name}"
+        past = f": it need not execute {listed(spectrum.elements, self.avoided)}" if self.avoided else ""
         return f"If possible, add a test that {way}, as none does{past}."
 
 
@@ -172,7 +172,7 @@ class DirectCall:
             One sentence.
         """
         name = spectrum.elements.function_name(self.element)
-        name = name or f"the function of {place(spectrum.elements, self.element)}"
+        name = name or f"the function of {spectrum.elements.location(self.element).short}"
         part = f"{self.members} of these {self.tied} statements"
         return f"If possible, add a test that calls {name} directly: it has {part}."
 
@@ -222,10 +222,10 @@ class NearestTest:
         share = f"{100 * self.pair.similarity:.0f} % of what they execute is the same"
         if self.element < 0:
             return f"{begins}{share}."
-        here = place(spectrum.elements, self.element)
+        name = spectrum.elements.location(self.element).short
         if self.line is None:
-            return f"{begins}{share}, but {here} is not."
-        return f"{begins}{share}, and they part at {here}, where only the failing one goes to line {self.line}."
+            return f"{begins}{share}, but {name} is not."
+        return f"{begins}{share}, and they part at {name}, where only the failing one goes to line {self.line}."
 
 
 Step = Twin | MissingOutcome | DirectCall | NearestTest

@@ -6,35 +6,10 @@ from collections.abc import Iterable
 
 from suspectra.spectrum import Elements
 
-_MOST = 6  # ranges of lines that a sentence names
+_MAX_RANGES = 6  # ranges of lines that a sentence names
 
 
-def place(elements: Elements, element: int) -> str:
-    """A statement by the name of its file and its first line.
-
-    Parameters
-    ----------
-    elements : Elements
-        Of the spectrum.
-    element : int
-        Its column.
-
-    Returns
-    -------
-    str
-        Such as ``tax.py:59``.
-
-    Examples
-    --------
-    >>> from suspectra import Spectrum
-    >>> place(Spectrum.from_matrix([[1, 1]], failed=[True]).elements, 1)
-    'program:2'
-    """
-    location = elements.location(element)
-    return f"{location.file.rpartition('/')[2]}:{location.line}"
-
-
-def places(elements: Elements, members: Iterable[int]) -> str:
+def listed(elements: Elements, members: Iterable[int]) -> str:
     """Several statements by their files and lines; those that follow each other as a range.
 
     Parameters
@@ -52,7 +27,7 @@ def places(elements: Elements, members: Iterable[int]) -> str:
     Examples
     --------
     >>> from suspectra import Spectrum
-    >>> places(Spectrum.from_matrix([[1] * 6], failed=[True]).elements, [0, 2, 3, 4])
+    >>> listed(Spectrum.from_matrix([[1] * 6], failed=[True]).elements, [0, 2, 3, 4])
     'program:1, 3–5'
     """
     runs: list[list[int]] = []
@@ -62,10 +37,10 @@ def places(elements: Elements, members: Iterable[int]) -> str:
         else:
             runs.append([member])
     parts, file = [], -1
-    for run in runs[:_MOST]:
+    for run in runs[:_MAX_RANGES]:
         first, last = int(elements.line[run[0]]), int(elements.line[run[-1]])
         lines = str(first) if first == last else f"{first}–{last}"
         same, file = file == int(elements.file[run[0]]), int(elements.file[run[0]])
         parts.append(lines if same else f"{elements.files[file].rpartition('/')[2]}:{lines}")
-    more = sum(map(len, runs[_MOST:]))
+    more = sum(map(len, runs[_MAX_RANGES:]))
     return ", ".join(parts) + (f" and {more} more" if more else "")

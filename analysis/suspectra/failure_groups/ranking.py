@@ -222,12 +222,9 @@ def rank_groups(
 
 
 def _at(exception: str, spectrum: Spectrum, element: int) -> str:
-    return " at ".join(part for part in (exception, _place(spectrum, element) if element >= 0 else "") if part)
-
-
-def _place(spectrum: Spectrum, element: int) -> str:
-    location = spectrum.elements.location(element)
-    return f"{location.file.rpartition('/')[2]}:{location.line}"
+    return " at ".join(
+        part for part in (exception, spectrum.elements.location(element).short if element >= 0 else "") if part
+    )
 
 
 def _reason(group: FailureGroup, report: RankedReport) -> str:
@@ -261,7 +258,7 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
     rows = [row[spectrum.candidates[row]] for row in (spectrum.rows[test] for test in tests)]
     columns = reduce(np.intersect1d, [row for row in rows if len(row)], np.concatenate(rows))
     passing, element = _least(columns, spectrum.counts.ep, report)
-    what = f"execute {_place(spectrum, element)}" if element >= 0 else ""
+    what = f"execute {spectrum.elements.location(element).short}" if element >= 0 else ""
     if spectrum.edges is not None and spectrum.edge_rows is not None and spectrum.edges.kind is EdgeKind.ARC:
         edges, edge_rows = spectrum.edges, spectrum.edge_rows
         taken = [row for row, own in zip((edge_rows[test] for test in tests), rows, strict=True) if len(own)]
@@ -273,7 +270,7 @@ def _shared(group: FailureGroup, report: RankedReport, covered: int) -> str:
             path = spectrum.elements.files[edges.file[way]]
             leaves = spectrum.elements.at(path, int(edges.source[way]))
             if fewer < passing and leaves is not None:
-                passing, what = fewer, f"go the same way from {_place(spectrum, leaves)}"
+                passing, what = fewer, f"go the same way from {spectrum.elements.location(leaves).short}"
                 what += f" to line {int(edges.target[way])}" if 0 < edges.target[way] < 1 << 30 else ""
     if group.halves and what:
         one, other = sorted(group.halves)

@@ -332,7 +332,7 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
         return score_difference(report, better, worse)
     own, other = report.keys[first], report.keys[second]
     differs = int(np.argmax(own != other))
-    one, two = (_place(report, element) for element in (better, worse))
+    one, two = (report.spectrum.elements.location(element).short for element in (better, worse))
     if differs == _BEST and _by_change(report, better, worse):
         return f"{one} changed since failing tests passed. Without that it would not rank before {two}."
     if differs == _BEST and _by_branch(report, better):
@@ -355,11 +355,6 @@ def _difference(report: EvidenceReport, better: int, worse: int) -> str:
         f"{equal} failing tests execute only {sizes} of the function of {one},"
         f" and {-int(other[_SIZE])} of that of {two}."
     )
-
-
-def _place(report: EvidenceReport, element: int) -> str:
-    location = report.spectrum.elements.location(element)
-    return f"{location.file.rpartition('/')[2]}:{location.line}"
 
 
 def _failing(count: int, total: int) -> str:
