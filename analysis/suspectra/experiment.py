@@ -8,6 +8,12 @@ from enum import Enum
 EVERY = 0
 """As an instance: each time that the place was reached."""
 
+COMBINATION = "investigation"
+"""The technique that uses experiments of every kind."""
+
+KINDS = {COMBINATION: ("switch",), "switching": ("switch",)}
+"""The techniques that need experiments, and the kinds that each needs, in the order in which they begin."""
+
 
 class Outcome(str, Enum):
     """How an altered run ended. The values are as the log has them.

@@ -14,11 +14,13 @@ import click
 
 from suspectra.console import INTERRUPTED, NOTHING_TO_RANK, warn, workspace_option
 from suspectra.errors import EvidenceError, Problem, UsageError
+from suspectra.experiment import COMBINATION, KINDS
 
 if TYPE_CHECKING:
     from suspectra.evidence.evidence import Evidence
     from suspectra.experiment import Experiment
-    from suspectra.experiments.investigation import FailingTest, Investigation
+    from suspectra.experiments.investigation import Investigation
+    from suspectra.experiments.repeated_tests import FailingTest
     from suspectra.output.investigation import InvestigationProgress
 
 _COMMAND = "suspectra.command"
@@ -47,7 +49,7 @@ def register(cli: click.Group) -> None:
     @workspace_option
     @click.option("--python", metavar="PATH", help="The interpreter for a bare pytest.  [default: the project's own]")
     @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), default=20.0, show_default=True)
-    @click.option("--technique", type=click.Choice(["switching"]), default="switching", show_default=True)
+    @click.option("--technique", type=click.Choice(list(KINDS)), default="investigation", show_default=True)
     @click.option("--top", type=click.IntRange(min=1), default=20, show_default=True, help="How many suspects.")
     @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
     @click.argument("tests", nargs=-1, metavar="")
@@ -62,11 +64,11 @@ def register(cli: click.Group) -> None:
         form: str,
         tests: tuple[str, ...],
     ) -> int:
-        """Run failing tests again with one decision switched, and rank by which of them lets them pass.
+        """Run failing tests again, each time with one thing altered, and rank by what makes them pass.
 
         TEST is the name of a recorded test, or a glob; without any, all failing tests, one of each failure group first.
-        The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with conditions
-        that come out wrong: do this only with tests that can't do harm.
+        The command behind -- takes options of pytest, and no tests. Altered runs execute your tests with wrong
+        conditions and values: do this only with tests that can't do harm.
         """
         return _investigate(workspace, context.meta[_COMMAND], python, seconds, technique, top, form, tests)
 
@@ -85,17 +87,22 @@ def _investigate(
     from suspectra.experiments.investigation import Investigation
     from suspectra.output.investigation import InvestigationProgress
     from suspectra.recording.launch import resolve
+    from suspectra.suspicion import Suspicion
 
     began = time.monotonic()
     evidence = find_source(workspace, edges=True).read()
     root = os.path.realpath(workspace)
     chosen = resolve(command, root, python=python)
+    failing = _failing_tests(evidence, tests)
+    suspicion = Suspicion(evidence, everywhere=technique != COMBINATION)
     progress = InvestigationProgress(sys.stderr)
     investigation = Investigation(
         Path(root),
         chosen.arguments,
-        _failing_tests(evidence, tests),
+        [failing[name] for name in suspicion.in_turn(failing)],
         seconds,
+        kinds=KINDS[technique],
+        suspects=suspicion if technique != "switching" else None,  # which has a published order
         notify=lambda now: progress.show(now.share, f"{now.runs} runs, test {now.number} of {now.total}: {now.test}"),
     )
     made, interrupted = _made(investigation, progress)
@@ -103,9 +110,9 @@ def _investigate(
     return INTERRUPTED if interrupted else status
 
 
-def _failing_tests(evidence: Evidence, wanted: Sequence[str]) -> list[FailingTest]:
-    """The tests to investigate: what was named, else all, one of each failure group first."""
-    from suspectra.experiments.investigation import FailingTest
+def _failing_tests(evidence: Evidence, wanted: Sequence[str]) -> dict[str, FailingTest]:
+    """The tests to investigate, by name: what was named, else all."""
+    from suspectra.experiments.repeated_tests import FailingTest
 
     modules = {
         test.name: test.location.file if test.location else test.name.partition("::")[0] for test in evidence.tests
@@ -113,8 +120,8 @@ def _failing_tests(evidence: Evidence, wanted: Sequence[str]) -> list[FailingTes
     failing = [test.name for test in evidence.tests if test.verdict.failing]
     if not failing:
         raise EvidenceError(Problem(evidence.source, "", "no recorded test fails", "record a failing test first"))
-    names = _named(wanted, failing, modules) if wanted else _by_group(evidence, failing)
-    return [FailingTest(name, modules[name]) for name in names]
+    names = _named(wanted, failing, modules) if wanted else failing
+    return {name: FailingTest(name, modules[name]) for name in names}
 
 
 def _named(wanted: Sequence[str], failing: Sequence[str], known: dict[str, str]) -> list[str]:
@@ -126,18 +133,6 @@ def _named(wanted: Sequence[str], failing: Sequence[str], known: dict[str, str])
             raise UsageError(Problem(text, "", cause, f"failing tests are: {', '.join(failing[:5])}"))
         chosen.update(dict.fromkeys(fitting))
     return list(chosen)
-
-
-def _by_group(evidence: Evidence, failing: Sequence[str]) -> list[str]:
-    from suspectra.localizer import Localizer
-    from suspectra.techniques import make_technique
-
-    localizer = Localizer(make_technique("ochiai"))
-    localizer.update(evidence)
-    groups = [ranked.group.tests for ranked in localizer.groups().groups]
-    most = max(map(len, groups), default=0)
-    taken_in_turn = [group[turn] for turn in range(most) for group in groups if turn < len(group)]
-    return list(dict.fromkeys([*taken_in_turn, *failing]))
 
 
 def _made(investigation: Investigation, progress: InvestigationProgress) -> tuple[list[Experiment], bool]:

@@ -1,40 +1,26 @@
-"""An investigation: failing tests one after the other, each with its share of the time, and what comes of it."""
+"""An investigation: experiments with failing tests, in the order that finds most per second."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Protocol
 
 from suspectra.errors import EvidenceError, Problem
 from suspectra.evidence.experiments import read_experiments
 from suspectra.experiment import Experiment
 from suspectra.experiments.log import ExperimentLog
-from suspectra.experiments.machine import FreshRuns, Machine
-from suspectra.experiments.repeated_test import RepeatedTest
-from suspectra.experiments.switching import switches
+from suspectra.experiments.repeated_tests import FailingTest, RepeatedTests
+from suspectra.experiments.schedule import Schedule, Stream
+from suspectra.experiments.streams import STREAMS, At
+from suspectra.location import Location
 
-CAN_FORK = hasattr(os, "fork")
-"""Whether runs are children of a process that waits."""
-
-
-class FailingTest(NamedTuple):
-    """A test to be investigated.
-
-    Parameters
-    ----------
-    name : str
-        Its node id.
-    file : str
-        Its module, relative to the workspace.
-    """
-
-    name: str
-    file: str
+MOMENT_S = 0.5
+"""For so long a stream of experiments is continued, before the next one is chosen."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +46,66 @@ class Progress:
     share: float
 
 
+class Suspects(Protocol):
+    """Says where experiments are worth most."""
+
+    @property
+    def groups(self) -> Sequence[Sequence[str]]:
+        """The names of the failing tests of each failure group."""
+
+    def at(self, group: int, file: str, line: int) -> float:
+        """How suspicious a statement is for a group.
+
+        Parameters
+        ----------
+        group : int
+            An index into `groups`.
+        file : str
+            Relative to the workspace, with forward slashes.
+        line : int
+            Any line of the statement.
+
+        Returns
+        -------
+        float
+            Only the relation to others has a meaning; 0 where no experiment is to be made.
+        """
+
+    def update(self, made: Sequence[Experiment]) -> None:
+        """Take results into account.
+
+        Parameters
+        ----------
+        made : sequence of Experiment
+            All there are by now.
+        """
+
+
+class Anything(Suspects):
+    """All statements are as suspicious as any, and each test is a group of its own.
+
+    Parameters
+    ----------
+    tests : sequence of FailingTest
+        The failing tests.
+    """
+
+    def __init__(self, tests: Sequence[FailingTest]):
+        self._groups = [[test.name] for test in tests]
+
+    @property
+    def groups(self) -> Sequence[Sequence[str]]:
+        """One for each test."""
+        return self._groups
+
+    def at(self, group: int, file: str, line: int) -> float:
+        """The same everywhere."""
+        return 1.0
+
+    def update(self, made: Sequence[Experiment]) -> None:
+        """Nothing changes."""
+
+
 @dataclass
 class Investigation:
     """Experiments with failing tests of a workspace, within some time; what is found goes into the log at once.
@@ -76,6 +122,12 @@ class Investigation:
         For all of them.
     notify : callable
         Called with the progress before each experiment.
+    kinds : sequence of str
+        The kinds of experiments, in the order in which they begin.
+    suspects : Suspects, optional
+        Where experiments are worth most. Unless given, all statements count the same.
+    at : Location, optional
+        The statement to alter; any unless given.
 
     Attributes
     ----------
@@ -90,16 +142,19 @@ class Investigation:
     tests: Sequence[FailingTest]
     seconds: float
     notify: Callable[[Progress], object] = lambda progress: None
+    kinds: Sequence[str] = tuple(STREAMS)
+    suspects: Suspects | None = None
+    at: Location | None = None
     complete: bool = field(default=False, init=False)
     problems: list[Problem] = field(default_factory=list, init=False)
 
-    def experiments(self) -> Iterator[Experiment]:
+    def experiments(self) -> Generator[Experiment]:
         """Make the experiments that are not in the log yet.
 
         Yields
         ------
         Experiment
-            As each is made.
+            As each is made. Close the generator to stop early.
 
         Raises
         ------
@@ -108,45 +163,131 @@ class Investigation:
         """
         self.workspace = Path(os.path.realpath(self.workspace))
         began = time.monotonic()
-        known = {experiment.key for experiment in read_experiments(self.workspace)[0]}
-        left = Counter(test.file for test in self.tests)
-        machines: dict[str, Machine | FreshRuns] = {}
-        finished = runs = 0
+        end = began + self.seconds
+        made = list(read_experiments(self.workspace)[0])
+        number_of = {test.name: number for number, test in enumerate(self.tests, 1)}
+        with ExperimentLog(self.workspace) as log, closing(_Underway(self, made, end)) as underway:
+            runs = 0
+            while time.monotonic() < end and (stream := underway.schedule.next()) is not None:
+                for experiment in underway.moment(stream):
+                    log.add(experiment, underway.sources(stream))
+                    made.append(experiment)
+                    runs += 1
+                    share = min((time.monotonic() - began) / self.seconds, 1.0)
+                    self.notify(Progress(stream.test, number_of[stream.test], len(self.tests), runs, share))
+                    yield experiment
+            self.complete = underway.exhausted and time.monotonic() < end
+            self.problems = list(dict.fromkeys([*underway.notices, *self.problems]))
+
+
+class _Underway:
+    """What is open while an investigation lasts.
+
+    Parameters
+    ----------
+    investigation : Investigation
+        What to do.
+    made : list of Experiment
+        All experiments there are; it grows from outside.
+    end : float
+        When to stop, as ``time.monotonic`` has it.
+    """
+
+    def __init__(self, investigation: Investigation, made: list[Experiment], end: float):
+        self._investigation, self._made, self._end = investigation, made, end
+        self._known = {experiment.key for experiment in made}
+        self._suspects = investigation.suspects or Anything(investigation.tests)
+        self._tests = RepeatedTests(investigation.command, investigation.workspace, investigation.tests)
+        self._failed = False
+        self._open: dict[Stream, Iterator[Experiment]] = {}
+        self.schedule = Schedule(self._streams())
+
+    @property
+    def notices(self) -> Sequence[Problem]:
+        """What is different from a run by pytest itself."""
+        return self._tests.notices
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether all streams ended, none of them by an error."""
+        return not self._failed and self.schedule.next() is None
+
+    def moment(self, stream: Stream) -> Iterator[Experiment]:
+        """Continue a stream for a moment.
+
+        Parameters
+        ----------
+        stream : Stream
+            One of those that are not exhausted.
+
+        Yields
+        ------
+        Experiment
+            As each is made.
+        """
+        opening = time.monotonic()
+        places: list[tuple[str, int]] = []
         try:
-            with ExperimentLog(self.workspace) as log:
-                for number, test in enumerate(self.tests):
-                    now = time.monotonic()
-                    end = now + max(began + self.seconds - now, 0) / (len(self.tests) - number)
-                    try:
-                        repeated = self._repeated(test, machines)
-                        for experiment in repeated.experiments(switches(repeated.trace), end, known):
-                            log.add(experiment, repeated.trace.sources)
-                            runs += 1
-                            share = min((time.monotonic() - began) / self.seconds, 1.0)
-                            self.notify(Progress(test.name, number + 1, len(self.tests), runs, share))
-                            yield experiment
-                        finished += repeated.complete
-                    except EvidenceError as error:
-                        self.problems.append(error.problem)
-                    left[test.file] -= 1
-                    if not left[test.file] and test.file in machines:
-                        machines.pop(test.file).close()
-            self.complete = finished == len(self.tests)
-        finally:
-            for machine in machines.values():
-                machine.close()
+            experiments = self._opened(stream)
+            began = time.monotonic()
+            self.schedule.spent(stream.group, began - opening)
+            for experiment in experiments:
+                places.append((experiment.file, experiment.line))
+                yield experiment
+                if time.monotonic() - began >= MOMENT_S:
+                    break
+            else:
+                self.schedule.end(stream)
+        except EvidenceError as error:
+            began = time.monotonic()
+            self._investigation.problems.append(error.problem)
+            self._failed = True
+            self.schedule.end(stream)
+        self._suspects.update(self._made)
+        at = self._at(stream.group)
+        self.schedule.took(stream, time.monotonic() - began, places, lambda place: at(*place))
 
-    def _repeated(self, test: FailingTest, machines: dict[str, Machine | FreshRuns]) -> RepeatedTest:
-        if test.file not in machines:
-            machines[test.file] = self._machine(test.file)
-            self.problems += machines[test.file].notices
-        repeated = RepeatedTest(test.name, machines[test.file])
-        if not len(repeated.trace.decisions):
-            cause = f"{test.name} makes no decision in code that may be a suspect"
-            raise EvidenceError(Problem("", "", cause, "record the tests again, or choose another test"))
-        return repeated
+    def sources(self, stream: Stream) -> Mapping[str, str]:
+        """The digests of what a stream's test loads.
 
-    def _machine(self, file: str) -> Machine | FreshRuns:
-        if not CAN_FORK:
-            return FreshRuns(self.command, self.workspace, file)
-        return Machine(self.command, self.workspace, file, [test.name for test in self.tests if test.file == file])
+        Parameters
+        ----------
+        stream : Stream
+            One that was continued.
+
+        Returns
+        -------
+        mapping of str to str
+            By path.
+        """
+        return self._tests[stream.test].trace.sources
+
+    def close(self) -> None:
+        """End all processes."""
+        for experiments in self._open.values():
+            if isinstance(experiments, Generator):
+                experiments.close()
+        self._tests.close()
+
+    def _streams(self) -> Iterator[Stream]:
+        """All kinds with the first test of each group, then with the second, and so on."""
+        self._suspects.update(self._made)
+        group_of = {test: number for number, tests in enumerate(self._suspects.groups) for test in tests}
+        for test in self._investigation.tests:
+            for kind in self._investigation.kinds:
+                yield Stream(group_of[test.name], test.name, kind)
+
+    def _at(self, group: int) -> At:
+        only = self._investigation.at
+
+        def at(file: str, line: int) -> float:
+            wanted = only is None or (file == only.file and only.line <= line <= only.end_line)
+            return self._suspects.at(group, file, line) if wanted else 0.0
+
+        return at
+
+    def _opened(self, stream: Stream) -> Iterator[Experiment]:
+        if stream not in self._open:
+            test = self._tests[stream.test]
+            self._open[stream] = STREAMS[stream.kind](test, self._at(stream.group), self._end, self._known)
+        return self._open[stream]

@@ -128,6 +128,19 @@ SWITCHING = TechniqueInfo(
     "Strong if a condition is wrong: failing tests are run again with one decision switched. Needs `suspectra"
     " investigate`; statements that it has not tried yet are ranked by Ochiai.",
 )
+INVESTIGATION = TechniqueInfo(
+    "investigation",
+    "Investigation",
+    "experiment",
+    "Suspectra",
+    "(1 + q (L - 1)) / rank by All evidence; q = the share of the failing tests that the best alteration repairs - the"
+    " share of the passing tests that it breaks; L = (1 / 2) / ((n - 1 / 2) / (N + 4)), n of N altered statements have"
+    " no smaller q",
+    EXPERIMENTS,
+    "The combination of all experiments: strong wherever one alteration makes failing tests pass. Needs `suspectra"
+    " investigate`; what no experiment repairs is ranked by All evidence.",
+    uses=EDGES,
+)
 
 CATALOGUE: dict[str, Entry] = {
     entry.info.name: entry
@@ -140,5 +153,6 @@ CATALOGUE: dict[str, Entry] = {
         Entry(NEAREST_NEIGHBOUR, "suspectra.techniques.nearest_neighbour:NearestNeighbour"),
         Entry(SBBFL, "suspectra.techniques.sbbfl:SBBFL"),
         Entry(SWITCHING, "suspectra.techniques.switching:Switching"),
+        Entry(INVESTIGATION, "suspectra.techniques.investigation:Investigation"),
     )
 }

@@ -1,0 +1,106 @@
+"""The tests with which experiments are made, and the machines that run them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from suspectra.errors import EvidenceError, Problem
+from suspectra.experiments.machine import FreshRuns, Machine
+from suspectra.experiments.repeated_test import RepeatedTest
+
+CAN_FORK = hasattr(os, "fork")
+"""Whether runs are children of a process that waits."""
+
+_Made = TypeVar("_Made")
+
+
+class FailingTest(NamedTuple):
+    """A test to be investigated.
+
+    Parameters
+    ----------
+    name : str
+        Its node id.
+    file : str
+        Its module, relative to the workspace.
+    """
+
+    name: str
+    file: str
+
+
+class RepeatedTests:
+    """Failing tests by name, each with a machine for its module. They start when they are first asked for.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What runs pytest: program and arguments, without tests.
+    workspace : Path
+        Where it runs.
+    tests : sequence of FailingTest
+        All that may be asked for.
+
+    Attributes
+    ----------
+    notices : list of Problem
+        What is different from a run by pytest itself.
+    """
+
+    def __init__(self, command: Sequence[str], workspace: Path, tests: Sequence[FailingTest]):
+        self.notices: list[Problem] = []
+        self._command, self._workspace = command, workspace
+        self._file_of = {test.name: test.file for test in tests}
+        self._machines: dict[str, Machine | FreshRuns] = {}
+        self._tests: dict[str, RepeatedTest] = {}
+        self._refused: dict[str, EvidenceError] = {}  # by test or module
+
+    def __getitem__(self, name: str) -> RepeatedTest:
+        """Look a test up.
+
+        Parameters
+        ----------
+        name : str
+            Its node id.
+
+        Returns
+        -------
+        RepeatedTest
+            The same one each time.
+
+        Raises
+        ------
+        EvidenceError
+            When no experiments can be made with it; the same one each time.
+        """
+        file = self._file_of[name]
+        machine = self._once(self._machines, file, lambda: self._machine(file))
+        return self._once(self._tests, name, lambda: RepeatedTest(name, machine))
+
+    def _once(self, known: dict[str, _Made], name: str, make: Callable[[], _Made]) -> _Made:
+        if name in self._refused:
+            raise self._refused[name]
+        if name not in known:
+            try:
+                known[name] = make()
+            except EvidenceError as error:
+                self._refused[name] = error
+                raise
+        return known[name]
+
+    def _machine(self, file: str) -> Machine | FreshRuns:
+        if CAN_FORK:
+            tests = [name for name, module in self._file_of.items() if module == file]
+            machine: Machine | FreshRuns = Machine(self._command, self._workspace, file, tests)
+        else:
+            machine = FreshRuns(self._command, self._workspace, file)
+        self.notices += machine.notices
+        return machine
+
+    def close(self) -> None:
+        """End all processes."""
+        for machine in self._machines.values():
+            machine.close()

@@ -1,0 +1,178 @@
+"""Suspicion: which statements experiments are made at, and how suspicious each is as results come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+
+import numpy as np
+
+from suspectra.arrays import Ints
+from suspectra.evidence.evidence import Evidence
+from suspectra.experiment import Experiment
+from suspectra.localizer import Localizer
+from suspectra.program import Program
+from suspectra.program.calls import Calls
+from suspectra.report import RankedReport
+from suspectra.techniques import make_technique
+from suspectra.techniques.all_evidence import EvidenceReport
+from suspectra.techniques.investigation import scores
+from suspectra.techniques.repairs import repairs
+from suspectra.techniques.technique import own_report
+
+TOP_RANK, MAX_FILES = 20, 3
+"""Experiments are made at the statements of these ranks, in the files of the first ones, and in functions they call."""
+
+
+class Suspicion:
+    """How suspicious statements are, for the tests of each failure group.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The recording, with control-flow edges where it has them.
+    everywhere : bool
+        Experiments are made at all statements that failing tests execute, not only at the first suspects.
+
+    Attributes
+    ----------
+    groups : tuple of tuple of str
+        The failing tests of each failure group, by name.
+
+    Raises
+    ------
+    NothingToRank
+        When the evidence gives no ranking.
+    """
+
+    def __init__(self, evidence: Evidence, *, everywhere: bool = False):
+        localizer = Localizer(make_technique("evidence"))
+        localizer.update(evidence)
+        ranked = localizer.groups().groups
+        self.groups = tuple(group.group.tests for group in ranked)
+        self._groups = [
+            _Group(own_report(group.report, EvidenceReport), evidence.program, everywhere=everywhere)
+            for group in ranked
+        ]
+
+    def in_turn(self, tests: Iterable[str]) -> list[str]:
+        """Put failing tests in order: the first of each failure group, then the second of each, and so on.
+
+        Parameters
+        ----------
+        tests : iterable of str
+            Their names.
+
+        Returns
+        -------
+        list of str
+            The same names.
+        """
+        wanted = set(tests)
+        groups = [[test for test in group if test in wanted] for group in self.groups]
+        return [test for turn in zip_longest(*groups) for test in turn if test is not None]
+
+    def at(self, group: int, file: str, line: int) -> float:
+        """How suspicious a statement is, in relation to the others of a group.
+
+        Parameters
+        ----------
+        group : int
+            An index into `groups`.
+        file : str
+            Relative to the workspace, with forward slashes.
+        line : int
+            Any line of the statement.
+
+        Returns
+        -------
+        float
+            Those of all statements sum to 1; 0 where no experiment is to be made.
+        """
+        return self._groups[group].at(file, line)
+
+    def update(self, made: Sequence[Experiment]) -> None:
+        """Take results into account.
+
+        Parameters
+        ----------
+        made : sequence of Experiment
+            All there are by now.
+        """
+        for group in self._groups:
+            group.update(made)
+
+
+class _Group:
+    """The statements of one failure group."""
+
+    def __init__(self, base: EvidenceReport, program: Program | None, *, everywhere: bool):
+        self._base = base
+        self._chosen = base.spectrum.candidates & (base.spectrum.counts.ef > 0)
+        if not everywhere:
+            top = top_suspects(base)
+            self._chosen[:] = False
+            self._chosen[top] = True
+            self._chosen[called_by(top, base, program)] = True
+        self._element: dict[tuple[str, int], int | None] = {}
+        self.update(())
+
+    def update(self, made: Iterable[Experiment]) -> None:
+        found = repairs(made, self._base.spectrum)
+        weight = np.where(self._chosen, scores(self._base, found), 0.0)
+        self._weight = weight / max(float(weight.sum()), 1e-300)
+
+    def at(self, file: str, line: int) -> float:
+        place = file, line
+        if place not in self._element:
+            self._element[place] = self._base.spectrum.elements.at(file, line)
+        element = self._element[place]
+        return float(self._weight[element]) if element is not None else 0.0
+
+
+def top_suspects(report: RankedReport) -> Ints:
+    """The first suspects of a ranking, in few files.
+
+    Parameters
+    ----------
+    report : RankedReport
+        Any ranking.
+
+    Returns
+    -------
+    ndarray of int64, shape (k,)
+        Elements that failing tests execute, of ranks up to `TOP_RANK`, in the first `MAX_FILES` files of the ranking.
+    """
+    spectrum = report.spectrum
+    sizes = np.bincount(report.level[report.level >= 0], minlength=len(report.level_score))
+    best = np.concatenate([[1], 1 + np.cumsum(sizes)[:-1]])
+    chosen = np.flatnonzero((report.level >= 0) & (spectrum.counts.ef > 0))
+    chosen = chosen[best[report.level[chosen]] <= TOP_RANK]
+    chosen = chosen[np.argsort(report.level[chosen], kind="stable")]
+    files = list(dict.fromkeys(spectrum.elements.file[chosen].tolist()))[:MAX_FILES]
+    return np.asarray(chosen[np.isin(spectrum.elements.file[chosen], files)], np.int64)
+
+
+def called_by(callers: Ints, report: RankedReport, program: Program | None) -> Ints:
+    """The statements that failing tests execute in functions that some statements call.
+
+    Parameters
+    ----------
+    callers : ndarray of int64, shape (k,)
+        The statements.
+    report : RankedReport
+        A ranking of them.
+    program : Program or None
+        The sources.
+
+    Returns
+    -------
+    ndarray of int64, shape (m,)
+        Elements.
+    """
+    spectrum = report.spectrum
+    pairs = Calls.from_program(spectrum, program).pairs
+    first = pairs[np.isin(pairs[:, 0], callers), 1]
+    functions = np.unique(spectrum.elements.function[first])
+    inside = np.isin(spectrum.elements.function, functions[functions >= 0])
+    return np.flatnonzero(inside & spectrum.candidates & (spectrum.counts.ef > 0))

@@ -1,0 +1,213 @@
+"""Investigation: all evidence, and what experiments of every kind show.
+
+The ranking by all evidence says how suspicious a statement is before any experiment: the n-th has odds in proportion to
+1 / n. A repair multiplies them by how many times as likely it is at the fault as elsewhere. That is estimated from the
+experiments themselves: if few of the statements that were altered in some way can repair a test, it says much about
+these few; if most can, it says nothing. Statements without a repair keep their odds, whether they were tried or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suspectra.arrays import Floats, Ints
+from suspectra.errors import Problem
+from suspectra.experiment import Experiment
+from suspectra.program import Program
+from suspectra.quantity import many
+from suspectra.report import Explanation, RankedReport
+from suspectra.spectrum import Spectrum
+from suspectra.techniques.all_evidence import AllEvidence, EvidenceReport
+from suspectra.techniques.catalogue import INVESTIGATION as INFO
+from suspectra.techniques.formulas import in_words
+from suspectra.techniques.repairs import Repair, repairs
+from suspectra.techniques.staged import Staged
+from suspectra.techniques.switching import findings_in_words
+from suspectra.techniques.technique import headline, own_report, score_difference
+
+_EVIDENCE = AllEvidence()
+_STEP = 1e-9  # of a score: the difference to one that ranks right behind it
+_KINDS = {"switch": "switching", "value": "another value", "mutant": "a mutation"}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class InvestigationReport(RankedReport):
+    """A ranking by all evidence and experiments.
+
+    Parameters
+    ----------
+    base : EvidenceReport
+        The ranking without experiments.
+    repairs : mapping of int to tuple of Repair
+        By element, what repairs failing tests there.
+
+    Examples
+    --------
+    >>> from suspectra.techniques import make_technique
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> make_technique("investigation").localize(spectrum).repairs
+    {}
+    """
+
+    base: EvidenceReport
+    repairs: Mapping[int, tuple[Repair, ...]]
+
+    @cached_property
+    def findings(self) -> dict[int, tuple[Experiment, ...]]:
+        """By element, the experiments there after which a failing test passes."""
+        return {
+            element: tuple(one for repair in found for one in repair.found) for element, found in self.repairs.items()
+        }
+
+    @property
+    def tie_of_level(self) -> Ints:
+        """Levels without a repair are a tie where those of the ranking without experiments are."""
+        first = np.zeros(len(self.level_score), np.int64)
+        elements = np.flatnonzero(self.level >= 0)[::-1]
+        first[self.level[elements]] = elements  # of several, the one assigned last holds
+        tie = self.base.tie_of_level[self.base.level[first]]
+        repaired = np.isin(first, list(self.repairs))
+        differs = (tie[1:] != tie[:-1]) | repaired[1:] | repaired[:-1]
+        return np.concatenate([np.zeros(min(1, len(first)), np.int64), np.cumsum(differs)])
+
+
+@dataclass(frozen=True)
+class Investigation(Staged):
+    """Rank by all evidence and by experiments of every kind: switched decisions, other values, mutants.
+
+    A statement where nothing but a check that raises was left out ranks behind the others that repair, and never behind
+    where it is without experiments.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import EVERY, Outcome
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
+    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    >>> report = Investigation().localize(spectrum, Program((), experiments=(made,)))
+    >>> [(suspect.location.line, suspect.score) for suspect in report.suspects()]
+    [(2, 2.0), (3, 1.0), (1, 0.4)]
+    """
+
+    info = INFO
+
+    def localize(
+        self, spectrum: Spectrum, program: Program | None = None, previous: RankedReport | None = None
+    ) -> InvestigationReport:
+        """Rank by what experiments show; without any this is the ranking by all evidence."""
+        before = previous.base if isinstance(previous, InvestigationReport) else previous
+        base = _EVIDENCE.localize(spectrum, program, before)
+        made = program.experiments if program is not None else ()
+        found = repairs(made, spectrum)
+        ranked = RankedReport.from_scores(self, spectrum, scores(base, found))
+        notes = (*base.notes, *([] if made else [_no_experiments()]))
+        return InvestigationReport(self, spectrum, ranked.level, ranked.level_score, notes, base=base, repairs=found)
+
+    def difference(self, report: RankedReport, better: int, worse: int) -> str:
+        """The repair that makes the difference, or else what makes it without experiments."""
+        ranked = own_report(report, InvestigationReport)
+        if better in ranked.repairs:
+            return f"{score_difference(report, better, worse)} {self.reason(report, better)}"
+        return _EVIDENCE.difference(ranked.base, better, worse)
+
+    def reason(self, report: RankedReport, element: int) -> str:
+        """The first repair, or else what all evidence says."""
+        ranked = own_report(report, InvestigationReport)
+        if element in ranked.repairs:
+            return findings_in_words(ranked.findings[element], report.spectrum.counts.failed)[0]
+        return _EVIDENCE.reason(ranked.base, element)
+
+    def explain(self, report: RankedReport, position: int) -> Explanation:
+        """What repairs, how rare that is, and the rank without it."""
+        ranked = own_report(report, InvestigationReport)
+        suspect, spectrum = report.suspect(position), report.spectrum
+        element = suspect.element
+        if element not in ranked.repairs:
+            known = _EVIDENCE.explain(ranked.base, int(ranked.base.position[element]))
+            return Explanation(headline(report, suspect), known.sentences, INFO.formula)
+        best = _best(ranked.repairs[element])
+        before = ranked.base.suspect_of(element)
+        sentences = [
+            *findings_in_words(ranked.findings[element], spectrum.counts.failed),
+            _rarity(best),
+            f"Without experiments it has rank {_rank(before.rank_best, before.rank_worst)}.",
+            in_words(suspect.ef, suspect.ep, spectrum.counts),
+        ]
+        put_in = f"(1 + {best.share:.4g} * ({best.likelihood:.4g} - 1)) / {before.rank_average:.4g}"
+        return Explanation(headline(report, suspect), tuple(sentences), INFO.formula, put_in)
+
+
+def scores(base: EvidenceReport, found: Mapping[int, tuple[Repair, ...]]) -> Floats:
+    """The score of each element.
+
+    Parameters
+    ----------
+    base : EvidenceReport
+        The ranking without experiments.
+    found : mapping of int to tuple of Repair
+        By element, what repairs failing tests there.
+
+    Returns
+    -------
+    ndarray of float64, shape (elements,)
+        1 / rank where nothing repairs; 0 for elements that are no candidates.
+
+    Examples
+    --------
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 0], [1, 0, 1]], failed=[True, False])
+    >>> scores(AllEvidence().localize(spectrum), {0: (Repair("value", 1.0, as_good=1, tried=2),)}).round(2).tolist()
+    [3.0, 1.0, 0.33]
+    """
+    prior = _prior(base)
+    known = prior.copy()
+    for element, several in found.items():
+        known[element] *= _best(several).factor
+    hiding = [element for element, several in found.items() if all(repair.hides for repair in several)]
+    others = [element for element in found if element not in hiding and known[element] > prior[element]]
+    if hiding and others:
+        behind = float(known[others].min()) * (1 - _STEP)
+        known[hiding] = np.maximum(prior[hiding], np.minimum(known[hiding], behind))
+        _raise_above(float(known[hiding].max()), others, known)
+    return known
+
+
+def _raise_above(least: float, elements: list[int], known: Floats) -> None:
+    """Put elements before a score, in the order in which they are."""
+    low = sorted({float(known[element]) for element in elements if known[element] <= least})
+    above = {score: least * (1 + _STEP * (1 + number)) for number, score in enumerate(low)}
+    for element in elements:
+        known[element] = above.get(float(known[element]), known[element])
+
+
+def _prior(base: EvidenceReport) -> Floats:
+    """1 / rank of each element, 0 for those that are no candidates."""
+    level = base.level
+    ends = np.cumsum(np.bincount(level[level >= 0], minlength=len(base.level_score)))
+    starts = np.concatenate([[0], ends[:-1]])
+    mean = (starts + 1 + ends) / 2
+    prior = np.zeros(len(level))
+    prior[level >= 0] = 1 / mean[level[level >= 0]]
+    return prior
+
+
+def _best(several: tuple[Repair, ...]) -> Repair:
+    """The repair that says most; one that does not only hide the symptom, if there is one."""
+    return max(several, key=lambda repair: (not repair.hides, repair.factor))
+
+
+def _rarity(repair: Repair) -> str:
+    how = _KINDS.get(repair.kind, repair.kind)
+    tried = many(repair.tried, "statement")
+    return f"Of {tried} that {how} was tried at, it repairs as much at {repair.as_good}."
+
+
+def _rank(best: int, worst: int) -> str:
+    return str(best) if best == worst else f"{best} to {worst}"
+
+
+def _no_experiments() -> Problem:
+    cause = "there are no experiments with these sources, so this is the ranking by all evidence"
+    return Problem("", "", cause, "run `suspectra investigate`")

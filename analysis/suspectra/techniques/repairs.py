@@ -1,0 +1,189 @@
+"""Repairs: what experiments of one kind show about a statement, and how much more suspicious that makes it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from suspectra.experiment import Experiment
+from suspectra.spectrum import Spectrum
+
+MUTANT = "mutant"
+"""The kind of experiments that are made with passing tests, too."""
+
+PRIOR_REPAIRED, PRIOR_TRIED = 0.5, 5.0
+"""Assumed before any experiment: of five statements without a fault, half a one can be altered so that tests pass."""
+
+_CHANCE = 0.5  # that an alteration of the fault itself makes a test pass; unknown, so as likely as not
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Repair:
+    """Alterations of one kind at a statement after which failing tests pass.
+
+    Parameters
+    ----------
+    kind : str
+        As experiments have it: ``switch``, ``value`` or ``mutant``.
+    share : float
+        Of the failing tests that were tried, the share that the best alteration repairs, less the share of the passing
+        tests that it breaks; above 0.
+    as_good : int
+        How many statements have a share that is not smaller, this one included.
+    tried : int
+        How many statements were altered in this way.
+    hides : bool
+        Nothing but a check that raises was left out, which may hide the symptom alone.
+    found : tuple of Experiment
+        The experiments after which a failing test passes.
+
+    Examples
+    --------
+    >>> Repair("switch", 1.0, as_good=1, tried=20).factor, Repair("switch", 1.0, as_good=20, tried=20).factor
+    (24.0, 1.0)
+    """
+
+    kind: str
+    share: float
+    as_good: int
+    tried: int
+    hides: bool = False
+    found: tuple[Experiment, ...] = ()
+
+    @property
+    def likelihood(self) -> float:
+        """How many times as likely such a repair is at the fault as at another statement; at least 1."""
+        elsewhere = (self.as_good - 1 + PRIOR_REPAIRED) / (self.tried - 1 + PRIOR_TRIED)
+        return max(_CHANCE / elsewhere, 1.0)
+
+    @property
+    def factor(self) -> float:
+        """By what the odds of the statement are multiplied; at least 1."""
+        return 1 + self.share * (self.likelihood - 1)
+
+
+@dataclass
+class _Tried:
+    """The experiments of one kind at one statement."""
+
+    made: dict[tuple[object, ...], list[Experiment]] = field(default_factory=lambda: defaultdict(list))
+    """By what was altered, with whichever test."""
+
+
+def repairs(made: Iterable[Experiment], spectrum: Spectrum) -> dict[int, tuple[Repair, ...]]:
+    """What experiments show about statements.
+
+    Parameters
+    ----------
+    made : iterable of Experiment
+        All there are. Those with tests that the spectrum does not have do not count.
+    spectrum : Spectrum
+        The statements, and how the tests ended unaltered.
+
+    Returns
+    -------
+    dict of int to tuple of Repair
+        By candidate, at most one for each kind.
+
+    Examples
+    --------
+    >>> from suspectra.experiment import EVERY, Outcome
+    >>> spectrum = Spectrum.from_matrix([[1, 1, 1], [1, 1, 0]], failed=[True, False])
+    >>> made = Experiment("t1", "switch", "program", 2, 2, 3, "if", EVERY, "false", Outcome.PASSED, 0.01)
+    >>> repairs([made], spectrum)[1][0].factor
+    5.0
+    """
+    tried: dict[str, dict[int, _Tried]] = defaultdict(lambda: defaultdict(_Tried))
+    at: dict[tuple[str, int], int | None] = {}
+    for one in made:
+        place = one.file, one.line
+        if place not in at:
+            element = spectrum.elements.at(*place)
+            at[place] = element if element is not None and spectrum.candidates[element] else None
+        element = at[place]
+        if element is not None and one.test in spectrum.test_index:
+            tried[one.kind][element].made[one.key[1:]].append(one)
+    found: dict[int, list[Repair]] = defaultdict(list)
+    for kind, statements in tried.items():
+        for element, repair in _of_kind(kind, statements, spectrum):
+            found[element].append(repair)
+    return {element: tuple(several) for element, several in found.items()}
+
+
+def _of_kind(kind: str, statements: Mapping[int, _Tried], spectrum: Spectrum) -> Iterator[tuple[int, Repair]]:
+    """The repairs of a kind, by statement."""
+    failing = {test for test, failed in zip(spectrum.tests, spectrum.failed.tolist(), strict=True) if failed}
+    investigated = {
+        one.test for tried in statements.values() for several in tried.made.values() for one in several
+    } & failing
+    share = {element: _share(kind, tried, element, investigated, spectrum) for element, tried in statements.items()}
+    hides = {element: _hides(kind, statements[element], failing) for element, good in share.items() if good > 0}
+    number = sum(_with_failing(tried, failing) for tried in statements.values())
+    for element, good in share.items():
+        if good > 0:
+            as_good = sum(
+                other >= good - _ROUNDING and (hides[element] or not hides[another])
+                for another, other in share.items()
+                if other > 0
+            )
+            repairing = tuple(
+                one
+                for several in statements[element].made.values()
+                for one in several
+                if one.outcome.repairs and one.test in failing
+            )
+            yield element, Repair(kind, good, as_good, number, hides[element], repairing)
+
+
+def _with_failing(tried: _Tried, failing: set[str]) -> bool:
+    return any(one.test in failing for several in tried.made.values() for one in several)
+
+
+def _share(kind: str, tried: _Tried, element: int, investigated: set[str], spectrum: Spectrum) -> float:
+    """What the best alteration repairs, less what it breaks.
+
+    A failing test that does not execute the statement counts as not repaired; one that executes it and was not tried
+    with it does not count.
+    """
+    elsewhere = len(investigated - set(spectrum.failing_tests(element)))
+    if kind == MUTANT:
+        return max(_good(several, elsewhere, investigated) for several in tried.made.values())
+    return _good([one for several in tried.made.values() for one in several], elsewhere, investigated)
+
+
+def _good(made: Iterable[Experiment], elsewhere: int, failing: set[str]) -> float:
+    """The share of failing tests that pass in any of some experiments, less that of the passing tests that fail."""
+    passes: dict[str, bool] = {}
+    for one in made:
+        passes[one.test] = passes.get(one.test, False) or one.outcome.repairs
+    repaired = [passed for test, passed in passes.items() if test in failing]
+    kept = [passed for test, passed in passes.items() if test not in failing]
+    if not any(repaired):
+        return 0.0
+    broken = kept.count(False) / len(kept) if kept else 0.0
+    return repaired.count(True) / (len(repaired) + elsewhere) - broken
+
+
+def _hides(kind: str, tried: _Tried, failing: set[str]) -> bool:
+    """Whether all that repairs leaves out a check that raises.
+
+    A mutant of a check that breaks no passing test does more than hide it, if passing tests need the check: if another
+    mutant of it, after which the failing test passes as well, breaks some.
+    """
+    repairing = [several for several in tried.made.values() if any(_repairs(one, failing) for one in several)]
+    if not all(one.guard for several in repairing for one in several):
+        return False
+    if kind != MUTANT:
+        return True
+    breaking = [any(_breaks(one, failing) for one in several) for several in repairing]
+    return all(breaking) or not any(breaking)
+
+
+def _repairs(one: Experiment, failing: set[str]) -> bool:
+    return one.test in failing and one.outcome.repairs
+
+
+def _breaks(one: Experiment, failing: set[str]) -> bool:
+    return one.test not in failing and not one.outcome.repairs

@@ -1,0 +1,139 @@
+"""The combination of all experiments: how they change a ranking, and which of them is made next."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from suspectra.experiment import COMBINATION, EVERY, KINDS, Experiment, Outcome
+from suspectra.experiments.schedule import Schedule, Stream
+from suspectra.experiments.streams import STREAMS
+from suspectra.program import Program
+from suspectra.spectrum import Spectrum
+from suspectra.technique_info import Need
+from suspectra.techniques import make_technique, technique_infos
+from suspectra.techniques.repairs import repairs
+
+# the failing tests t1 and t2, the passing ones t3 and t4; statements on lines 1 to 6
+SPECTRUM = Spectrum.from_matrix(
+    [[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 0, 1], [1, 1, 1, 0, 0, 1], [1, 1, 0, 0, 0, 1]], failed=[True, True, False, False]
+)
+
+
+def made(test, line, outcome=Outcome.PASSED, *, kind="switch", **other):
+    one = Experiment(test, kind, "program", line, line, 0, "if", EVERY, "false", outcome, 0.01)
+    return replace(one, **other)
+
+
+def ranked(*experiments, spectrum=SPECTRUM):
+    report = make_technique("investigation").localize(spectrum, Program((), experiments=experiments))
+    return report, [suspect.location.line for suspect in report.suspects()]
+
+
+def test_without_repairs_it_is_the_ranking_by_all_evidence():
+    evidence = make_technique("evidence").localize(SPECTRUM)
+    for experiments in ((), (made("t1", 1, Outcome.FAILED), made("t2", 4, Outcome.FAILED))):
+        report, _ = ranked(*experiments)
+        np.testing.assert_array_equal(report.level, evidence.level)
+        np.testing.assert_array_equal(report.tie_of_level, evidence.tie_of_level)
+
+
+def test_a_repair_raises_a_statement_and_lowers_no_other():
+    _, before = ranked()
+    report, after = ranked(made("t1", 1), made("t2", 1), *(made("t1", line, Outcome.FAILED) for line in (2, 3, 4)))
+    assert after == [1, *(line for line in before if line != 1)]
+    assert report.explain(0).sentences[0] == "2 of 2 failing tests pass if this comes out false."
+    assert "Of 4 statements that switching was tried at, it repairs as much at 1." in report.explain(0).sentences
+    assert report.explain(0).substituted == "(1 + 1 * (8 - 1)) / 4"
+    assert report.suspect(0).score == pytest.approx(2)
+
+
+def test_a_repair_says_the_less_the_more_statements_have_one():
+    alone = repairs([made("t1", 1), *(made("t1", line, Outcome.FAILED) for line in (2, 3, 4))], SPECTRUM)
+    common = repairs([made("t1", line) for line in (1, 2, 3, 4)], SPECTRUM)
+    factors = alone[0][0].factor, *(common[element][0].factor for element in range(4))
+    assert factors[0] > factors[1] == factors[4] >= 1
+
+
+def test_a_test_that_does_not_execute_a_statement_counts_and_one_that_was_not_tried_does_not():
+    found = repairs([made("t1", 5), made("t2", 1, Outcome.FAILED), made("t1", 2)], SPECTRUM)
+    assert found[4][0].share == 0.5, "t2 fails elsewhere"
+    assert found[1][0].share == 1, "t2 was not tried there"
+
+
+def test_a_mutant_that_breaks_passing_tests_counts_for_less():
+    good, bad = ({"kind": "mutant", "detail": detail} for detail in ("`>` → `>=`", "`>` → `<`"))
+    first = [made("t1", 1, **good), made("t3", 1, **good), made("t4", 1, **good)]
+    second = [made("t1", 2, **bad), made("t3", 2, **bad), made("t4", 2, Outcome.FAILED, **bad)]
+    found = repairs([*first, *second], SPECTRUM)
+    assert [(found[n][0].share, found[n][0].as_good) for n in (0, 1)] == [(1, 1), (0.5, 2)]
+    nothing = [made("t1", 3, **bad), *(made(test, 3, Outcome.FAILED, **bad) for test in ("t3", "t4"))]
+    assert 2 not in repairs(nothing, SPECTRUM), "it breaks as much as it repairs"
+
+
+def test_a_guard_ranks_behind_the_others_that_repair_and_never_behind_what_was_not_tried():
+    report, before = ranked()
+    guard, other, untried = before[0], before[-1], before[1]
+    _, after = ranked(made("t1", guard, guard=True), made("t1", other), made("t1", untried, Outcome.FAILED))
+    assert after == [other, *before[:-1]]
+    report, _ = ranked(made("t1", 2, guard=True))
+    assert "This is where it is noticed" in report.explain(0).sentences[1]
+
+
+def test_a_mutant_of_a_guard_that_passing_tests_need_does_not_only_hide():
+    better = [made(test, 2, kind="mutant", detail="`>` → `>=`", guard=True) for test in ("t1", "t3")]
+    removed = {"kind": "mutant", "detail": "`raise` → `pass`", "guard": True}
+    assert repairs(better, SPECTRUM)[1][0].hides
+    found = repairs([*better, made("t1", 2, **removed), made("t4", 2, Outcome.FAILED, **removed)], SPECTRUM)
+    assert not found[1][0].hides
+
+
+def test_only_tests_of_the_ranked_group_count():
+    assert not repairs([made("t9", 1), made("t3", 1)], SPECTRUM)
+
+
+# what is tried next
+
+SWITCHES, VALUES = Stream(0, "t1", "switch"), Stream(0, "t1", "value")
+OTHER_TEST, OTHER_GROUP = Stream(0, "t2", "switch"), Stream(1, "t3", "switch")
+
+
+def after(schedule, stream, met, seconds=1.0):
+    schedule.took(stream, seconds, [("cart.py", number) for number in range(len(met))], lambda place: met[place[1]])
+
+
+def test_every_kind_begins_before_the_best_is_continued_and_other_tests_wait():
+    schedule = Schedule([SWITCHES, VALUES, OTHER_TEST])
+    assert schedule.next() == SWITCHES
+    after(schedule, SWITCHES, [0.5])
+    assert schedule.next() == VALUES
+    after(schedule, VALUES, [0.1, 0.2])
+    assert schedule.next() == SWITCHES, "0.5 per second, and half of that with another test"
+    after(schedule, SWITCHES, [0.1], seconds=2.0)
+    assert schedule.next() == VALUES
+    after(schedule, VALUES, [0.0])
+    assert schedule.next() == OTHER_TEST
+
+
+def test_groups_get_equal_shares_of_the_time():
+    schedule = Schedule([SWITCHES, OTHER_GROUP])
+    turns = []
+    for seconds in (0.5, 2.0, 0.5, 0.5, 0.5):
+        turns.append(schedule.next())
+        after(schedule, turns[-1], [0.1], seconds)
+    assert turns == [SWITCHES, OTHER_GROUP, SWITCHES, SWITCHES, SWITCHES]
+    schedule.end(SWITCHES)
+    assert schedule.next() == OTHER_GROUP
+
+
+def test_each_further_experiment_at_a_place_counts_for_less():
+    schedule = Schedule([SWITCHES, VALUES])
+    after(schedule, VALUES, [0.5])
+    schedule.took(SWITCHES, 1.0, [("cart.py", 1)] * 2, lambda place: 0.3)
+    assert schedule.next() == VALUES, "0.3 + 0.15 are less than 0.5"
+
+
+def test_every_technique_that_needs_experiments_can_be_investigated():
+    names = {info.name for info in technique_infos() if Need.EXPERIMENTS in info.needs}
+    assert names == set(KINDS)
+    assert set(KINDS[COMBINATION]) == {kind for kinds in KINDS.values() for kind in kinds} == set(STREAMS)
