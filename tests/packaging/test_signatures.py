@@ -13,7 +13,6 @@ ALLOWED = {
     "suspectra.evidence.gcov_json.load_json": UNTRUSTED,
     "suspectra.evidence.gcov_json.read_gcov_file": UNTRUSTED,
     "suspectra.evidence.gcovr.gcovr_table": UNTRUSTED,
-    "suspectra.failure_groups.decisions.Decisions.from_list": UNTRUSTED,
     "suspectra_recorder.instrumentation.monitoring.Monitor.store_into": "a file that the import hook knows, not this",
     "suspectra_recorder.instrumentation.outline.Outline.from_json": UNTRUSTED,
     "suspectra_recorder.log.collection.CollectionError.from_dict": UNTRUSTED,

@@ -227,7 +227,7 @@ def test_a_damaged_file_of_decisions_is_not_used(tmp_path, content, caplog):
     (tmp_path / ".suspectra").mkdir()
     (tmp_path / ".suspectra/groups.json").write_bytes(content)
     assert DecisionsFile(tmp_path).load() == Decisions()
-    assert "what it says of failure groups is not used" in caplog.text
+    assert "the decisions about failure groups in it are not used" in caplog.text
 
 
 def test_the_file_of_decisions_is_bounded_and_leads_nowhere_else(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suspectra.evidence.sources import SourceText
-from suspectra_server.state import marks_file
+from suspectra_server.state import marks_file, workspace_file
 from suspectra_server.state.marks_file import FileMarks, Fingerprint, MarksFile
 
 FAULT = "off = off - amount"
@@ -194,7 +194,7 @@ DAMAGED = {
     "a name that is none": valid().replace(b"shop/vouchers.py", b"\\ud800"),
     "too many marks": valid(lines="00000000" * 20_001, examined=list(range(1, 20_002))),
     "too many lines": valid(lines="00000000" * (marks_file.MAX_LINES + 1)),
-    "huge": b" " * (marks_file.MAX_SIZE + 1),
+    "huge": b" " * (workspace_file.MAX_SIZE + 1),
 }
 
 

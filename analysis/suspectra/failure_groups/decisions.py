@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -145,12 +144,12 @@ class Decisions:
         ]
 
     @classmethod
-    def from_list(cls, given: Iterable[dict[str, Any]]) -> Decisions:
+    def from_list(cls, given: object) -> Decisions:
         """Make decisions from the result of :meth:`as_list`.
 
         Parameters
         ----------
-        given : iterable of dict of str to Any
+        given : object
             Not trusted.
 
         Returns
@@ -163,6 +162,8 @@ class Decisions:
         LookupError, TypeError, ValueError
             When `given` has another form.
         """
+        if not isinstance(given, list):
+            raise TypeError("the decisions are not a list")
         return cls(tuple(Decision(bool(one["together"]), _names(one["left"]), _names(one["right"])) for one in given))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
 import re
@@ -15,17 +14,14 @@ from functools import cached_property
 from pathlib import Path, PurePath
 
 from suspectra.errors import SuspectraError
-from suspectra.evidence.sources import SourceText, read_regular, reason
-from suspectra_recorder.complete_file import complete_file
-from suspectra_recorder.folders import make_recording_folder
-from suspectra_recorder.settings import FOLDER
+from suspectra.evidence.sources import SourceText, reason
 from suspectra_server.state.code_lines import code_lines
+from suspectra_server.state.workspace_file import WorkspaceFile
 
 log = logging.getLogger(__name__)
 
 NAME = "marks.json"
 VERSION = 1
-MAX_SIZE = 4 * 2**20  # bytes of the file
 MAX_FILES = 500  # with marks; those marked last stay
 MAX_MARKS = 20_000
 MAX_LINES = 200_000  # of all these files
@@ -109,6 +105,7 @@ class MarksFile:
 
     def __init__(self, root: Path, *, writable: bool = True):
         self._root = root
+        self._file = WorkspaceFile(root, NAME, VERSION)
         self._writable = writable
         self._complaints: set[str] = set()
 
@@ -140,42 +137,26 @@ class MarksFile:
         if not self._writable:
             return True
         try:
-            self._refuse_links()
             kept = {} if cleared else self._read()
             for path, marks in changes.items():
                 kept.pop(path, None)  # the file that was marked last comes last
                 if marks:
                     kept[path] = marks
-            if kept := self._within_limits(kept):
-                make_recording_folder(str(self._root))
-                with complete_file(self._file, 0o600) as stream:
-                    stream.write(_serialized(kept).encode("ascii"))
-            else:
-                self._file.unlink(missing_ok=True)
+            kept = self._within_limits(kept)
+            self._file.write({"files": _as_json(kept)} if kept else None)
         except (OSError, ValueError, SuspectraError) as error:
             self._complain(f"marks can't be written and last until the server ends: {reason(error)}")
             return False
         return True
 
-    @property
-    def _file(self) -> Path:
-        return self._root / FOLDER / NAME
-
     def _read(self) -> dict[str, FileMarks]:
         """The content of the file; empty if it can't be read."""
         try:
-            self._refuse_links()
-            return _parsed(read_regular(self._file, MAX_SIZE))
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
+            content = self._file.read()
+            return {} if content is None else _parsed(content)
         except (OSError, ValueError, RecursionError) as error:
             self._complain(f"the marks in it are not used: {reason(error)}")
             return {}
-
-    def _refuse_links(self) -> None:
-        for path in (self._file.parent, self._file):
-            if path.is_symlink():
-                raise ValueError(f"{path.name} is a link, which may lead out of the workspace; remove the link")
 
     def _within_limits(self, kept: dict[str, FileMarks]) -> dict[str, FileMarks]:
         """As many files as are allowed, those that were marked last."""
@@ -194,11 +175,11 @@ class MarksFile:
         """Log each complaint once."""
         if what not in self._complaints:
             self._complaints.add(what)
-            log.warning("%s: %s", self._file, what)
+            log.warning("%s: %s", self._file.path, what)
 
 
-def _serialized(files: Mapping[str, FileMarks]) -> str:
-    content = {
+def _as_json(files: Mapping[str, FileMarks]) -> dict[str, object]:
+    return {
         path: {
             "digest": marks.fingerprint.digest,
             "lines": "".join(marks.fingerprint.lines),
@@ -207,23 +188,20 @@ def _serialized(files: Mapping[str, FileMarks]) -> str:
         }
         for path, marks in files.items()
     }
-    return json.dumps({"version": VERSION, "files": content}, indent=1) + "\n"
 
 
-def _parsed(data: bytes) -> dict[str, FileMarks]:
-    """The marks in the bytes of the file.
+def _parsed(content: Mapping[str, object]) -> dict[str, FileMarks]:
+    """The marks in the content of the file.
 
     Raises
     ------
-    ValueError, RecursionError
-        When it is damaged, or of another version.
+    ValueError
+        When it is damaged.
     """
-    content = json.loads(data)
-    if not isinstance(content, dict) or not isinstance(content.get("files"), dict):
+    given_files = content.get("files")
+    if not isinstance(given_files, dict):
         raise ValueError("it is not a file of marks")
-    if content.get("version") != VERSION:
-        raise ValueError("another version of Suspectra made it")
-    files = {_path(path): _file_marks(given) for path, given in content["files"].items()}
+    files = {_path(path): _file_marks(given) for path, given in given_files.items()}
     marks = sum(len(one.examined) + len(one.innocent) for one in files.values())
     lines = sum(len(one.fingerprint.lines) for one in files.values())
     if len(files) > MAX_FILES or marks > MAX_MARKS or lines > MAX_LINES:
