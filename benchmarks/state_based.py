@@ -131,7 +131,7 @@ class Measured:
             ),
             "seconds": round(took, 2),
             "complete": found["complete"],
-            "problems": [problem["cause"] for problem in found["problems"]],
+            "problems": [line for line in made.stderr.splitlines() if line.startswith("suspectra: ")],
         }
 
 

@@ -173,10 +173,10 @@ def _write(
     localizer = Localizer(make_technique(technique))
     report = localizer.update(evidence)
     problems = tuple(dict.fromkeys([*investigation.problems, *localizer.problems()]))
-    listing = Listing(report, evidence, problems, top)
+    listing = Listing(report, evidence, problems, top, localizer.groups().groups if form == "table" else ())
     names = [test.name for test in investigation.tests]
     if form == "json":
-        write_json(listing, names, made, problems, sys.stdout, complete=investigation.complete, seconds=seconds)
+        write_json(listing, names, made, sys.stdout, complete=investigation.complete, seconds=seconds)
     else:
         write_table(listing, sys.stdout, Sources(workspace))
         left = "everything was tried" if investigation.complete else "more can be tried with --seconds"

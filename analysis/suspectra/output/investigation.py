@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
-from suspectra.errors import Problem
 from suspectra.output.ranking import Listing
 from suspectra.output.terminal import Style, fit, safe, terminal_width
 from suspectra.techniques.switching import findings_in_words
@@ -42,7 +40,7 @@ class InvestigationProgress:
         """
         place = f"{experiment.file}:{experiment.line}"
         text = str(experiment).removeprefix(f"{place}: ")
-        noticed = " (an exception is raised behind it)" if experiment.guard else ""
+        noticed = " (where it is noticed: an exception is raised behind it)" if experiment.guard else ""
         self.clear()
         self.out.write(f"{self.style(safe(place), 'bold')}: {safe(text + noticed)}\n")
         self.out.flush()
@@ -75,7 +73,6 @@ def write_json(
     listing: Listing,
     tests: Sequence[str],
     experiments: Iterable[Experiment],
-    problems: Iterable[Problem],
     out: TextIO,
     *,
     complete: bool,
@@ -91,8 +88,6 @@ def write_json(
         The tests that were investigated.
     experiments : iterable of Experiment
         Those that were made now.
-    problems : iterable of Problem
-        What the user should know.
     out : TextIO
         Written to.
     complete : bool
@@ -106,7 +101,6 @@ def write_json(
         "experiments": [_entry(experiment) for experiment in experiments],
         "complete": complete,
         "seconds": round(seconds, 3),
-        "problems": [problem.as_dict() for problem in problems],
     }
     out.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
 
@@ -122,4 +116,13 @@ def _suspects(listing: Listing) -> Iterable[dict[str, Any]]:
 
 
 def _entry(experiment: Experiment) -> dict[str, Any]:
-    return {**asdict(experiment), "outcome": experiment.outcome.value}
+    return {
+        "test": experiment.test,
+        "kind": experiment.kind,
+        "file": experiment.file,
+        "line": experiment.line,
+        "instance": experiment.instance,
+        "action": experiment.detail or experiment.action,
+        "outcome": experiment.outcome.value,
+        "seconds": experiment.seconds,
+    }
